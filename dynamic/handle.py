@@ -1,6 +1,6 @@
 """What staticgraph asks of tensors as handles (`compiler.core.op.Operand`).
 
-It needs the capture, which most programs never use: it is imported when it is asked for.
+It needs the capture, which most code never uses: it is imported when it is asked for.
 """
 
 from __future__ import annotations

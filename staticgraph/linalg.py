@@ -1,6 +1,6 @@
 """Linear algebra on matrices, the last two axes of an array, in NumPy's names.
 
-What is compiled calls the LAPACK that NumPy ships, as a step of the program.
+What is compiled calls the LAPACK that NumPy ships, as a step of the kernel.
 """
 
 from typing import TYPE_CHECKING, Any

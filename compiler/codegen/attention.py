@@ -278,7 +278,7 @@ class AttentionWriter:
         factor: Expr | None = None,
         adds: bool = False,
     ) -> Stmt:
-        """result (m, n) = factor * left (m, k) @ right (k, n), added to what is there if it adds."""
+        """factor * left (m, k) @ right (k, n): the result (m, n), or added to what is there."""
         dtype = self.of.dtype
         zero, one = literal(0, dtype), literal(1, dtype)
         flags = (Const(int(flag)) for flag in turned)

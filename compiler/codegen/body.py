@@ -51,7 +51,7 @@ from compiler.schedule.groups import (
     is_row,
     totals_rows,
 )
-from compiler.schedule.stages import Stages, reduction_operand, stages_of
+from compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
 
 BEFORE, ROW, EACH = range(3)  # how often a statement runs: once per group, row or element
 NOTHING: frozenset[int] = frozenset()
@@ -82,19 +82,21 @@ class Names:
 
 def build_body(fusion: Fusion, group: LoopGroup, names: Names) -> Body:
     """The statements of one loop group."""
-    return _Builder(fusion, group, stages_of(fusion, group), names).build()
+    return _Builder(fusion, group, row_passes_of(fusion, group), names).build()
 
 
 class _Builder:
-    def __init__(self, fusion: Fusion, group: LoopGroup, stages: Stages, names: Names) -> None:
+    def __init__(
+        self, fusion: Fusion, group: LoopGroup, row_passes: RowPasses, names: Names
+    ) -> None:
         self.fusion = fusion
         self.nodes = fusion.nodes
         self.group = group
-        self.stages = stages
+        self.row_passes = row_passes
         self.names = names
         self.split = group.split or 0
         self.body = Body(group, self.split)
-        self.stage = 0
+        self.row_pass = 0
         self.lasting: dict[tuple[int, Index], Value] = {}
         self.passing: dict[tuple[int, Index], Value] = {}
         self.partial: dict[int, tuple[str, ...]] = {}
@@ -106,58 +108,58 @@ class _Builder:
     def build(self) -> Body:
         for target, value in self.group.fills:
             self._fill(target, literal(value, self.nodes[target].type.dtype))
-        for stage in range(self.stages.count):
-            self._row_stage(stage)
+        for row_pass in range(self.row_passes.count):
+            self._before_pass(row_pass)
             self.body.passes.append([])
             self.passing = {}
-            self._pass(stage)
-        self._row_stage(self.stages.count)
+            self._pass(row_pass)
+        self._before_pass(self.row_passes.count)
         self.body.tile = tile_of(self.nodes, self.body)
         return self.body
 
-    def _row_stage(self, stage: int) -> None:
-        """What is known of a row before pass `stage`: finished reductions and row members."""
-        self.stage = stage
+    def _before_pass(self, row_pass: int) -> None:
+        """What is known of a row before pass `row_pass`: finished reductions and row members."""
+        self.row_pass = row_pass
         self.body.rows.append([])
         for node_id in self.group.members:
-            node, level = self.nodes[node_id], self.stages.level[node_id]
+            node, level = self.nodes[node_id], self.row_passes.level[node_id]
             if isinstance(node.op.lowering, Reduce):
                 if self._totals_rows(node):
-                    if level == stage:
+                    if level == row_pass:
                         self._add_row(node, node.op.lowering.kind)
-                elif level == stage - 1:
+                elif level == row_pass - 1:
                     self._finish(node, node.op.lowering.kind)
-            elif is_row(self.group, node.type.shape) and level == stage:
+            elif is_row(self.group, node.type.shape) and level == row_pass:
                 index = canonical(node.type.shape)
                 self.lasting[node_id, index] = value = self._compute(node, index)
                 if node_id in self.fusion.stored:
                     self._write(node_id, index, value, ROW)
 
-    def _pass(self, stage: int) -> None:
+    def _pass(self, row_pass: int) -> None:
         for node_id in self.group.members:
             node = self.nodes[node_id]
-            if node_id in self.stages.computed[stage]:
+            if node_id in self.row_passes.computed[row_pass]:
                 # in order, so that the recursion through operands stays short
                 self._value(node_id, canonical(node.type.shape))
-            if self.stages.level[node_id] != stage:
+            if self.row_passes.level[node_id] != row_pass:
                 continue
             if isinstance(node.op.lowering, Reduce):
                 if not self._totals_rows(node):
                     self._accumulate(node, node.op.lowering.kind)
             elif not is_row(self.group, node.type.shape):
                 self._keep(node_id)
-        for store, level in zip(self.group.stores, self.stages.store_level, strict=True):
-            if level == stage:
+        for store, level in zip(self.group.stores, self.row_passes.store_level, strict=True):
+            if level == row_pass:
                 self._store(store)
         # every element is read before any is written: an output may take the place of an input
-        for lines in (self.body.rows[stage], self.body.passes[stage]):
+        for lines in (self.body.rows[row_pass], self.body.passes[row_pass]):
             lines.sort(key=lambda line: line.writes)
 
     def _keep(self, node_id: int) -> None:
         index = canonical(self.nodes[node_id].type.shape)
         if node_id in self.fusion.stored:
             self._write(node_id, index, self._value(node_id, index), EACH)
-        elif node_id in self.stages.kept:
+        elif node_id in self.row_passes.kept:
             value = self._value(node_id, index)
             self.body.scratch[node_id] = product(self.group.domain[self.split :])
             kept = to_memory(value.value, self.nodes[node_id].type.dtype)
@@ -196,7 +198,7 @@ class _Builder:
             return Value(literal(node.attrs["value"].array.reshape(())[()], node.type.dtype))
         if node.id in self.fusion.virtual:
             return self._compute(node, index)
-        if node.id in self.stages.level:
+        if node.id in self.row_passes.level:
             return self._member(node, index)
         return self._load(node.id, index)
 
@@ -206,8 +208,8 @@ class _Builder:
             return self.lasting[node.id, canonical(node.type.shape)]
         if index != canonical(node.type.shape):
             return self._reload(node.id, index)
-        earlier = self.stages.level[node.id] < self.stage
-        if earlier and (node.id in self.fusion.stored or node.id in self.stages.kept):
+        earlier = self.row_passes.level[node.id] < self.row_pass
+        if earlier and (node.id in self.fusion.stored or node.id in self.row_passes.kept):
             return self._reload(node.id, index)
         return self._compute(node, index)
 
@@ -293,7 +295,7 @@ class _Builder:
 
     def _load(self, node_id: int, index: Index, least: int = BEFORE) -> Value:
         place = self._place(node_id, index)
-        self.body.accesses.append(Access(node_id, place, self.stage, write=False))
+        self.body.accesses.append(Access(node_id, place, self.row_pass, write=False))
         return self._read(("node", node_id), place, least)
 
     def _reload(self, node_id: int, index: Index) -> Value:
@@ -314,12 +316,12 @@ class _Builder:
 
     def _write(self, node_id: int, index: Index, value: Value, scope: int) -> None:
         place = self._place(node_id, index)
-        self.body.accesses.append(Access(node_id, place, self.stage, write=True))
+        self.body.accesses.append(Access(node_id, place, self.row_pass, write=True))
         self._put(node_id, place, value.value, scope)
 
     def _update(self, node_id: int, place: Affine, value: Expr, scope: int) -> None:
         """Replace an element of memory by `value`, which may read it."""
-        self.body.accesses.append(Access(node_id, place, self.stage, write=True, whole=False))
+        self.body.accesses.append(Access(node_id, place, self.row_pass, write=True, whole=False))
         self._put(node_id, place, value, scope)
 
     def _put(self, node_id: int, place: Affine, value: Expr, scope: int) -> None:
@@ -435,7 +437,7 @@ class _Builder:
         self.body.before.append(Statement(total, identity(kind, wide), NOTHING, node=node.id))
         added = combine(kind, wide, Name(total), cast(value, dtype, wide))
         self._line(Statement(total, added, NOTHING, node=node.id), ROW)
-        self.body.accesses.append(Access(node.id, place, self.stage, write=True, whole=False))
+        self.body.accesses.append(Access(node.id, place, self.row_pass, write=True, whole=False))
         whole = to_memory(cast(Name(total), wide, dtype), dtype)
         end = Statement("", whole, NOTHING, ("node", node.id), place, node=node.id)
         self.body.after.append(end)

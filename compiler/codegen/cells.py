@@ -1,4 +1,4 @@
-"""Which part of a product a call of the BLAS computes, such as a cell of the result."""
+"""Which part of a product a call of gemm computes, such as a cell of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.schedule.chunks import TILE, Cells
 
 @dataclass(slots=True)
 class Arguments:
-    """What the BLAS is given, for the whole product or for a part of it.
+    """What gemm is given, for the whole product or for a part of it.
 
     The sizes (m, k), (k, n) -> (m, n), where the matrices begin in memory, and their leading
     dimensions.
@@ -63,22 +63,22 @@ def find_cell(
     if cells.divides_columns:
         across = side(replace(cells, counted="across"))
         found.append(Assign(column.name, chunk % across))
-        found += _part("left", "columns", column, across, size(cells.columns))
+        found += _part("left", "columns", column, across, size(cells.columns), TILE[1])
         call.columns(Name("left"), Name("columns"))
         found.append(Assign(row.name, chunk // across))
         at = row
     if cells.divides_rows:
         down = side(replace(cells, counted="down"))
-        found += _part("top", "rows", at, down, size(cells.rows))
+        found += _part("top", "rows", at, down, size(cells.rows), TILE[0])
         call.rows(Name("top"), Name("rows"))
     return found
 
 
-def _part(start: str, count: str, at: Expr, parts: Expr, size: Expr) -> list[Stmt]:
+def _part(start: str, count: str, at: Expr, parts: Expr, size: Expr, tile: int) -> list[Stmt]:
     """What finds where one of some parts of an axis starts: whole tiles, about as many."""
 
     def part_start(number: Expr) -> Expr:
-        return Call("part_start", (number, parts, size, Const(TILE)))
+        return Call("part_start", (number, parts, size, Const(tile)))
 
     return [
         Assign(start, part_start(at)),

@@ -1,11 +1,10 @@
-"""A product of matrices: a call of the BLAS, in loops over the batch where it has one."""
+"""A product of matrices: a call of gemm, in loops over the batch where it has one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import prod
 from typing import TypeAlias
 
 from compiler.codegen.cells import Arguments, find_cell
@@ -41,7 +40,7 @@ from compiler.ir.records import (
 )
 from compiler.ir.sizes import times, total_of
 from compiler.schedule.access import contiguous_strides
-from compiler.schedule.chunks import COPYING, TILE, Cells, Cut
+from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import MatmulGroup, View, blas_layout
 
 SizeOf: TypeAlias = "Callable[[Size], Expr]"
@@ -50,15 +49,10 @@ Pointer: TypeAlias = "Callable[[Memory, int], Name]"
 BLAS_DTYPES = ("float32", "float64")
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
-# OpenBLAS copies no operand of products of up to so many multiplications. Measured on an Emerald
-# Rapids, one thread: products with two short axes are 1.1 to 1.6 times as fast in such blocks, and
-# products of rows with rows, of which each block is short along both, 1.1 to 3 times.
-SMALL = 1_000_000
-LEAST_BLOCK = 96  # of the long axis
-ROWS_BY_ROWS = {"rows": 16, "columns": 64, "depth": 256}
-_BLOCKED = {"rows": "im", "columns": "jn", "depth": "pk"}
+FITTING = 1_000_000  # multiplications of a left operand with the columns that are packed at a time
+LEAST_COLUMNS = 96  # of these
 DEEP = 256  # columns that are packed at least where the product sums over them
-WIDE = 512  # columns that are packed at most where it does not, unless the BLAS copies nothing
+WIDE = 512  # columns that are packed at most where it does not, unless few rows read them
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class Product:
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
     With `factors`, the result is the first of them times the product plus the second times what is
-    in its memory: the product is computed first, and added while it is in the cache. The BLAS could
+    in its memory: the product is computed first, and added while it is in the cache. gemm could
     add it itself, but in parts, each with a rounding of the sum: of the weights, say, which are
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
@@ -124,7 +118,7 @@ class Product:
     @property
     def cells(self) -> Cells:
         """The result in cells."""
-        return Cells(*self.sizes, COPYING[self.dtype.itemsize, self.right.transposed])
+        return Cells(*self.sizes)
 
     def _axis(self) -> str:
         """What is cut if that is worthwhile."""
@@ -137,26 +131,6 @@ class Product:
             return ""
         is_small = _fits(m, SHORT) and _fits(n, SHORT) and m * n <= MOST_GATHERED
         return "depth" if is_small and not _fits(k, 2 * LEAST_DEPTH - 1) else "cells"
-
-    @property
-    def blocks(self) -> dict[str, int]:
-        """The axes along which the product is computed block by block."""
-        m, n, k = self.sizes
-        axes = dict(zip(ROWS_BY_ROWS, self.sizes, strict=True))
-        if self.right.transposed and not self.left.transposed:
-            few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
-            blocks = ROWS_BY_ROWS if few and not _fits(k, LEAST_BLOCK) else {}
-            if self.packed is not None and _fits(self.packed.block, 2 * DEEP):
-                blocks = {axis: block for axis, block in blocks.items() if axis != "depth"}
-            return {axis: block for axis, block in blocks.items() if not _fits(axes[axis], block)}
-        known = [size for size in self.sizes if isinstance(size, int)]
-        if len(known) < 2:
-            return {}
-        longest = max(known) if len(known) == 3 else next(s for s in self.sizes if s not in known)
-        others = max(1, prod(sorted(known)[:2]))
-        block = SMALL // others // TILE * TILE
-        axis = next(axis for axis, size in axes.items() if size == longest)
-        return {} if _fits(longest, block) or block < LEAST_BLOCK else {axis: block}
 
     @property
     def plan(self) -> ChunkPlan | None:
@@ -224,8 +198,8 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
 
 def _packed_columns(area: Size) -> int:
     """How many columns are packed at a time for a left operand of so many elements."""
-    columns = SMALL // max(1, area) if isinstance(area, int) else 0
-    return columns if columns >= LEAST_BLOCK else WIDE
+    columns = FITTING // max(1, area) if isinstance(area, int) else 0
+    return columns if columns >= LEAST_COLUMNS else WIDE
 
 
 def matmul(
@@ -239,7 +213,7 @@ def matmul(
     """What computes one product, or a chunk of it.
 
     `pointer(memory, first)` is the address of element `first` of a piece of memory,
-    `gemm(dtype)` the BLAS, and `side(cells)` a number of cells.
+    `gemm(dtype)` what multiplies, and `side(cells)` a number of cells.
     """
     left, right, batch, (m, n, _) = of.left, of.right, of.batch, of.sizes
     steps = tuple(stride * (m * n) for stride in contiguous_strides(batch))
@@ -265,7 +239,7 @@ def _gemm(
     gemm: Callable[[str], Name],
     side: Callable[[Cells], Name],
 ) -> list[Stmt]:
-    """The call of the BLAS, for all of the result, or for a chunk of what is cut."""
+    """The call of gemm, for all of the result, or for a chunk of what is cut."""
     left, right = of.left, of.right
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
@@ -287,18 +261,7 @@ def _gemm(
         other = pointer(("node", right.base), right.first)
     else:
         other = pointer(("packed", of.packed.pack.value), 0)
-    loops: list[tuple[str, Expr, int]] = []
-    for axis, block in of.blocks.items():
-        variable = Name(_BLOCKED[axis])
-        whole = {"rows": call.m, "columns": call.n, "depth": call.k}[axis]
-        # a product of depth 0 is zero as well
-        extent = Call("max", (ONE, whole)) if axis == "depth" else whole
-        starts += [_is(variable, ZERO)] if axis == "depth" else []
-        loops.append((variable.name, extent, block))
-        getattr(call, axis)(variable, Call("min", (Const(block), whole - variable)))
     found = _calls(of, call, (one, other), starts, size, pointer, gemm)
-    for name, extent, block in reversed(loops):
-        found = [For(name, ZERO, extent, tuple(found), Const(block))]
     found = [*before, around(found)] if around else [*before, *found]
     if of.is_added and of.cut != "depth":
         rows: tuple[Expr, Expr] = ZERO, m
@@ -451,7 +414,7 @@ def _loops(
     size: SizeOf,
     pointer: Pointer,
 ) -> list[Stmt]:
-    """Plain loops, for dtypes that the BLAS does not have."""
+    """Plain loops, for dtypes that gemm does not have."""
     a, b, c = places
     m, n, k = (size(extent) for extent in of.sizes)
     im, jn, pk = map(Name, ("im", "jn", "pk"))

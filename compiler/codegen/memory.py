@@ -197,7 +197,7 @@ class _Planner:
         if isinstance(group, MatmulGroup):
             return self._accesses_of_product(group)
         return [
-            Access(self.storage(a.node), a.place, a.stage, a.write, a.whole)
+            Access(self.storage(a.node), a.place, a.row_pass, a.write, a.whole)
             for a in self.bodies[index].accesses
         ]
 
@@ -228,7 +228,7 @@ class _Planner:
             return False
         (write,) = writes
         return all(
-            not a.write and a.place == write.place and a.stage <= write.stage
+            not a.write and a.place == write.place and a.row_pass <= write.row_pass
             for a in accesses.get(old, ())
         )
 

@@ -158,14 +158,14 @@ class Nester:
     # -- loops -------------------------------------------------------------------------------
 
     def _rows(self) -> list[Stmt]:
-        """The loops over rows, and inside, stage by stage, what is done with each."""
+        """The loops over rows, and inside, pass by pass, what is done with each."""
         rows = self.body.rows
         if self.plan is not None and not self.nest.rows:
             rows = rows[:1]
         found: list[Stmt] = []
-        for stage, row in enumerate(rows):
-            passes = self.body.passes[stage : stage + 1]
-            found += self._stage(row, passes[0] if passes else ())
+        for row_pass, row in enumerate(rows):
+            passes = self.body.passes[row_pass : row_pass + 1]
+            found += self._row_pass(row, passes[0] if passes else ())
         return self._inside(self.nest.rows, found)
 
     def _inside(self, loops: Sequence[NestedLoop], block: Sequence[Stmt]) -> list[Stmt]:
@@ -178,7 +178,7 @@ class Nester:
     def _loop(self, loop: NestedLoop, block: Sequence[Stmt]) -> For:
         return For(loop.variable, *self._bounds(loop), tuple(block))
 
-    def _stage(self, row: Sequence[Statement], over_columns: Sequence[Statement]) -> list[Stmt]:
+    def _row_pass(self, row: Sequence[Statement], over_columns: Sequence[Statement]) -> list[Stmt]:
         return [*self._straight(row), *self._pass(over_columns)]
 
     def _tiled(self, tile: Tile) -> list[Stmt]:
@@ -199,8 +199,8 @@ class Nester:
                 spill = tile.spills[i]
                 value = from_memory(spill.dtype, self._spill(i))
                 block.append(Assign(spill.name, value, node=spill.node))
-            for row, over_columns in segment.stages:
-                block += self._stage(row, over_columns)
+            for row, over_columns in segment.row_passes:
+                block += self._row_pass(row, over_columns)
             for i in segment.left:
                 spill = tile.spills[i]
                 value = to_memory(Name(spill.name), spill.dtype)

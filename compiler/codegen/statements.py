@@ -61,7 +61,7 @@ class Access:
 
     node: int
     place: Affine
-    stage: int
+    row_pass: int
     write: bool
     whole: bool = True
 
@@ -101,12 +101,12 @@ class Segment:
     """A loop over the rows of a tile.
 
     Attributes:
-        stages: the statements of a row, and those of the pass over its columns that follows.
+        row_passes: the statements of a row, and those of the pass over its columns that follows.
         read: the spills that an earlier segment has left.
         left: the spills that it leaves.
     """
 
-    stages: tuple[tuple[tuple[Statement, ...], tuple[Statement, ...]], ...]
+    row_passes: tuple[tuple[tuple[Statement, ...], tuple[Statement, ...]], ...]
     read: tuple[int, ...]
     left: tuple[int, ...]
 
@@ -128,7 +128,7 @@ class Tile:
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """A group's statements: `fills` and `before` once, then per row, stage by stage, `rows[s]` and
+    """A group's statements: `fills` and `before` once, then per row, pass by pass, `rows[s]` and
     the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.
 
     Attributes:

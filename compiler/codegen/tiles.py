@@ -64,10 +64,10 @@ def _moves_with_rows(line: Statement, split: int) -> bool:
 
 
 def _parts(body: Body) -> list[Part]:
-    """The stages of each loop: a cut before and behind what is expensive for each row."""
+    """The passes of each loop: a cut before and behind what is expensive for each row."""
     parts: list[Part] = [[]]
-    for stage, row in enumerate(body.rows):
-        over_columns = body.passes[stage] if stage < len(body.passes) else []
+    for row_pass, row in enumerate(body.rows):
+        over_columns = body.passes[row_pass] if row_pass < len(body.passes) else []
         if any(expensive_calls(line.value) for line in row):
             parts += [[(row, [])], [([], over_columns)]]
         else:
@@ -92,16 +92,16 @@ def _spills(body: Body) -> Iterator[Spill]:
 def _segments(body: Body, spills: tuple[Spill, ...]) -> Iterator[Segment]:
     known: set[int] = set()
     for part in _parts(body):
-        stages = tuple((tuple(row), tuple(over_columns)) for row, over_columns in part)
+        row_passes = tuple((tuple(row), tuple(over_columns)) for row, over_columns in part)
         mentioned, assigned = _names(part), _assigned(part)
         read = tuple(i for i in sorted(known) if spills[i].name in mentioned)
         left = tuple(i for i, one in enumerate(spills) if one.name in assigned)
         known |= set(left)
-        yield Segment(stages, read, left)
+        yield Segment(row_passes, read, left)
 
 
 def _lines(part: Part) -> Iterator[Statement]:
-    return (line for stage in part for lines in stage for line in lines)
+    return (line for row_pass in part for lines in row_pass for line in lines)
 
 
 def _names(part: Part) -> set[str]:

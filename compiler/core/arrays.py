@@ -38,7 +38,7 @@ _FITS = 2.0**127  # numbers below it are in range of every floating dtype
 def to_array(value: object, dtype: DType) -> Array:
     """`value` as an array, which has the dtype if `value` may become it without being asked.
 
-    Python numbers and nested lists of them may where the kind (bool, int, float) does not sink and
+    Python numbers and nested lists of them may where the kind (bool, int, float) does not fall and
     the dtype's range holds them; of an array, only the byte order is changed.
 
     Raises:

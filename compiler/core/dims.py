@@ -8,8 +8,6 @@ Floor division, and max(0, size) from which maximum and minimum are made, are op
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +18,7 @@ from typing import Any, NoReturn, TypeAlias
 from compiler.core.errors import OptionError
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import remembered
+from compiler.core.whose_code import COMPILER, OWN, is_called_by
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
@@ -29,10 +28,6 @@ BOUNDED = 12
 """Divisions and maxima of a size of which bounds are looked for: each doubles what that takes."""
 NESTED = 64
 """Divisions and maxima within one size of a trace: more are those of a recursion."""
-
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-_COMPILER = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph"))
-_OWN = (*_COMPILER, _ROOT + "dynamic" + os.sep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +118,7 @@ class Dim:
 
     def __hash__(self) -> int:
         # an equal int has another hash, so that a set or dict of ints would not find it
-        if _facts.get() is not None and not _is_called_by(_OWN):
+        if _facts.get() is not None and not is_called_by(OWN):
             self._refuse("hashed")
         return self._hash
 
@@ -140,9 +135,9 @@ class Dim:
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
             return True
         # the compiler's own comparisons are checked when the sizes are known
-        if not isinstance(other, _SIZE) or _is_called_by(_COMPILER):
+        if not isinstance(other, _SIZE) or is_called_by(COMPILER):
             return False
-        if _facts.get() is not None or not _is_called_by(_OWN):
+        if _facts.get() is not None or not is_called_by(OWN):
             self._tell_apart(other)
         return False
 
@@ -220,7 +215,7 @@ class Dim:
 
     def __str__(self) -> str:
         # an int has another text
-        if _facts.get() is not None and not _is_called_by(_OWN):
+        if _facts.get() is not None and not is_called_by(OWN):
             self._refuse("made a text")
         return self._text()
 
@@ -250,15 +245,6 @@ class Dim:
 
 
 _SIZE = (Dim, Integral)
-_CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
-
-
-def _is_called_by(packages: tuple[str, ...]) -> bool:
-    """Whether the caller of the caller, or of the dataclass or tuple that calls it, is of these."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_name in _CALLED_WITHIN and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code.co_filename.startswith(packages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,14 +111,14 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Matmul:
-    """A product of matrices over the last two axes: a call of the BLAS."""
+    """A product of matrices over the last two axes: a call of gemm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gemm:
     """`attrs["beta"]` times operand 0 plus `attrs["alpha"]` times the product of the others.
 
-    A call of the BLAS, and an addition to the memory of operand 0 where nothing else needs it.
+    A call of gemm, and an addition to the memory of operand 0 where nothing else needs it.
     """
 
 

@@ -16,7 +16,7 @@ Kind = TypeVar("Kind", bound="Record")
 class Record:
     """What is equal to another of its class with equal positional fields, and prints them.
 
-    A checker of types refuses to set a field; nothing does when the program runs.
+    A checker of types refuses to set a field; nothing does at run time.
     """
 
     __slots__ = ()

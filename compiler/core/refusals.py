@@ -6,52 +6,20 @@ something else than it does on values; so the trace remembers the first refusal,
 
 from __future__ import annotations
 
-import functools
 import linecache
-import os
 import sys
-import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import CodeType, FrameType
+from types import FrameType
 from typing import NoReturn, TypeVar
 
 from compiler.core.errors import CaptureError, EffectError, StaticGraphError
+from compiler.core.whose_code import is_library
 
 Refusal = TypeVar("Refusal", bound=StaticGraphError)
 
 _found: ContextVar[list[StaticGraphError] | None] = ContextVar("found", default=None)
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-_OWN = tuple(_ROOT + name + os.sep for name in ("compiler", "staticgraph", "dynamic"))
-_LIBRARIES = (
-    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")},
-    "<frozen", "<__array_function__",
-)  # fmt: skip
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-
-@functools.lru_cache(4096)
-def is_library(file: str) -> bool:
-    """Whether code of a file is Python's, of an installed package, or the project's."""
-    return file.startswith(_LIBRARIES + _OWN) or any(part in file for part in _INSTALLED)
-
-
-def by_user(depth: int = 1) -> bool:
-    """Whether the caller of who asks, or one so much further out, is code of the user's."""
-    return not is_library(sys._getframe(depth + 1).f_code.co_filename)
-
-
-def is_library_code(code: CodeType, table: Mapping[str, object]) -> bool:
-    """Whether code with these globals is a library's, or was made by one.
-
-    That of dataclasses has the globals of their module; that of named tuples has a name alone.
-    """
-    if code.co_filename != "<string>":
-        return is_library(code.co_filename)
-    if str(table.get("__name__", "")).startswith("namedtuple_"):
-        return True
-    return is_library(str(table.get("__file__", "")))
 
 
 @contextmanager

@@ -46,7 +46,7 @@ NUM_THREADS = Setting(
 BLAS = Setting(
     "STATICGRAPH_BLAS",
     "the first there is",
-    "the BLAS of kernels: `numpy`, `scipy` or `python`",
+    "what multiplies matrices in kernels: `own`, or the BLAS of `numpy`, `scipy` or `python`",
 )
 CACHE = Setting("STATICGRAPH_CACHE", "1", "0: no kernel is kept on disk, or taken from there")
 CACHE_DIR = Setting(
@@ -70,7 +70,7 @@ KEEP_FREED_MEMORY = Setting(
 )
 EAGER_LINT = Setting(
     "DYNAMIC_LINT", "certain",
-    "what eager programs are warned of: `off`, `certain`, `warn` (advice too) or `error`",
+    "what eager code is warned of: `off`, `certain`, `warn` (advice too) or `error`",
 )  # fmt: skip
 PEERS_DIR = Setting(
     "STATICGRAPH_PEERS_DIR", "`staticgraph/peers` in the user's directory of data",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,6 +22,7 @@ from compiler.core.refusals import refuse, remembered
 from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
+from compiler.core.whose_code import is_own
 from compiler.graph.notes import Promoted, is_of_integers, note
 from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
@@ -30,10 +30,6 @@ from compiler.ops import arithmetic, leaves
 from compiler.ops.operators import Operators
 
 _serials = itertools.count()
-_PACKAGES = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), name) + os.sep
-    for name in ("compiler", "staticgraph", "dynamic")
-)
 _line: ContextVar[str | None] = ContextVar("line", default=None)
 _casts: ContextVar[list[Expression] | None] = ContextVar("casts", default=None)
 _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
@@ -331,11 +327,6 @@ def at_line(source: str) -> Iterator[None]:
 def current_line() -> str:
     """The source that new expressions are attributed to inside `at_line`; else empty."""
     return _line.get() or ""
-
-
-def is_own(filename: str) -> bool:
-    """Whether a file belongs to the project's own packages."""
-    return filename.startswith(_PACKAGES)
 
 
 def user_line() -> str:

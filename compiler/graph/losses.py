@@ -1,4 +1,4 @@
-"""Which outputs of a program are losses: what its gradients are of."""
+"""Which outputs of a graph are losses: what its gradients are of."""
 
 from __future__ import annotations
 

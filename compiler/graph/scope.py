@@ -1,4 +1,4 @@
-"""Scopes: names for parts of a program, which people read and nothing else depends on."""
+"""Scopes: names for parts of the user's code, which people read and nothing else depends on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _path: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
 
 class scope(ContextDecorator):  # noqa: N801  used as a function is
-    """Inside the block, expressions belong to the part of the program that is called `name`.
+    """Inside the block, expressions belong to the part of the code that is called `name`.
 
     Scopes nest. They are names for people alone: pictures (`executable.view`, `draw(fold=...)`)
     fold what belongs to one into a box. What is computed, compiled and kept in the kernel cache

@@ -39,7 +39,7 @@ class State:
 
     Attributes:
         guard: which thread has it, and which one of Python waits for it or has it; 0 for none.
-        changes: whether a program updates it, or somebody assigned to it.
+        changes: whether an executable updates it, or somebody assigned to it.
     """
 
     __slots__ = ("__weakref__", "array", "changes", "guard", "name")

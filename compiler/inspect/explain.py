@@ -38,7 +38,7 @@ Lower: TypeAlias = "Callable[[nx.MultiDiGraph[int]], tuple[nx.MultiDiGraph[int],
 Asked: TypeAlias = "str | int | Expression | None"
 """What is to be explained: a `file:line`, a name, an op, a node, an expression, or everything.
 
-A name is that of a placeholder or variable, or of a variable of the program that a line assigns.
+A name is that of a placeholder or variable, or of a variable of the code that a line assigns.
 """
 
 _LINE = re.compile(r".*:\d+")

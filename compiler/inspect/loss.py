@@ -1,4 +1,4 @@
-"""What is said where the loss of a program that trains is inf or nan, without being asked.
+"""What is said where the loss of a graph that trains is inf or nan, without being asked.
 
 The code around each kernel (`compiler.llvm.trampoline`) compares the exponents of results that are
 one number, which takes a nanosecond, and gives them as a tuple if one is inf or nan. That call is

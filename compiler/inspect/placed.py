@@ -162,7 +162,7 @@ class _Places:
                     rows = ", ".join(map(str, group.domain[: group.split]))
                     kind += f", row by row of ({rows})" if rows else ", one row"
             case MatmulGroup():
-                kind = "a product, by the BLAS"
+                kind = "a product of matrices"
             case AttentionGroup():
                 kind = "products with loops between them, block by block of queries"
             case HostGroup():

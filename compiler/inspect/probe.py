@@ -1,7 +1,7 @@
 """What the machine can do, measured in a process of its own: `python probe.py THREADS SECONDS`.
 
 Steps do a known amount of work in native code, so that the shortest time of each is a limit. The
-number of threads is in the environment too, for the BLAS. As a program it times every step once
+number of threads is in the environment too, for the BLAS. As a script it times every step once
 and prints a line of JSON: `bandwidth` by bytes of the arrays, `flops` by dtype, `call` in seconds.
 The comparison takes the steps (`contender`) and times them between its own.
 """

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError, ShapeError
+from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.lowering import Attention
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import TensorType, TupleType, require_same_dtype, unify
+from compiler.core.types import TensorType, TupleType, broadcast_shapes, require_same_dtype, unify
 from compiler.core.values import Value
 from compiler.ops.arithmetic import multiply
 from compiler.ops.batching import Apply, Example, evaluated, full, widened
 from compiler.ops.comparison import where
 from compiler.ops.control import items
-from compiler.ops.declare import zeros_like
+from compiler.ops.declare import as_operand, zeros_like
 from compiler.ops.linalg import matmul
 from compiler.ops.nn import softmax
 from compiler.ops.reduction import sum
-from compiler.ops.shape import swapaxes
+from compiler.ops.shape import broadcast_to, swapaxes
 from compiler.ops.systems import triangle
 
-__all__ = ["attention"]
+__all__ = ["scaled_dot_product_attention"]
 
 ROWS = 64
 """The queries of a block."""
@@ -211,10 +211,10 @@ attention: Op = register(
         lowering=Attention(),
         promotes=slice(0, 3),
         floating=True,
-        choices={"scale": (0.5, 1.0), "causal": (False, True)},
-        doc="softmax(scale * q k') v, block by block of queries: (..., l, e), (..., s, e), (..., s, "
-        "v) -> (..., l, v) with equal leading axes. With `causal`, a query sees the keys up to its "
-        "own place; whether nan and inf of others reach it is not specified.",
+        sweep="blocks",
+        doc="softmax(scale * q k') v, block by block of queries: (..., l, e), (..., s, e), (..., "
+        "s, v) -> (..., l, v) with equal leading axes. With `causal`, a query sees the keys up to "
+        "its own place; whether nan and inf of later values reach it is not specified.",
     )
 )
 
@@ -235,3 +235,71 @@ attention_gradients: Op = register(
         doc="The gradients of `attention` by queries, keys and values, given that by its result.",
     )
 )
+
+
+def scaled_dot_product_attention(
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Value:
+    """softmax(scale * q k' + mask) v: (..., l, e), (..., s, e) and (..., s, v) -> (..., l, v).
+
+    Without a mask the weights (..., l, s) are never all in memory, nor for the gradients, and of
+    causal attention one half is not computed.
+
+    Args:
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        is_causal: whether a query sees only the keys up to its own place. Whether nan and inf of
+            later values reach it is not specified.
+        scale: 1 / sqrt(e) if None.
+
+    Raises:
+        ShapeError: the last axes, the numbers of keys and values, or leading axes do not fit.
+        OptionError: there is a mask, and `is_causal`.
+
+    Example:
+        >>> x = np.eye(2)
+        >>> sg.scaled_dot_product_attention(x, x, x, is_causal=True, scale=1.0)
+        array([[1.        , 0.        ],
+               [0.26894142, 0.73105858]])
+    """
+    name = "scaled_dot_product_attention"
+    if is_causal and attn_mask is not None:
+        raise OptionError(f"{name}: is_causal=True leaves no room for an attn_mask: give one alone")
+    operands = [as_operand(one) for one in (query, key, value)]
+    if scale is None:
+        scale = 1 / math.sqrt(_width(name, operands[0]))
+    if attn_mask is None:
+        return attention.bound(
+            _aligned(name, operands), {"scale": float(scale), "causal": bool(is_causal)}
+        )
+    mask = as_operand(attn_mask)
+    query, key, value = operands
+    scores = multiply(matmul(query, swapaxes(key, -1, -2)), scale)
+    if np.dtype(mask.dtype).kind == "b":
+        mask = where(mask, np.asarray(0.0, scores.dtype), np.asarray(-math.inf, scores.dtype))
+    return matmul(softmax(scores + mask, -1), value)
+
+
+def _width(name: str, query: Any) -> int:
+    """The columns of the queries, which have to be known."""
+    width = query.shape[-1] if len(query.shape) else 0
+    if not isinstance(width, int):
+        raise ShapeError(f"{name}: the number of columns of queries is not known: give the scale")
+    return max(1, width)
+
+
+def _aligned(name: str, operands: Sequence[Any]) -> list[Any]:
+    """The operands with equal leading axes."""
+    leads = [tuple(one.shape[:-2]) for one in operands]
+    if leads[0] == leads[1] == leads[2]:
+        return list(operands)
+    types = [TensorType(lead, np.dtype(np.float64)) for lead in leads]
+    lead = broadcast_shapes(f"{name}: leading axes", *types)
+    return [
+        one if tuple(one.shape[:-2]) == lead else broadcast_to(one, (*lead, *one.shape[-2:]))
+        for one in operands
+    ]

@@ -1,4 +1,4 @@
-"""Ops with an effect: they show values, or stop the program.
+"""Ops with an effect: they show values, or stop the run.
 
 All other ops are pure: equal ones are one, and what nothing reads is dropped. These take and give
 a *token*, int64[depth], which nothing else gives: so each is computed once, in the order of the

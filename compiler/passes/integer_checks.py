@@ -1,4 +1,4 @@
-"""`compile(checks="int")`: integers that leave their dtype, or are divided by 0, end the program.
+"""`compile(checks="int")`: integers that leave their dtype, or are divided by 0, end the call.
 
 Beside each integer op stands how many of its elements are wrong, which the same loop counts. In
 loops those of the first wrong iteration are carried; a check (`ops/effects.py`)

@@ -1,4 +1,7 @@
-"""The BLAS that compiled kernels call: NumPy's own, SciPy's, or NumPy through a callback.
+"""What multiplies matrices in compiled kernels: code of our own, or else the BLAS that NumPy or
+SciPy brings, or NumPy through a callback.
+
+Ours (`compiler.llvm.products`) takes the place of gemm; products with a vector are the BLAS's.
 
 A kernel is handed one integer per dtype, `Blas.gemm[dtype]`: the address of a descriptor of four
 int64, (convention, gemm, gemv, wide_gemm). `compiler.llvm.gemm` reads it at run time, so compiled
@@ -32,10 +35,11 @@ from compiler.llvm.conventions import (
     GEMM,
     GEMV,
 )
+from compiler.runtime.own_products import own_gemm
 
 _EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
 
-BACKENDS = ("numpy", "scipy", "python")
+BACKENDS = ("own", "numpy", "scipy", "python")
 
 _SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
 _LETTERS = {"float32": "s", "float64": "d"}
@@ -86,7 +90,7 @@ class Blas:
 
 
 def find_blas(backend: str | None = None) -> Blas:
-    """The BLAS to use: `backend`, else the environment's STATICGRAPH_BLAS, else the best there is.
+    """What to use: `backend`, else the environment's STATICGRAPH_BLAS, else the best there is.
 
     Raises OptionError if the backend that was asked for is unknown, missing or computes wrongly.
     """
@@ -127,9 +131,40 @@ def limit_threads(count: int) -> Iterator[None]:
             set_threads(before)
 
 
+class _Own(Mapping[str, int]):
+    """The descriptors of products of our own, each compiled, or loaded, when it is asked for.
+
+    Where one computes wrongly, it is that of the BLAS, which has the products with vectors, too.
+    """
+
+    def __init__(self, rest: Blas) -> None:
+        self.rest = rest
+        self.find = Once(self._find)
+
+    def __getitem__(self, dtype: str) -> int:
+        return ctypes.addressof(self.find(dtype))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_SCALARS)
+
+    def __len__(self) -> int:
+        return len(_SCALARS)
+
+    def _find(self, dtype: str) -> Any:
+        given = (ctypes.c_int64 * 4).from_address(self.rest.gemm[dtype])
+        found = own_gemm(np.dtype(dtype).itemsize)
+        if not _gemm_is_right(CBLAS64, found, dtype):
+            return given
+        vector = given[2] if given[0] == CBLAS64 else 0
+        return (ctypes.c_int64 * 4)(CBLAS64, found, vector, given[3])
+
+
 @Once
 def _load(name: str) -> Blas | None:
     match name:
+        case "own":
+            rest = next(filter(None, map(_load, BACKENDS[1:])))
+            return Blas("own", 64, _Own(rest), rest.control, ())
         case "numpy":
             return _load_numpy()
         case "scipy":

@@ -13,19 +13,13 @@ from compiler.core.dims import Size, Unknown, evaluate
 
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
-TILE = 16  # rows or columns that are not divided: the BLAS computes so many at once
-# The BLAS copies the operands of each call. Copying an element of the left and of the right one
-# takes as long as so many multiplications, by the bytes of an element and by whether the right
-# operand is stored transposed: measured on a Zen 4, least squares of 64 to 80 products on one
-# thread, and that of the left by grids of two threads, whose copies leave the second cache.
-COPYING = {
-    (4, False): (16, 7),
-    (4, True): (16, 26),
-    (8, False): (16, 2),
-    (8, True): (16, 6),
-}
+TILE = (4, 32)  # rows and columns that are not divided
+# Each cell copies its operands. Copying an element of either takes as long as so many
+# multiplications: measured on a Zen 4 by least squares, 0 to 10, of transposed ones 5 to 10.
+COPYING = 8
+VECTOR = 16  # columns
 SPARE = 4  # cells for each processor at most
-WORTH = 1.01  # of the time: what more cells than processors may cost, for one may be held up
+WORTH = 1.015  # of the time: what more cells than processors may cost, for one may be held up
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +47,16 @@ class Cells:
     """The result (rows, columns) of a product in cells, a chunk each: a grid, `down` x `across`.
 
     How many there are depends on the sizes and on the machine alone, never on how many threads
-    there are: a BLAS adds in another order where a matrix is divided in another way.
+    there are: a BLAS may add in another order where a matrix is divided in another way.
 
     Attributes:
         rows, columns, depth: the sizes of the product.
-        copying: what it costs to copy an element of the left and of the right operand.
         counted: what `count` is: of all cells, or of those `down` or `across`.
     """
 
     rows: Size
     columns: Size
     depth: Size
-    copying: tuple[int, int]
     counted: str = "cells"
 
     @property
@@ -75,17 +67,17 @@ class Cells:
     @property
     def divides_rows(self) -> bool:
         """Whether there may be several cells down the result."""
-        return not isinstance(self.rows, int) or self.rows > TILE
+        return not isinstance(self.rows, int) or self.rows > TILE[0]
 
     @property
     def divides_columns(self) -> bool:
         """Whether there may be several cells across the result."""
-        return not isinstance(self.columns, int) or self.columns > TILE
+        return not isinstance(self.columns, int) or self.columns > TILE[1]
 
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of cells, or of those in a column or in a row of the grid."""
         m, n, k = (evaluate(size, sizes) for size in (self.rows, self.columns, self.depth))
-        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN), self.copying)
+        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN))
         return {"cells": down * across, "down": down, "across": across}[self.counted]
 
 
@@ -93,14 +85,14 @@ Cut: TypeAlias = Chunks | Cells
 
 
 @lru_cache
-def _grid(rows: int, columns: int, threads: int, copying: tuple[int, int]) -> tuple[int, int]:
+def _grid(rows: int, columns: int, threads: int) -> tuple[int, int]:
     """The rows and columns of cells that `threads` are done with first."""
     if threads <= 1:
         return 1, 1
     times = {
         (down, across): -(-down * across // threads)
-        * _time(_longest(rows, down), _longest(columns, across), copying)
-        for down, across in _grids(-(-rows // TILE), -(-columns // TILE), threads)
+        * _time(_longest(rows, down, TILE[0]), _longest(columns, across, TILE[1]))
+        for down, across in _grids(-(-rows // TILE[0]), -(-columns // TILE[1]), threads)
     }
     most = WORTH * min(times.values())
     return max(
@@ -114,17 +106,17 @@ def _grids(down: int, across: int, threads: int) -> Iterator[tuple[int, int]]:
         yield from ((i, min(across, cells // i)) for i in range(1, min(down, cells) + 1))
 
 
-def _longest(size: int, parts: int) -> int:
+def _longest(size: int, parts: int, tile: int) -> int:
     """The size of the longest part of an axis (`part_start` of the emitted language)."""
-    tiles = -(-size // TILE)
-    starts = [min(i * tiles // parts * TILE, size) for i in range(parts + 1)]
+    tiles = -(-size // tile)
+    starts = [min(i * tiles // parts * tile, size) for i in range(parts + 1)]
     return max(end - start for start, end in pairwise(starts))
 
 
-def _time(rows: int, columns: int, copying: tuple[int, int]) -> int:
+def _time(rows: int, columns: int) -> int:
     """What a cell takes for each element of the depth: multiplications, and its operands' copies.
 
-    The BLAS computes whole tiles of columns.
+    Whole vectors of columns are computed.
     """
-    columns = -(-columns // TILE) * TILE
-    return rows * columns + copying[0] * rows + copying[1] * columns
+    columns = -(-columns // VECTOR) * VECTOR
+    return rows * columns + COPYING * (rows + columns)

@@ -1,4 +1,4 @@
-"""Fusion: partition the graph into groups, each one nest of loops or one call of the BLAS.
+"""Fusion: partition the graph into groups, each one nest of loops or one product.
 
 A loop group has a domain (the sizes of its loops) and, once it holds a reduction over the last
 axes, a split: the axes before it are *rows*, those after it *columns*, and each row is swept in as

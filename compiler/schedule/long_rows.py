@@ -16,7 +16,7 @@ from compiler.core.dims import product
 from compiler.core.lowering import Reduce
 from compiler.schedule.access import canonical, demands, reach
 from compiler.schedule.groups import Fusion, Group, LoopGroup, is_row
-from compiler.schedule.stages import Stages, reduction_operand, stages_of
+from compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
 
 SHORT = 1 << 17  # elements of a row that one thread sweeps sooner than two begin
 
@@ -28,10 +28,10 @@ def cut_long_rows(fusion: Fusion) -> Fusion:
         if not isinstance(group, LoopGroup) or not _is_one_long_row(fusion, group):
             groups.append(group)
             continue
-        stages = stages_of(fusion, group)
+        row_passes = row_passes_of(fusion, group)
         parts = [group]
-        if stages.count > 1:
-            fusion, parts = _cut(fusion, group, stages)
+        if row_passes.count > 1:
+            fusion, parts = _cut(fusion, group, row_passes)
         groups += parts
     return replace(fusion, groups=tuple(groups))
 
@@ -45,35 +45,35 @@ def _is_one_long_row(fusion: Fusion, group: LoopGroup) -> bool:
     return isinstance(length, int) and length >= SHORT
 
 
-def _cut(fusion: Fusion, group: LoopGroup, stages: Stages) -> tuple[Fusion, list[LoopGroup]]:
+def _cut(fusion: Fusion, group: LoopGroup, row_passes: RowPasses) -> tuple[Fusion, list[LoopGroup]]:
     """The groups of the passes over a row, and the partition with these."""
     again = {
         node
-        for stage, computed in enumerate(stages.computed)
+        for row_pass, computed in enumerate(row_passes.computed)
         for node in computed
-        if stages.level[node] < stage and node not in stages.kept
+        if row_passes.level[node] < row_pass and node not in row_passes.kept
     }
-    parts = [LoopGroup(group.order, group.domain, group.split) for _ in range(stages.count)]
+    parts = [LoopGroup(group.order, group.domain, group.split) for _ in range(row_passes.count)]
     parts[0].fills = group.fills
     home = dict(fusion.home)
     for node_id in group.members:
         if node_id in again:
             del home[node_id]
             continue
-        level = stages.level[node_id]
+        level = row_passes.level[node_id]
         # what is known of the row as soon as a pass has ended belongs to that pass
         at_end = level > 0 and is_row(group, fusion.nodes[node_id].type.shape)
         if at_end and not isinstance(fusion.nodes[node_id].op.lowering, Reduce):
             level -= 1
         home[node_id] = parts[level]
         parts[level].members.append(node_id)
-    for store, level in zip(group.stores, stages.store_level, strict=True):
+    for store, level in zip(group.stores, row_passes.store_level, strict=True):
         if home[store.target] is group:  # it may be a later one that completes it
             home[store.target] = parts[level]
         parts[level].stores.append(store)
     parts = [part for part in parts if part.members or part.stores or part.fills]
     virtual = fusion.virtual | again
-    fusion = replace(fusion, home=home, virtual=virtual, stored=fusion.stored | stages.kept)
+    fusion = replace(fusion, home=home, virtual=virtual, stored=fusion.stored | row_passes.kept)
     for part in parts:
         part.reads = set(_read(fusion, part))
     across = {node for part in parts for node in part.reads if home.get(node) not in (None, part)}

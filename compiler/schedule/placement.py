@@ -39,7 +39,7 @@ PLACED = "its elements go to places of their own: loops of their own"
 WRITTEN_OUT = "written to memory in order, for what reads it as a whole"
 SEPARATE = "fusion is switched off"
 NO_LOOPS = {
-    MatmulGroup: "computed by the BLAS, as a whole",
+    MatmulGroup: "computed as one product, as a whole",
     AttentionGroup: "computed by products, block by block, as a whole",
     HostGroup: "computed by a call of NumPy, as a whole",
     NestedGroup: "computed by a loop or branch, as a whole",

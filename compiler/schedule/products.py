@@ -1,4 +1,4 @@
-"""The operands of matrix products: views of memory for the BLAS, or packed piece by piece.
+"""The operands of matrix products: views of memory for gemm, or packed piece by piece.
 
 The windows of a convolution, written out as a matrix (im2col), take as many times the memory of the
 image as a window has places. A product packs them for a few images at a time, and again where
@@ -18,7 +18,7 @@ from compiler.schedule.groups import Pack, View, blas_layout
 
 
 def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:
-    """The operand of a product as a strided view of memory that the BLAS can read."""
+    """The operand of a product as a strided view of memory that gemm can read."""
     shape = nodes[node_id].type.shape
     if node_id in stored:
         return View(node_id, 0, contiguous_strides(shape))

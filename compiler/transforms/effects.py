@@ -1,4 +1,4 @@
-"""`print` and `check`: what shows values, or stops the program, wherever it runs."""
+"""`print` and `check`: what shows values, or stops the run, wherever it runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from compiler.ops.effects import user_text
 
 
 def print(text: str, *values: Value) -> Tree:  # noqa: A001
-    """Print a text and values each time the program runs; returns the values.
+    """Print a text and values each time the graph runs; returns the values.
 
-    In a compiled program, a captured function, the body of a loop and a branch alike: the values
+    In a compiled graph, a captured function, the body of a loop and a branch alike: the values
     are those of the call, prints and checks follow one another in the order in which they were
     written, each happens once, and none is dropped, also where nothing reads the result. In loops
     the line ends with the number of the iteration, in nested ones of all. Gradients pass.
@@ -49,10 +49,10 @@ def print(text: str, *values: Value) -> Tree:  # noqa: A001
 
 
 def check(condition: Value, message: str, *values: Value) -> None:
-    """Raise CheckError with a message and your line unless a condition holds, when the program
+    """Raise CheckError with a message and your line unless a condition holds, when the graph
     runs: before any variable is updated.
 
-    It is where `print` is: in a compiled program, a captured function, a loop, a branch, or at
+    It is where `print` is: in a compiled graph, a captured function, a loop, a branch, or at
     once if all is known.
 
     Args:

@@ -1,4 +1,4 @@
-"""Lanes: which nodes of a graph are the program, which its gradient, which the update."""
+"""Lanes: which nodes of a graph compute forward, which its gradient, which the update."""
 
 from __future__ import annotations
 

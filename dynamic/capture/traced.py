@@ -12,9 +12,10 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, is_registered
-from compiler.core.refusals import by_user, refuse, remembered, user_place
+from compiler.core.refusals import refuse, remembered, user_place
 from compiler.core.types import is_static
 from compiler.core.watching import unwatched
+from compiler.core.whose_code import by_user
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to

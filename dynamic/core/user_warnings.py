@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from compiler.graph.expression import is_own
+from compiler.core.whose_code import is_own
 from dynamic.core.lint_level import MOST_PLACES, lost, state
 from dynamic.core.places import user_place
 
@@ -57,7 +57,7 @@ def keep_silent() -> None:
     """Silence NumPy about the values that ops compute, and no other: log(0) is -inf, no warning.
 
     A filter does this, since to change NumPy's own setting takes as long as an op. Whoever sets
-    filters, or imports this package where filters are put back, drops it; so what every program
+    filters, or imports this package where filters are put back, drops it; so what every script
     calls puts it in place again. It notes what it silences, for a loss that turns out to be inf or
     nan.
     """

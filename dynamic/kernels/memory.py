@@ -1,8 +1,8 @@
-"""Freed memory is kept for the next array, where the C library lets a program ask for that.
+"""Freed memory is kept for the next array, where the C library lets a process ask for that.
 
 glibc maps each large block of memory on its own and returns it to the system when it is freed, so
 that every result of some megabytes is made of fresh pages, at one page fault per 4 kB. An eager
-program makes and drops such results all the time, and most of its time would go into page faults.
+process makes and drops such results all the time, and most of its time would go into page faults.
 """
 
 from __future__ import annotations

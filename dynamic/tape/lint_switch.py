@@ -8,7 +8,7 @@ from dynamic.tape.watching import watch
 
 
 class set_lint:  # noqa: N801 - as set_detect_anomaly
-    """Set what an eager program is warned of: at once, and back when a `with` block ends.
+    """Set what eager code is warned of: at once, and back when a `with` block ends.
 
     Args:
         level: "certain", the default, warns where it cannot be meant, and costs nothing that can be

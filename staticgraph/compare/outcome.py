@@ -80,12 +80,12 @@ def start(processes: Sequence[Mapping[str, float]]) -> Start | None:
     if not processes:
         return None
 
-    def middle(stage: str) -> float | None:
-        values = [stages[stage] for stages in processes if stage in stages]
+    def middle(phase: str) -> float | None:
+        values = [phases[phase] for phases in processes if phase in phases]
         return median(values) if values else None
 
-    def known(stage: str) -> float:
-        return middle(stage) or 0.0
+    def known(phase: str) -> float:
+        return middle(phase) or 0.0
 
     once = ("build", "passes", "compile", "first_call")
     return Start(
@@ -95,7 +95,7 @@ def start(processes: Sequence[Mapping[str, float]]) -> Start | None:
         passes=middle("passes"),
         compile=middle("compile"),
         first_call=known("first_call"),
-        once=median([sum(stages.get(stage, 0.0) for stage in once) for stages in processes]),
+        once=median([sum(phases.get(phase, 0.0) for phase in once) for phases in processes]),
         processes=len(processes),
     )
 

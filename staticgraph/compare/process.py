@@ -35,7 +35,7 @@ class Process:
         seconds: from the start of the process to its first result.
         version: of its framework.
         report: what a script says of it; None without a script.
-        stages: the seconds of each stage on the way to the first result.
+        phases: the seconds of each phase on the way to the first result.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Process:
             self.seconds = stamp - start
             self.version: str = ready["ready"]
             self.report: Any = ready.get("report")
-            self.stages: dict[str, float] = self._receive(longest)[0]["stages"]
+            self.phases: dict[str, float] = self._receive(longest)[0]["phases"]
         except BaseException:
             self.close()
             raise

@@ -118,13 +118,13 @@ class Race:
         kind = taken.contender.kind
         if taken.contender.threads != self.settings.threads:
             return
-        if sum(stages["process"] for stages in taken.cold) > START_BUDGET:
+        if sum(phases["process"] for phases in taken.cold) > START_BUDGET:
             return
         self._empty_cache(kind.name)
         for starts in (taken.cold, taken.warm) if kind.cache else (taken.cold,):
             process = self._process(taken)
             process.close()
-            starts.append({"process": process.seconds, **process.stages})
+            starts.append({"process": process.seconds, **process.phases})
 
     def _set_up(self, taken: Taken) -> None:
         process = self._process(taken)

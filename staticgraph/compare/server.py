@@ -5,7 +5,7 @@ and the workload by their paths. The task names them, the arrays (files of NumPy
 mode and the learning rate. Lines that it writes:
 
     {"ready": version}                                  when the first result is there
-    {"stages": {stage: seconds}}                        import, build, compile, first_call, ...
+    {"phases": {phase: seconds}}                        import, build, compile, first_call, ...
     {"failure": text}                                   instead of either; the process then ends
 
 and answers to lines that it reads:
@@ -49,8 +49,8 @@ def load_module(path: str) -> Any:
     return module
 
 
-class Stages:
-    """The seconds of each stage."""
+class Phases:
+    """The seconds of each phase."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -129,7 +129,7 @@ def serve(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -
     if "script" in task:
         serve_script(task, reply)
         return
-    timed = Stages()
+    timed = Phases()
     with timed("import"):
         adapter = load_module(task["adapter"])
         library, version = adapter.load(task)
@@ -149,7 +149,7 @@ def serve(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], None]) -
     if hasattr(adapter, "passes"):
         timed.seconds["passes"] = adapter.passes(run)
         timed.seconds["compile"] = max(0.0, timed.seconds["compile"] - timed.seconds["passes"])
-    reply({"stages": timed.seconds})
+    reply({"phases": timed.seconds})
     for line in sys.stdin:
         order = json.loads(line)
         if order["do"] == "check":
@@ -165,7 +165,7 @@ def serve_script(task: Mapping[str, Any], reply: Callable[[Mapping[str, Any]], N
     """Set up what a script measures, then measure the steps that are asked for."""
     report, steps = load_module(task["script"]).contender(*task["arguments"])
     reply({"ready": "", "report": report})
-    reply({"stages": {}})
+    reply({"phases": {}})
     for line in sys.stdin:
         order = json.loads(line)
         step = steps[order["step"]]

@@ -20,8 +20,8 @@ from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.ops.effects import EFFECTS, after, quiet
 from dynamic.kernels import native
+from staticgraph.differences.compared import Compared, compared_of
 from staticgraph.differences.distance import distance
-from staticgraph.differences.programs import Program, program_of
 from staticgraph.differences.records import Diff, Row
 from staticgraph.fuzz.graphs.rounding import farthest, tight
 from staticgraph.tracing.parts import Part
@@ -44,7 +44,7 @@ def diff(
     """Run a function in both paradigms on the same inputs, and compare value by value.
 
     The function is run eagerly, on tensors; it is captured as `function` does it, and each op of
-    its graph computed by the eager engine and compiled: with all values as outputs of one program,
+    its graph computed by the eager engine and compiled: with all values as outputs of one graph,
     and with its results alone, as it is compiled usually. Of an executable the graph is that which
     it was compiled of, and nothing is updated.
 
@@ -84,46 +84,46 @@ def diff(
         if not isinstance(value, bool):
             raise OptionError(f"diff: {option} is True or False, not {value!r:.80}")
     with _by_numpy(exact):
-        program = program_of(f, inputs, named, gradient)
-        eager = None if program.eager is None else program.eager()
-        nodes = _computed(program)
-        roots = [one for _, one in program.outputs]
+        compared = compared_of(f, inputs, named, gradient)
+        eager = None if compared.eager is None else compared.eager()
+        nodes = _computed(compared)
+        roots = [one for _, one in compared.outputs]
         wanted = [*nodes, *roots]
-        options = {**program.options, "lint": None, **({"numerics": "exact"} if exact else {})}
+        options = {**compared.options, "lint": None, **({"numerics": "exact"} if exact else {})}
         with quiet():  # the eager run has printed and checked
-            evaluated = _evaluated(program, wanted, exact)
+            evaluated = _evaluated(compared, wanted, exact)
             explained = [
                 max(most, np.max(tight(value), initial=0.0))
                 for most, value in zip(
-                    farthest(wanted, program.inputs, RUNS), evaluated, strict=True
+                    farthest(wanted, compared.inputs, RUNS), evaluated, strict=True
                 )
             ]
-            values = _compiled(program, nodes, options) if nodes else []
-            if program.compiled is None or exact:
-                results = _compiled(program, roots, options)
+            values = _compiled(compared, nodes, options) if nodes else []
+            if compared.compiled is None or exact:
+                results = _compiled(compared, roots, options)
             else:
-                results = program.compiled()
+                results = compared.compiled()
     op_by_op = evaluated[len(nodes) :]
     alone = op_by_op if eager is None or exact else eager
     captured: tuple[Row, ...] = ()
     if eager is not None:
-        captured = _of_results(program, eager, op_by_op, explained[len(nodes) :])
+        captured = _of_results(compared, eager, op_by_op, explained[len(nodes) :])
     return Diff(
-        program.name,
+        compared.name,
         tuple(
             _row(node.op.name, node.name, node.source, *found)
             for node, *found in zip(nodes, evaluated, values, explained, strict=False)
         ),
-        _of_results(program, alone, results, explained[len(nodes) :]),
+        _of_results(compared, alone, results, explained[len(nodes) :]),
         captured,
         exact,
         float(bound),
     )
 
 
-def _computed(program: Program) -> list[Expression]:
+def _computed(compared: Compared) -> list[Expression]:
     """The tensors that the results are computed of, and they, in order."""
-    roots = [one for _, one in program.outputs]
+    roots = [one for _, one in compared.outputs]
     return [
         node
         for node in ancestors(roots)
@@ -131,12 +131,12 @@ def _computed(program: Program) -> list[Expression]:
     ]
 
 
-def _evaluated(program: Program, wanted: Sequence[Expression], exact: bool) -> list[Array]:
+def _evaluated(compared: Compared, wanted: Sequence[Expression], exact: bool) -> list[Array]:
     """Values op by op: by the eager engine, or on row-major arrays with NumPy."""
     if exact:
-        return interpret(wanted, program.inputs, ordered=True)
+        return interpret(wanted, compared.inputs, ordered=True)
     tensors: Mapping[Expression, Any] = {
-        one: dynamic.tensor(array) for one, array in program.inputs.items()
+        one: dynamic.tensor(array) for one, array in compared.inputs.items()
     }
     with dynamic.no_grad():
         found = evaluate(wanted, tensors)
@@ -144,17 +144,17 @@ def _evaluated(program: Program, wanted: Sequence[Expression], exact: bool) -> l
 
 
 def _compiled(
-    program: Program, wanted: Sequence[Expression], options: Mapping[str, object]
+    compared: Compared, wanted: Sequence[Expression], options: Mapping[str, object]
 ) -> list[Array]:
-    """Values by one compiled program."""
-    placeholders = program.placeholders
-    arrays = [program.inputs[one] for one in placeholders]
-    found: list[Array] = Part(program.name, placeholders, list(wanted), options)(arrays)
+    """Values by one kernel."""
+    placeholders = compared.placeholders
+    arrays = [compared.inputs[one] for one in placeholders]
+    found: list[Array] = Part(compared.name, placeholders, list(wanted), options)(arrays)
     return found
 
 
 def _of_results(
-    program: Program,
+    compared: Compared,
     eager: Sequence[Array],
     compiled: Sequence[Array],
     explained: Sequence[float],
@@ -162,7 +162,7 @@ def _of_results(
     return tuple(
         _row(title, None, place_of(node.source), one, other, most)
         for (title, node), one, other, most in zip(
-            program.outputs, eager, compiled, explained, strict=True
+            compared.outputs, eager, compiled, explained, strict=True
         )
     )
 

@@ -83,9 +83,9 @@ class Diff:
     Attributes:
         name: of the function.
         values: per op of the graph, in order, its value: computed by the eager engine op by op,
-            and compiled, where all values are outputs of one program.
+            and compiled, where all values are outputs of one graph.
         results: outputs, gradients and updates: of the function run eagerly (op by op if `exact`),
-            and of the program as it is compiled without all that.
+            and of the graph as it is compiled without all that.
         captured: the results of the eager run, and of the graph evaluated op by op: what is far
             apart here is no rounding, but a function that its graph does not describe.
         exact: whether it was compiled with `numerics="exact"`.

@@ -21,7 +21,7 @@ class Box:
 
     Attributes:
         path: the names of the scopes around it, and its own.
-        lane: of `NAMES`: the program, its gradient, or its updates.
+        lane: of `NAMES`: the forward computation, its gradient, or its updates.
         nodes: those in it.
     """
 
@@ -46,7 +46,7 @@ class Box:
 def folded(graph: nx.MultiDiGraph[int], opened: int) -> dict[int, Box]:
     """The boxes of nodes that are drawn as one, with `opened` levels of scopes opened.
 
-    Boxes that would lead in a circle to each other, as of a program that goes on with a gradient,
+    Boxes that would lead in a circle to each other, as of a graph that goes on with a gradient,
     are opened.
     """
     lanes, _ = tree_of(as_defined(definition_of(graph)))

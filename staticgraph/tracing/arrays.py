@@ -15,8 +15,9 @@ import numpy as np
 from compiler import ops
 from compiler.core.lowering import Alias, IndexMap
 from compiler.core.op import Attrs, Op
-from compiler.core.refusals import by_user, refuse
+from compiler.core.refusals import refuse
 from compiler.core.watching import unwatched
+from compiler.core.whose_code import by_user
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
 from staticgraph.tracing.dependence import refuse_branch

@@ -27,14 +27,13 @@ from compiler.core.dims import Dim
 from compiler.core.errors import OptionError
 from compiler.core.refusals import (
     forgetting_refusals,
-    is_library,
-    is_library_code,
     refuse,
     refuse_effect,
     remembered,
 )  # fmt: skip
 from compiler.core.watching import Watch
-from compiler.graph.expression import is_own, is_symbolic
+from compiler.core.whose_code import is_library, is_library_code, is_own
+from compiler.graph.expression import is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
 from staticgraph.tracing.reads import Surroundings

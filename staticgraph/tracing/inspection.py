@@ -8,7 +8,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from compiler.core.op import Op, Operand
-from compiler.core.refusals import is_library
+from compiler.core.whose_code import is_library
 
 OF_CLASSES = frozenset(
     ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Op
-from compiler.core.refusals import is_library, is_library_code
-from compiler.graph.expression import Expression, is_own
+from compiler.core.whose_code import is_library, is_library_code, is_own
+from compiler.graph.expression import Expression
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
 from staticgraph.tracing.inspection import (

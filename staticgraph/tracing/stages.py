@@ -91,6 +91,6 @@ def stages_of(
         _, reads = cut([*own.values(), *keeps[number].values()], inside)
         for one in reads:
             keeps[stage[one.serial]][one.serial] = one
-        options = {**options, "lint": "off"}  # a stage is no whole program
+        options = {**options, "lint": "off"}  # a stage is no whole graph
         made.append(Stage(trace, options, number, own, [*keeps[number].values()], reads))
     return made[::-1]

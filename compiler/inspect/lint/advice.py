@@ -23,7 +23,7 @@ from compiler.inspect.lint.certain import (
 )
 from compiler.inspect.lint.rules import (
     RULES,
-    Program,
+    Linted,
     Table,
     advice,
     advice_of_all,
@@ -34,9 +34,9 @@ from compiler.ops import leaves
 
 
 @advice("softmax", "log_softmax")
-def softmax_over_first_axis(program: Program, node: Node) -> str | None:
+def softmax_over_first_axis(linted: Linted, node: Node) -> str | None:
     """A softmax over an axis of unknown size that comes first, as batches do."""
-    if not normalises_batch(node) or is_gradient(node) or softmax_over_batch(program, node):
+    if not normalises_batch(node) or is_gradient(node) or softmax_over_batch(linted, node):
         return None
     if isinstance(node.type.shape[-1], Dim):
         return None  # any of its axes may be the batch
@@ -47,11 +47,11 @@ def softmax_over_first_axis(program: Program, node: Node) -> str | None:
 
 
 @advice("softmax", "log_softmax")
-def softmax_over_rows(program: Program, node: Node) -> str | None:
+def softmax_over_rows(linted: Linted, node: Node) -> str | None:
     """Probabilities over axis 0 of what is then taken as probabilities of classes, sizes known."""
-    if not normalises_rows(node) or is_gradient(node) or softmax_over_batch(program, node):
+    if not normalises_rows(node) or is_gradient(node) or softmax_over_batch(linted, node):
         return None
-    if not are_classes(program, node):
+    if not are_classes(linted, node):
         return None
     return (
         f"{node.op.name} over axis 0 of {described(node)}, whose last axis is then read as "
@@ -64,59 +64,59 @@ _WEIGHED = (*_RESHAPED, "strided_slice", "take", "take_along_axis", "multiply", 
 
 
 @advice("divide")
-def softmax_by_hand(program: Program, node: Node) -> str | None:
+def softmax_by_hand(linted: Linted, node: Node) -> str | None:
     """exp(x) / sum(exp(x)), or a part or weighted sum of it, which overflows where x is large."""
-    total = _summed_exp(program, program.operand(node, 1))
+    total = _summed_exp(linted, linted.operand(node, 1))
     if total is None or is_gradient(node):
         return None
-    exp = program.operand(total, 0)
-    if not _is_made_of(program, program.operand(node, 0), exp):
+    exp = linted.operand(total, 0)
+    if not _is_made_of(linted, linted.operand(node, 0), exp):
         return None
     return (
-        f"divide: exp(x) / sum(exp(x)) of {described(program.operand(exp, 0))} is inf / inf "
+        f"divide: exp(x) / sum(exp(x)) of {described(linted.operand(exp, 0))} is inf / inf "
         f"where x is above {_largest(exp):.0f}: write sg.softmax(x, axis={total.attrs['axes'][0]})"
     )
 
 
 @advice("log")
-def logsumexp_by_hand(program: Program, node: Node) -> str | None:
+def logsumexp_by_hand(linted: Linted, node: Node) -> str | None:
     """log(sum(exp(x))), which overflows where x is large."""
-    total = _summed_exp(program, program.operand(node, 0))
+    total = _summed_exp(linted, linted.operand(node, 0))
     if total is None or is_gradient(node):
         return None
-    exp = program.operand(total, 0)
+    exp = linted.operand(total, 0)
     return (
-        f"log: log(sum(exp(x))) of {described(program.operand(exp, 0))} is inf where x is above "
+        f"log: log(sum(exp(x))) of {described(linted.operand(exp, 0))} is inf where x is above "
         f"{_largest(exp):.0f}: write sg.logsumexp(x, axis={total.attrs['axes'][0]})"
     )
 
 
-def _summed_exp(program: Program, node: Node) -> Node | None:
+def _summed_exp(linted: Linted, node: Node) -> Node | None:
     """The sum of an exp of what may be large, also reshaped; None of anything else."""
     while node.op.name in _RESHAPED:
-        node = program.operand(node, 0)
-    if node.op.name != "sum" or program.operand(node, 0).op.name != "exp":
+        node = linted.operand(node, 0)
+    if node.op.name != "sum" or linted.operand(node, 0).op.name != "exp":
         return None
-    return None if _is_bounded(program, program.operand(program.operand(node, 0), 0)) else node
+    return None if _is_bounded(linted, linted.operand(linted.operand(node, 0), 0)) else node
 
 
-def _is_made_of(program: Program, node: Node, exp: Node) -> bool:
+def _is_made_of(linted: Linted, node: Node, exp: Node) -> bool:
     """Whether a value is an exp, or a part or a weighted sum of it."""
     pending, seen = [node.id], set[int]()
     while pending:
         at = pending.pop()
         if at == exp.id:
             return True
-        if at not in seen and program.nodes[at].op.name in _WEIGHED:
+        if at not in seen and linted.nodes[at].op.name in _WEIGHED:
             seen.add(at)
-            pending += program.nodes[at].operands
+            pending += linted.nodes[at].operands
     return False
 
 
-def _is_bounded(program: Program, node: Node) -> bool:
+def _is_bounded(linted: Linted, node: Node) -> bool:
     """Whether a value is a difference, as from a maximum, or cannot be large."""
     if node.op.name == "negative":
-        return program.operand(node, 0).op.name in ("abs", "square", "relu", "softplus", "exp")
+        return linted.operand(node, 0).op.name in ("abs", "square", "relu", "softplus", "exp")
     return node.op.name in ("subtract", "minimum", "clamp", "log_softmax", "tanh", "sigmoid")
 
 
@@ -126,21 +126,21 @@ def _largest(exp: Node) -> float:
 
 
 @advice("where")
-def gradient_of_hidden_branch(program: Program, node: Node) -> str | None:
+def gradient_of_hidden_branch(linted: Linted, node: Node) -> str | None:
     """where(x > 0, log(x), 0): its value is fine, and its gradient nan where x is 0."""
     if is_gradient(node):
         return None
     for position in (1, 2):
-        side = program.operand(node, position)
+        side = linted.operand(node, position)
         if side.op.name in ("log", "sqrt", "divide", "reciprocal", "power", "rsqrt"):
             of = place_of(side.source)
             name = f"gradient of {side.op.name} at {of}"
             if (
                 side.op.name in ("divide", "power")
-                and program.constant(program.operand(side, side.op.name == "divide")) is not None
+                and linted.constant(linted.operand(side, side.op.name == "divide")) is not None
             ):
                 continue
-            if any(one.source == name for one in program.nodes):
+            if any(one.source == name for one in linted.nodes):
                 return (
                     f"where: the gradient goes through {described(side)} ({of}) also where it is "
                     "not chosen, and 0 * inf is nan: choose its operand first, "
@@ -150,13 +150,13 @@ def gradient_of_hidden_branch(program: Program, node: Node) -> str | None:
 
 
 @advice("where", "cond")
-def float_equality(program: Program, node: Node) -> str | None:
+def float_equality(linted: Linted, node: Node) -> str | None:
     """A choice by == of floats that were computed, which rounding decides."""
-    test = program.operand(node, 0)
+    test = linted.operand(node, 0)
     if test.op.name not in ("equal", "not_equal") or is_gradient(node):
         return None
-    sides = [program.operand(test, 0), program.operand(test, 1)]
-    if any(one.type.dtype.kind != "f" or program.constant(one) is not None for one in sides):
+    sides = [linted.operand(test, 0), linted.operand(test, 1)]
+    if any(one.type.dtype.kind != "f" or linted.constant(one) is not None for one in sides):
         return None
     return (
         f"{node.op.name}: {test.op.name} of the floats {described(sides[0])} and "
@@ -165,32 +165,32 @@ def float_equality(program: Program, node: Node) -> str | None:
 
 
 @advice("divide")
-def division_by_zero(program: Program, node: Node) -> str | None:
+def division_by_zero(linted: Linted, node: Node) -> str | None:
     """A division by a constant that is 0."""
-    divisor = program.constant(program.operand(node, 1))
+    divisor = linted.constant(linted.operand(node, 1))
     if divisor is None or not divisor.size or divisor.all() or is_gradient(node):
         return None
     return (
-        f"divide: {described(program.operand(node, 0))} by a constant that is 0 is inf or nan: "
+        f"divide: {described(linted.operand(node, 0))} by a constant that is 0 is inf or nan: "
         "divide by what is not 0"
     )
 
 
 @advice_of_all
-def never_updated(program: Program) -> Iterator[tuple[str, str]]:
-    """A variable of floats that a program which trains others reads, and nothing changes."""
-    updates = program.definition.updates
-    if not any(trains(program, new) for _, new in updates):
+def never_updated(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A variable of floats that a graph which trains others reads, and nothing changes."""
+    updates = linted.definition.updates
+    if not any(trains(linted, new) for _, new in updates):
         return
     updated = {variable for variable, _ in updates}
-    first = described(program.nodes[min(updated)])
-    told = slips_of_variables(program)
-    for node in program.nodes:
+    first = described(linted.nodes[min(updated)])
+    told = slips_of_variables(linted)
+    for node in linted.nodes:
         if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
             continue
         state = node.attrs["key"]
         changes = node.id in updated or state.changes
-        if not changes and state not in told and not _is_only_stopped(program, node):
+        if not changes and state not in told and not _is_only_stopped(linted, node):
             yield (
                 f"{described(node)} is read and never updated, although {first} is: add it to "
                 "the updates; if it is to stay, write sg.constant, or sg.stop_gradient of it",
@@ -198,15 +198,15 @@ def never_updated(program: Program) -> Iterator[tuple[str, str]]:
             )
 
 
-def _is_only_stopped(program: Program, node: Node) -> bool:
-    readers = program.readers(node)
+def _is_only_stopped(linted: Linted, node: Node) -> bool:
+    readers = linted.readers(node)
     return bool(readers) and all(one.op.name == "stop_gradient" for one in readers)
 
 
 @advice_of_all
-def stopped_gradient(program: Program) -> Iterator[tuple[str, str]]:
+def stopped_gradient(linted: Linted) -> Iterator[tuple[str, str]]:
     """A variable that is minimized over, and stands behind stop_gradient alone."""
-    for one, what in program.notes:
+    for one, what in linted.notes:
         if isinstance(what, ZeroGradient) and is_stopped(what):
             yield (
                 f"the gradient of {what.output} by {what.target} is zero: it flows only through "
@@ -216,26 +216,26 @@ def stopped_gradient(program: Program) -> Iterator[tuple[str, str]]:
 
 
 @advice_of_all
-def float64_between(program: Program) -> Iterator[tuple[str, str]]:
+def float64_between(linted: Linted) -> Iterator[tuple[str, str]]:
     """A float32 value that becomes float64, by integers, or where no output shows it."""
-    is_told = becomes_float64(program)
-    for one, what in program.notes:
+    is_told = becomes_float64(linted)
+    for one, what in linted.notes:
         if isinstance(what, Promoted) and not (what.is_constant and is_told):
             yield float64_message(what), place_of(one.source)
 
 
 @advice_of_all
-def output_without_inputs(program: Program) -> Iterator[tuple[str, str]]:
+def output_without_inputs(linted: Linted) -> Iterator[tuple[str, str]]:
     """An output that is the same for all inputs and values of variables."""
-    if not program.definition.inputs:
+    if not linted.definition.inputs:
         return
     varies: set[int] = set()
-    for node in program.nodes:
+    for node in linted.nodes:
         fed = node.op in (leaves.placeholder, leaves.variable) or "size" in node.attrs
         if fed or any(one in varies for one in node.operands):
             varies.add(node.id)
-    for place, one in enumerate(program.definition.outputs):
-        node = program.nodes[one]
+    for place, one in enumerate(linted.definition.outputs):
+        node = linted.nodes[one]
         is_made = node.operands and node.op.name != "broadcast_to" and not is_gradient(node)
         has_sizes = any(isinstance(size, Dim) for size in node.type.sizes)
         if is_made and one not in varies and not has_sizes:
@@ -247,12 +247,12 @@ def output_without_inputs(program: Program) -> Iterator[tuple[str, str]]:
 
 
 @advice_of_all
-def input_for_its_size(program: Program) -> Iterator[tuple[str, str]]:
+def input_for_its_size(linted: Linted) -> Iterator[tuple[str, str]]:
     """An input of which nothing is read but its size."""
-    roots = {*program.definition.outputs, *(new for _, new in program.definition.updates)}
-    for one in program.definition.inputs:
-        node = program.nodes[one]
-        if not program.readers(node) and one not in roots:
+    roots = {*linted.definition.outputs, *(new for _, new in linted.definition.updates)}
+    for one in linted.definition.inputs:
+        node = linted.nodes[one]
+        if not linted.readers(node) and one not in roots:
             yield (
                 f"{described(node)}: no output depends on the values of this input, but for its "
                 "size: if it was to be used, it is not",

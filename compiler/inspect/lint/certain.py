@@ -16,7 +16,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.notes import Promoted, Sibling, ZeroGradient
 from compiler.inspect.lint.rules import (
     RULES,
-    Program,
+    Linted,
     Table,
     certain,
     certain_of_all,
@@ -27,16 +27,16 @@ from compiler.ops import leaves
 
 
 @certain("softmax", "log_softmax")
-def softmax_over_batch(program: Program, node: Node) -> str | None:
+def softmax_over_batch(linted: Linted, node: Node) -> str | None:
     """Probabilities over the batch of what is then taken as probabilities of classes."""
-    known = normalises_rows(node) and has_rows_of_argument(program, program.operand(node, 0))
+    known = normalises_rows(node) and has_rows_of_argument(linted, linted.operand(node, 0))
     if is_gradient(node) or not (known or normalises_batch(node)):
         return None
-    if not are_classes(program, node):
+    if not are_classes(linted, node):
         return None
     return (
         f"{node.op.name} over axis 0, the batch{'' if known else ' of unknown size'}, of "
-        f"{described(program.operand(node, 0))}, whose last "
+        f"{described(linted.operand(node, 0))}, whose last "
         f"axis is then read as classes: each column sums to 1 instead of each row: write axis=-1"
     )
 
@@ -64,54 +64,54 @@ def normalises_rows(node: Node) -> bool:
     )
 
 
-def has_rows_of_argument(program: Program, node: Node) -> bool:
+def has_rows_of_argument(linted: Linted, node: Node) -> bool:
     """Whether axis 0 is that of an argument, and the last one of what is the same in each call."""
     is_product = False
     while node.operands:
         if node.op.name == "matmul":
-            weight = program.operand(node, 1)
-            if any(one in program.arguments for one in _below(program, weight.id)):
+            weight = linted.operand(node, 1)
+            if any(one in linted.arguments for one in _below(linted, weight.id)):
                 return False
             is_product = True
-            node = program.operand(node, 0)
+            node = linted.operand(node, 0)
         elif node.op.elementwise:
             rows = node.type.shape
-            same = [one for one in node.operands if program.nodes[one].type.shape == rows]
+            same = [one for one in node.operands if linted.nodes[one].type.shape == rows]
             if not same:
                 return False
-            node = program.nodes[same[0]]
+            node = linted.nodes[same[0]]
         else:
             return False
-    return is_product and node.id in program.arguments
+    return is_product and node.id in linted.arguments
 
 
-def _below(program: Program, start: int) -> set[int]:
+def _below(linted: Linted, start: int) -> set[int]:
     """A node and all that it depends on."""
     stack, seen = [start], {start}
     while stack:
-        more = [one for one in program.nodes[stack.pop()].operands if one not in seen]
+        more = [one for one in linted.nodes[stack.pop()].operands if one not in seen]
         seen.update(more)
         stack += more
     return seen
 
 
-def are_classes(program: Program, softmax: Node) -> bool:
+def are_classes(linted: Linted, softmax: Node) -> bool:
     """Whether the last axis is looked up, searched for the largest, or summed as a likelihood."""
     last = len(softmax.type.shape) - 1
     logs = {softmax.id} if softmax.op.name == "log_softmax" else set[int]()
     stack, seen = [softmax], {softmax.id}
     while stack:
         node = stack.pop()
-        for reader in program.readers(node):
+        for reader in linted.readers(node):
             if is_gradient(reader) or reader.id in seen:
                 continue
             name, attrs = reader.op.name, reader.attrs
             if name == "take_along_axis" and attrs["axis"] == last:
-                return reader.operands[0] == node.id and _is_fed(program, reader.operands[1])
+                return reader.operands[0] == node.id and _is_fed(linted, reader.operands[1])
             likelihood = name in ("sum", "mean") and node.id in logs
             if (name == "argmax" or likelihood) and attrs["axes"] == (last,):
                 return True
-            if name == "multiply" and node.id in logs and _is_one_hot(program, reader):
+            if name == "multiply" and node.id in logs and _is_one_hot(linted, reader):
                 return True
             if reader.op.elementwise and len(reader.type.shape) == last + 1:
                 seen.add(reader.id)
@@ -121,43 +121,43 @@ def are_classes(program: Program, softmax: Node) -> bool:
     return False
 
 
-def _is_fed(program: Program, wanted: int) -> bool:
+def _is_fed(linted: Linted, wanted: int) -> bool:
     """Whether a value, such as the classes of examples, depends on an input or a variable."""
     fed = (leaves.placeholder, leaves.variable)
-    return any(program.nodes[one].op in fed for one in _below(program, wanted))
+    return any(linted.nodes[one].op in fed for one in _below(linted, wanted))
 
 
-def _is_one_hot(program: Program, product: Node) -> bool:
+def _is_one_hot(linted: Linted, product: Node) -> bool:
     """Whether a factor of a product is one-hot."""
     for position in (0, 1):
-        factor = program.operand(product, position)
+        factor = linted.operand(product, position)
         while factor.op.name == "astype":
-            factor = program.operand(factor, 0)
+            factor = linted.operand(factor, 0)
         if factor.op.name == "one_hot":
             return True
     return False
 
 
 @certain("floor_divide", "remainder", "fmod")
-def integer_division_by_zero(program: Program, node: Node) -> str | None:
+def integer_division_by_zero(linted: Linted, node: Node) -> str | None:
     """Integers divided by a constant that is, or has, 0: the result there is 0, and no error."""
     if node.type.dtype.kind not in "iu" or 0 in node.type.shape:
         return None
-    divisor = program.constant(program.operand(node, 1))
+    divisor = linted.constant(linted.operand(node, 1))
     if divisor is None or not divisor.size or divisor.all():
         return None
     what = "0" if divisor.size == 1 else f"{int((divisor == 0).sum())} zeros of {divisor.size}"
     return (
-        f"{node.op.name} of {described(program.operand(node, 0))} by the constant {what} gives 0 "
+        f"{node.op.name} of {described(linted.operand(node, 0))} by the constant {what} gives 0 "
         "there, as in NumPy, and no error: divide by what is not 0, or choose with where"
     )
 
 
 @certain("take", "take_along_axis")
-def index_out_of_range(program: Program, node: Node) -> str | None:
+def index_out_of_range(linted: Linted, node: Node) -> str | None:
     """A constant index that points outside its axis: every call would raise."""
-    index = program.constant(program.operand(node, 1))
-    whole = program.operand(node, 0)
+    index = linted.constant(linted.operand(node, 1))
+    whole = linted.operand(node, 0)
     size = whole.type.shape[node.attrs["axis"]]
     if index is None or isinstance(size, Dim) or not index.size:
         return None
@@ -172,9 +172,9 @@ def index_out_of_range(program: Program, node: Node) -> str | None:
 
 
 @certain_of_all
-def zero_gradient(program: Program) -> Iterator[tuple[str, str]]:
+def zero_gradient(linted: Linted) -> Iterator[tuple[str, str]]:
     """A gradient that flows only through ops that hand none on: rounding, comparisons, casts."""
-    for one, what in program.notes:
+    for one, what in linted.notes:
         if isinstance(what, ZeroGradient) and not is_stopped(what):
             yield (
                 f"the gradient of {what.output} by {what.target} is zero everywhere: all ways "
@@ -191,10 +191,10 @@ def is_stopped(what: ZeroGradient) -> bool:
 
 
 @certain_of_all
-def float64_by_constant(program: Program) -> Iterator[tuple[str, str]]:
+def float64_by_constant(linted: Linted) -> Iterator[tuple[str, str]]:
     """A graph of float32 in which a float64 constant makes an output float64."""
-    found = [(one, what) for one, what in program.notes if isinstance(what, Promoted)]
-    if found and becomes_float64(program):
+    found = [(one, what) for one, what in linted.notes if isinstance(what, Promoted)]
+    if found and becomes_float64(linted):
         for one, what in found:
             if what.is_constant:
                 yield float64_message(what), place_of(one.source)
@@ -209,10 +209,10 @@ def float64_message(what: Promoted) -> str:
     )
 
 
-def becomes_float64(program: Program) -> bool:
+def becomes_float64(linted: Linted) -> bool:
     """Whether an output is float64, and no input and no variable is."""
-    fed = (node for node in program.nodes if node.op in (leaves.placeholder, leaves.variable))
-    given = (program.nodes[output] for output in program.definition.outputs)
+    fed = (node for node in linted.nodes if node.op in (leaves.placeholder, leaves.variable))
+    given = (linted.nodes[output] for output in linted.definition.outputs)
     return any(map(_is_float64, given)) and not any(map(_is_float64, fed))
 
 
@@ -221,9 +221,9 @@ def _is_float64(node: Node) -> bool:
 
 
 @certain_of_all
-def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
+def gradient_not_used(linted: Linted) -> Iterator[tuple[str, str]]:
     """A variable whose gradient was taken with those of others, which are updated: it is not."""
-    for target, used in _forgotten(program):
+    for target, used in _forgotten(linted):
         yield (
             f"{described(target)} is never updated: its gradient was taken together with "
             f"that of {described(used)}, which is updated, and is not used: add it to "
@@ -232,61 +232,61 @@ def gradient_not_used(program: Program) -> Iterator[tuple[str, str]]:
         )
 
 
-def _forgotten(program: Program) -> Iterator[tuple[Expression, Expression]]:
+def _forgotten(linted: Linted) -> Iterator[tuple[Expression, Expression]]:
     """Variables whose gradients are not used, each with one whose gradient is."""
-    updated = {program.nodes[variable].attrs["key"] for variable, _ in program.definition.updates}
-    for _, what in program.notes:
+    updated = {linted.nodes[variable].attrs["key"] for variable, _ in linted.definition.updates}
+    for _, what in linted.notes:
         if not isinstance(what, Sibling) or not updated:
             continue
         targets: Any = what.targets
         used = [
             target
             for serial, target in zip(what.serials, targets, strict=True)
-            if serial in program.expressions and target.attrs["key"] in updated
+            if serial in linted.expressions and target.attrs["key"] in updated
         ]
         for serial, target in zip(what.serials, targets, strict=True):
-            if used and serial not in program.expressions and _is_forgotten(target, updated):
+            if used and serial not in linted.expressions and _is_forgotten(target, updated):
                 yield target, used[0]
 
 
 @certain_of_all
-def bias_never_updated(program: Program) -> Iterator[tuple[str, str]]:
-    """A bias that is 0 everywhere and stays so, in a program that trains other variables."""
-    for node in _zero_biases(program):
-        updated = min(variable for variable, _ in program.definition.updates)
+def bias_never_updated(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A bias that is 0 everywhere and stays so, in a graph that trains other variables."""
+    for node in _zero_biases(linted):
+        updated = min(variable for variable, _ in linted.definition.updates)
         yield (
             f"{described(node)} is 0 everywhere, is added, and never updated, although "
-            f"{described(program.nodes[updated])} is updated: it stays 0: give it to "
+            f"{described(linted.nodes[updated])} is updated: it stays 0: give it to "
             "minimize, or to the updates",
             node.source,
         )
 
 
-def _zero_biases(program: Program) -> Iterator[Node]:
-    """Biases that stay 0 in a program that trains other variables, not told of as forgotten."""
-    updates = program.definition.updates
-    if not any(trains(program, new) for _, new in updates):
+def _zero_biases(linted: Linted) -> Iterator[Node]:
+    """Biases that stay 0 in a graph that trains other variables, not told of as forgotten."""
+    updates = linted.definition.updates
+    if not any(trains(linted, new) for _, new in updates):
         return
     known = {variable for variable, _ in updates}
-    forgotten = {target.attrs["key"] for target, _ in _forgotten(program)}
-    for node in program.nodes:
-        if node.op is leaves.variable and node.id not in known and _is_bias(program, node):
+    forgotten = {target.attrs["key"] for target, _ in _forgotten(linted)}
+    for node in linted.nodes:
+        if node.op is leaves.variable and node.id not in known and _is_bias(linted, node):
             state = node.attrs["key"]
             if not state.changes and not state.array.any() and state not in forgotten:
                 yield node
 
 
-def slips_of_variables(program: Program) -> set[object]:
+def slips_of_variables(linted: Linted) -> set[object]:
     """The variables that a certain rule tells of because nothing updates them."""
-    forgotten = {target.attrs["key"] for target, _ in _forgotten(program)}
-    return forgotten | {node.attrs["key"] for node in _zero_biases(program)}
+    forgotten = {target.attrs["key"] for target, _ in _forgotten(linted)}
+    return forgotten | {node.attrs["key"] for node in _zero_biases(linted)}
 
 
-def trains(program: Program, new: int) -> bool:
+def trains(linted: Linted, new: int) -> bool:
     """Whether the next value of a variable is made of a gradient."""
     stack, seen = [new], {new}
     while stack:
-        node = program.nodes[stack.pop()]
+        node = linted.nodes[stack.pop()]
         if is_gradient(node):
             return True
         more = [one for one in node.operands if one not in seen]
@@ -295,9 +295,9 @@ def trains(program: Program, new: int) -> bool:
     return False
 
 
-def _is_bias(program: Program, node: Node) -> bool:
+def _is_bias(linted: Linted, node: Node) -> bool:
     """Whether a variable of floats with one axis is broadcast to be added, and only that."""
-    readers = [one for one in program.readers(node) if not is_gradient(one)]
+    readers = [one for one in linted.readers(node) if not is_gradient(one)]
     return (
         node.type.dtype.kind == "f"
         and len(node.type.shape) == 1
@@ -312,12 +312,12 @@ def _is_forgotten(target: Expression, updated: set[object]) -> bool:
 
 
 @certain_of_all
-def frozen_branch(program: Program) -> Iterator[tuple[str, str]]:
+def frozen_branch(linted: Linted) -> Iterator[tuple[str, str]]:
     """A Python `if` on a variable's value, of which the graph has one side for good."""
-    for (file, line), label in program.reads.items():
+    for (file, line), label in linted.reads.items():
         for kind, first, last in branches_at(file, line):
-            compiles = program.line.startswith(f"{file}:") and first <= _line(program.line) <= last
-            if not compiles and _has_nodes(program, file, first, last):
+            compiles = linted.line.startswith(f"{file}:") and first <= _line(linted.line) <= last
+            if not compiles and _has_nodes(linted, file, first, last):
                 yield (
                     f"{kind} on the value of {label} was decided once, when the graph was defined: "
                     "later values change nothing: write sg.cond or sg.where on the variable itself",
@@ -329,11 +329,11 @@ def _line(place: str) -> int:
     return int(place.rpartition(":")[2])
 
 
-def _has_nodes(program: Program, file: str, first: int, last: int) -> bool:
+def _has_nodes(linted: Linted, file: str, first: int, last: int) -> bool:
     start = f"{file}:"
     return any(
         node.source.startswith(start) and first <= _line(node.source) <= last
-        for node in program.nodes
+        for node in linted.nodes
         if node.operands
     )
 

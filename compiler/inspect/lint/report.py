@@ -1,4 +1,4 @@
-"""Lint of a program that is compiled: warnings at the user's lines, or an error."""
+"""Lint of a graph that is compiled: warnings at the user's lines, or an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.graph.expression import Expression, user_line
 from compiler.graph.notes import notes_of
 from compiler.graph.traversal import ancestors
 from compiler.inspect.lint.certain import CERTAIN, zero_gradient
-from compiler.inspect.lint.rules import Finding, Program
+from compiler.inspect.lint.rules import Finding, Linted
 from compiler.ops import leaves
 
 LEVELS = ("certain", "warn", "error", "off")
@@ -40,11 +40,11 @@ def lint(
     reads: Mapping[tuple[str, int], str],
     arguments: Collection[int] = (),
 ) -> Callable[[], None] | None:
-    """Look at a program, and warn.
+    """Look at a graph, and warn.
 
     Args:
         level: "certain", "warn" or "error".
-        definition: the program.
+        definition: the graph.
         roots: its outputs and the new values of its variables, as expressions.
         reads: the lines that read a variable's value so far.
         arguments: the nodes of what the caller of a captured function gives.
@@ -59,18 +59,18 @@ def lint(
     notes = notes_of(expressions)
     serials = frozenset([one.serial for one in expressions]) if notes else frozenset[int]()
     line = user_line() if reads else ""
-    program = Program(definition, notes, serials, dict(reads), line, frozenset(arguments))
+    linted = Linted(definition, notes, serials, dict(reads), line, frozenset(arguments))
     if level == "certain":
-        found = CERTAIN.findings(program)
+        found = CERTAIN.findings(linted)
         later = [one for one in found if one.rule in LATER]
         for one in found:
             if one.rule not in LATER:
                 _warn(one)
-        return (lambda: _again(program, later)) if later else None
+        return (lambda: _again(linted, later)) if later else None
     with fork.importing:
         from compiler.inspect.lint.advice import ALL
 
-    found = ALL.findings(program)
+    found = ALL.findings(linted)
     if level == "error" and found:
         raise LintError("\n".join(map(_written, found)))
     for one in found:
@@ -84,7 +84,7 @@ def advise(output: Expression) -> list[Finding]:
         from compiler.inspect.lint.advice import ALL
 
     given = [one for one in ancestors([output]) if one.op is leaves.placeholder]
-    return ALL.findings(Program(define(given, [output])))
+    return ALL.findings(Linted(define(given, [output])))
 
 
 def lint_gradients(level: str, definition: Definition, gradients: Iterable[Expression]) -> None:
@@ -96,17 +96,17 @@ def lint_gradients(level: str, definition: Definition, gradients: Iterable[Expre
     notes = notes_of(gradients)
     if not notes:
         return
-    program = Program(definition, notes)
-    found = [Finding(zero_gradient.__name__, *one) for one in zero_gradient(program)]
+    linted = Linted(definition, notes)
+    found = [Finding(zero_gradient.__name__, *one) for one in zero_gradient(linted)]
     if level == "error" and found:
         raise LintError("\n".join(map(_written, found)))
     for one in found:
         _warn(one)
 
 
-def _again(program: Program, later: list[Finding]) -> None:
+def _again(linted: Linted, later: list[Finding]) -> None:
     """Warn of what is still so, once of each variable."""
-    found = {one.source: one for one in reversed(CERTAIN.findings(program)) if one in later}
+    found = {one.source: one for one in reversed(CERTAIN.findings(linted)) if one in later}
     for one in found.values():
         _warn(one)
 

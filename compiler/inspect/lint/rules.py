@@ -29,7 +29,7 @@ class Finding(NamedTuple):
 
 
 @record
-class Program(Record):
+class Linted(Record):
     """What is compiled, as rules look at it.
 
     Attributes:
@@ -75,8 +75,8 @@ class Program(Record):
         return node.attrs["value"].array if node.op is leaves.constant else None
 
 
-Look = Callable[[Program, Node], "str | None"]
-LookAtAll = Callable[[Program], "Iterable[tuple[str, str]]"]
+Look = Callable[[Linted, Node], "str | None"]
+LookAtAll = Callable[[Linted], "Iterable[tuple[str, str]]"]
 
 
 @record
@@ -88,7 +88,7 @@ class Rule(Record):
         certain: whether what it finds is a slip wherever it is found; else it is advice.
         ops: the names of the ops that it looks at.
         look: the message about a node of these ops, or None.
-        look_at_all: for a rule about a whole program, pairs of a message and the line.
+        look_at_all: for a rule about a whole graph, pairs of a message and the line.
     """
 
     name: str
@@ -121,13 +121,13 @@ def _declaring(sure: bool, ops: tuple[str, ...]) -> Callable[[Look], Look]:
 
 
 def certain_of_all(look: LookAtAll) -> LookAtAll:
-    """Declare a rule about a whole program, whose findings are slips."""
+    """Declare a rule about a whole graph, whose findings are slips."""
     RULES.append(Rule(look.__name__, True, look_at_all=look))
     return look
 
 
 def advice_of_all(look: LookAtAll) -> LookAtAll:
-    """Declare a rule about a whole program, whose findings may be meant."""
+    """Declare a rule about a whole graph, whose findings may be meant."""
     RULES.append(Rule(look.__name__, False, look_at_all=look))
     return look
 
@@ -155,27 +155,27 @@ class Table:
             for op in rule.ops:
                 self._by_op.setdefault(op, []).append(rule)
 
-    def findings(self, program: Program) -> list[Finding]:
+    def findings(self, linted: Linted) -> list[Finding]:
         """What the rules find."""
-        found = list(self._in(program))
+        found = list(self._in(linted))
         for rule in self._of_all:
             assert rule.look_at_all is not None
-            found += [Finding(rule.name, *one) for one in rule.look_at_all(program)]
+            found += [Finding(rule.name, *one) for one in rule.look_at_all(linted)]
         return list(dict.fromkeys(found))
 
-    def _in(self, program: Program) -> Iterator[Finding]:
+    def _in(self, linted: Linted) -> Iterator[Finding]:
         """What the rules about nodes find, in loops and branches too."""
         by_op = self._by_op
-        for node in program.definition.nodes:
+        for node in linted.definition.nodes:
             rules = by_op.get(node.op.name)
             if rules is not None:
                 for rule in rules:
                     assert rule.look is not None
-                    message = rule.look(program, node)
+                    message = rule.look(linted, node)
                     if message is not None:
                         yield Finding(rule.name, message, place_of(node.source))
             if node.op.vjp_items is not None:
                 for value in node.attrs.values():
                     body = getattr(value, "definition", None)
                     if isinstance(body, Definition):
-                        yield from self._in(Program(body))
+                        yield from self._in(Linted(body))

@@ -52,7 +52,7 @@ def write_launch_plan(
 
     def chunks(one: Cut | None) -> Form:
         if isinstance(one, Cells):
-            return [one.counted, *one.copying, *map(size, (one.rows, one.columns, one.depth))]
+            return [one.counted, *map(size, (one.rows, one.columns, one.depth))]
         return one and [size(one.extent), size(one.work), one.least, one.grain, one.most]
 
     def array(at: int, shape: Shape, dtype: Any) -> Form:
@@ -240,9 +240,9 @@ class _Reader(Decoder):
 
     def _chunks(self, form: Form) -> Cut:
         if form[0] in COUNTED:
-            counted, left, right, *sizes = form
+            counted, *sizes = form
             rows, columns, depth = map(self.size, sizes)
-            return Cells(rows, columns, depth, (_natural(left), _natural(right)), counted)
+            return Cells(rows, columns, depth, counted)
         extent, work, *constants = form
         least, grain, most = map(_natural, constants)
         _check(min(least, grain, most) > 0)

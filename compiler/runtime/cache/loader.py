@@ -200,18 +200,40 @@ def work_address() -> int:
     return _trampoline_code().addresses[2]
 
 
+def load_products(itemsize: int, workspace: int) -> Loaded:
+    """The gemm of `compiler.llvm.products` for floats of so many bytes, and where the address of
+    its workspaces goes, each of so many bytes.
+    """
+
+    def make() -> Code:
+        with fork.importing:
+            from compiler.llvm.products.driver import PLACE, products_object, shape_of, symbol
+
+        compiled = products_object(shape_of(itemsize), workspace, target_machine())
+        return Code((symbol(itemsize), PLACE), compiled)
+
+    return _same_for_all(f"products of {itemsize} bytes, {workspace}", make)
+
+
 @Once
 def _trampoline_code() -> Loaded:
-    store, key = _place(trampoline_key, repr(FIELDS))
+    def make() -> Code:
+        with fork.importing:
+            from compiler.llvm.trampoline import trampoline_object
+
+        compiled = trampoline_object(FIELDS, target_machine())
+        return Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), compiled)
+
+    return _same_for_all(repr(FIELDS), make)
+
+
+def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:
+    """Code that is the same for all kernels."""
+    store, key = _place(trampoline_key, description)
     loaded = _stored(store, key)
     if loaded is not None:
         return loaded
-    with fork.importing:
-        from compiler.llvm.trampoline import trampoline_object
-
-    code = Code(
-        (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), trampoline_object(FIELDS, target_machine())
-    )
+    code = make()
     if store is not None:
         store.put(key, code)
     return load_object(code)

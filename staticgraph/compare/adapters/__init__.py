@@ -3,6 +3,6 @@
 Each has `load(task) -> (library, version)` and
 `prepare(library, task, model, arrays, timed) -> (run, results)`: `run()` does the workload once and
 returns when its result is there, `results()` are the arrays that the contenders are compared by,
-the loss first. `timed(stage)` is a context that adds to the seconds of a stage. An adapter imports
+the loss first. `timed(phase)` is a context that adds to the seconds of a phase. An adapter imports
 its own framework and NumPy, so that it works in an environment where nothing else is installed.
 """

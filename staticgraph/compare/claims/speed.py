@@ -28,7 +28,7 @@ from staticgraph.compare.claims.records import (
 from staticgraph.compare.figures import break_even, geometric_mean
 from staticgraph.compare.report.numbers import duration
 from staticgraph.compare.scripts import Entrant, called_in_turn, raced, running
-from staticgraph.compare.server import Stages
+from staticgraph.compare.server import Phases
 from staticgraph.compare.workloads import WORKLOADS
 
 MEASURED = ("seed", "mlp_small", "rnn", "elementwise", "mlp_large")
@@ -64,7 +64,7 @@ def _faster(setup: Setup) -> Finding:
         for package, adapter in ((sg, compiled), (dynamic, eager)):
             arrays = workload.data(np.random.default_rng(0))
             start = time.perf_counter()
-            run, _ = adapter.prepare(package, {}, workload, arrays, Stages())
+            run, _ = adapter.prepare(package, {}, workload, arrays, Phases())
             run()
             once.append(time.perf_counter() - start)
             runs.append(run)

@@ -108,8 +108,8 @@ def flattened(
     return call
 
 
-class Stages:
-    """The seconds of each stage."""
+class Phases:
+    """The seconds of each phase."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -147,7 +147,7 @@ class Session:
         import numpy as np
 
         arrays = [np.load(files[name]) for name in self.task["names"]]
-        timed = Stages()
+        timed = Phases()
         self.way.begin(self.call, arrays, self.by, timed)
         with timed("first_call"):
             self.way.run()
@@ -155,7 +155,7 @@ class Session:
         while calls < CALLS and time.perf_counter() < end:
             self.way.run()
             calls += 1
-        return {"stages": timed.seconds, "arrays": self._store(into)}
+        return {"phases": timed.seconds, "arrays": self._store(into)}
 
     def exact(self, files: Mapping[str, str], into: str) -> dict[str, Any]:
         """The results with float64 for float32; none of a function that casts, and mixes them."""
@@ -164,11 +164,11 @@ class Session:
         arrays = [np.load(files[name]) for name in self.task["names"]]
         wider = [x.astype("float64") if x.dtype == "float32" else x for x in arrays]
         try:
-            self.way.begin(self.call, wider, self.by, Stages())
+            self.way.begin(self.call, wider, self.by, Phases())
             count = self._store(into)
         except Exception:  # whatever it is, the function has run on the arrays themselves
             count = 0
-        self.way.begin(self.call, arrays, self.by, Stages())
+        self.way.begin(self.call, arrays, self.by, Phases())
         return {"arrays": count}
 
     def _store(self, into: str) -> int:

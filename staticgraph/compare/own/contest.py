@@ -222,7 +222,7 @@ class Contest:
         with Resident(running.pid) as resident:
             answer, taken.results = self._asked(running, "begin", files)
         taken.resident = resident.growth()
-        taken.once = sum(answer["stages"].values())
+        taken.once = sum(answer["phases"].values())
         if kind.name not in point.looks:
             look = running.ask(do="run", step="look", arguments=[])["answer"]
             point.looks[kind.name] = look
@@ -268,7 +268,7 @@ class Contest:
                     answer, _ = self._asked(process, "begin", files)
                 finally:
                     process.close()
-                found.append(sum(answer["stages"].values()))
+                found.append(sum(answer["phases"].values()))
         except ContenderError as error:
             self._failures[contender.label] = str(error)
 

@@ -20,7 +20,7 @@ def least_work(executable: Executable, arrays: Sequence[Any]) -> tuple[int, dict
 
     A product of matrices counts 2 m n k, any other op that rounds one for each element that it
     makes (a reduction: that it reads), whatever it costs; what is inside of loops counts nothing.
-    So no program that computes the same by these ops does with less.
+    So no code that computes the same by these ops does with less.
     """
     sizes = sizes_of(executable.feeds, arrays)
     graph = executable.lowered

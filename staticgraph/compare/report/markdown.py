@@ -188,8 +188,8 @@ def _stages(report: Report) -> str:
         started = numbers.start_of(outcome, COMPILED)
         if started is not None and started.cold is not None:
             cold = started.cold
-            stages = (cold.imports, cold.build, cold.passes, cold.compile, cold.first_call)
-            rows.append([outcome.workload, *map(duration, stages)])
+            phases = (cold.imports, cold.build, cold.passes, cold.compile, cold.first_call)
+            rows.append([outcome.workload, *map(duration, phases)])
     return _table(["", "import", "build", "passes", "compile", "first call"], rows)
 
 

@@ -15,7 +15,7 @@ from staticgraph.compare.records import Measurement, Outcome, Report
 from staticgraph.compare.report import html, numbers
 from staticgraph.compare.report.charts import Axis, Line, bars, colour_of, lines
 from staticgraph.compare.report.numbers import duration, megabytes, share
-from staticgraph.compare.server import Stages
+from staticgraph.compare.server import Phases
 from staticgraph.compare.workloads import WORKLOADS, Workload
 
 CURVE = 40  # points of a line of total time
@@ -159,5 +159,5 @@ def kernel_of(workload: Workload) -> str:
     import staticgraph as sg
 
     arrays = workload.data(np.random.default_rng(DATA_SEED))
-    run, _ = compiled.prepare(sg, {}, workload, arrays, Stages())
+    run, _ = compiled.prepare(sg, {}, workload, arrays, Phases())
     return str(run.func.source)  # type: ignore[attr-defined]

@@ -172,7 +172,7 @@ def _too_large(array: Array) -> Any:
 
 
 def _higher(array: Array) -> Any:
-    """Numbers of a kind that sinks: complex for floats, floats for ints, ints for bools."""
+    """Numbers of a kind that falls: complex for floats, floats for ints, ints for bools."""
     return array.astype({"f": complex, "i": float, "b": int}[array.dtype.kind]).tolist()
 
 

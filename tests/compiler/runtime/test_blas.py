@@ -182,7 +182,7 @@ def test_threads_may_call_at_once(backend):
 
 
 def test_the_widths_of_the_integers():
-    assert [find_blas(name).integer_bits for name in ("scipy", "python")] == [32, 64]
+    assert [find_blas(name).integer_bits for name in ("own", "scipy", "python")] == [64, 32, 64]
     assert find_blas("numpy").name == "numpy"
 
 
@@ -191,12 +191,12 @@ def test_environment_chooses_and_argument_overrides(monkeypatch):
     assert find_blas().name == "python"
     assert find_blas("scipy").name == "scipy"
     monkeypatch.delenv("STATICGRAPH_BLAS")
-    assert find_blas().name == "numpy"
+    assert find_blas().name == "own"
 
 
 def test_unknown_backend(monkeypatch):
     monkeypatch.setenv("STATICGRAPH_BLAS", "mkl")
-    with pytest.raises(OptionError, match="blas: backend 'mkl' is not one of numpy, scipy, python"):
+    with pytest.raises(OptionError, match="blas: backend 'mkl' is not one of own, numpy, scipy"):
         find_blas()
 
 
@@ -211,12 +211,22 @@ def fresh_search():
 def test_fallbacks_are_tried_in_order(monkeypatch):
     monkeypatch.delenv("STATICGRAPH_BLAS", raising=False)
     monkeypatch.setattr(blas, "_numpy_libraries", lambda: iter(()))
-    assert find_blas().name == "scipy"
+    assert find_blas().gemm.rest.name == "scipy"
     blas._load.values.clear()
     monkeypatch.setitem(sys.modules, "scipy.linalg.cython_blas", None)
-    assert find_blas().name == "python"
+    assert find_blas().gemm.rest.name == "python"
+    check(find_blas(), "float64", (0, 0), (1, 7, 5), 1.0, 0.0)  # without a gemv
     with pytest.raises(OptionError, match="blas: backend 'scipy' is missing here or fails"):
         find_blas("scipy")
+
+
+@pytest.mark.usefixtures("fresh_search")
+def test_products_of_our_own_that_are_wrong_are_those_of_the_blas(monkeypatch):
+    kind = blas._cblas_type(blas.CBLAS64, blas.GEMM, "float32")
+    idle = kind(lambda *_arguments: None)
+    monkeypatch.setattr(blas, "own_gemm", lambda _itemsize: blas._address(idle))
+    own, rest = find_blas("own"), find_blas("numpy")
+    assert own.gemm["float32"] == rest.gemm["float32"]
 
 
 def test_functions_that_compute_wrongly_are_refused():

@@ -213,11 +213,11 @@ def check_order(made: Kernel) -> None:
             reads = [(storage(made, one), -1) for one in fusion.nodes[group.node].operands]
         else:
             reads = [
-                (storage(made, a.node), a.stage)
+                (storage(made, a.node), a.row_pass)
                 for a in made.root.bodies[i].accesses
                 if not a.write
             ]
-        for node, stage in reads:
+        for node, row_pass in reads:
             if node not in fusion.home:
                 assert fusion.nodes[node].op.name in ("placeholder", "variable", "constant")
                 continue
@@ -225,7 +225,7 @@ def check_order(made: Kernel) -> None:
             if complete[node] == i:
                 assert node not in fusion.deferred
                 writes = [a for a in made.root.bodies[i].accesses if a.node == node and a.write]
-                assert max(a.stage for a in writes) < stage
+                assert max(a.row_pass for a in writes) < row_pass
     stored = fusion.stored | set(fusion.roots)
     assert all(node in complete for node in stored if node in fusion.home)
 

@@ -26,7 +26,7 @@ from staticgraph.compare.adapters import compiled, eager
 from staticgraph.compare.agreement import compare
 from staticgraph.compare.race import NORMALISED
 from staticgraph.compare.records import SCHEMA, Limits, Report
-from staticgraph.compare.server import Stages, sample
+from staticgraph.compare.server import Phases, sample
 from staticgraph.compare.session import Plan
 from staticgraph.compare.workloads import WORKLOADS, path_of, scaled
 from tests.staticgraph.compare.found_limits import FoundLimits
@@ -175,7 +175,7 @@ def _prepared(name: str) -> list[list[Any]]:
     arrays = workload.data(np.random.default_rng(0))
     found = []
     for package, adapter in ((sg, compiled), (dynamic, eager)):
-        _, results = adapter.prepare(package, {}, workload, arrays, Stages())
+        _, results = adapter.prepare(package, {}, workload, arrays, Phases())
         results()
         found.append(results())
     return found

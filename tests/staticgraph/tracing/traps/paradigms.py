@@ -10,8 +10,8 @@ import numpy as np
 from .trap import TRAPS, Paradigm, Trap
 
 SUBJECTS = (
-    "closures", "constants", "attributes", "surroundings", "arguments", "calls", "modules", "modes",
-    "effects", "randomness", "values", "sizes", "writes", "dtypes",
+    "closures", "constants", "attributes", "classes", "surroundings", "arguments", "calls",
+    "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
     "programs", "bypasses",
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from compiler.schedule.groups import Fusion, LoopGroup, is_row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stages:
+class RowPasses:
     """The schedule inside one loop group.
 
     Attributes:
@@ -34,7 +34,7 @@ class Stages:
     count: int
 
 
-def stages_of(fusion: Fusion, group: LoopGroup) -> Stages:
+def row_passes_of(fusion: Fusion, group: LoopGroup) -> RowPasses:
     """Schedule the members of a loop group."""
     return _Scheduler(fusion, group).schedule()
 
@@ -53,13 +53,15 @@ class _Scheduler:
         self.level: dict[int, int] = {}
         self.kept: set[int] = set()
 
-    def schedule(self) -> Stages:
+    def schedule(self) -> RowPasses:
         for node_id in self.group.members:
             self.level[node_id] = self._latest(self._reads(node_id))
         store_level = tuple(self._latest(self._reached(store.value)) for store in self.group.stores)
         count = 1 + max([*self.level.values(), *store_level], default=0)
-        computed = [self._keep_for(stage, store_level) for stage in reversed(range(count))]
-        return Stages(self.level, store_level, frozenset(self.kept), tuple(computed[::-1]), count)
+        computed = [self._keep_for(row_pass, store_level) for row_pass in reversed(range(count))]
+        return RowPasses(
+            self.level, store_level, frozenset(self.kept), tuple(computed[::-1]), count
+        )
 
     def _reads(self, node_id: int) -> list[tuple[int, Index]]:
         node, virtual = self.nodes[node_id], self.fusion.virtual
@@ -86,8 +88,8 @@ class _Scheduler:
         node = self.nodes[node_id]
         return not isinstance(node.op.lowering, Reduce) and not is_row(self.group, node.type.shape)
 
-    def _keep_for(self, stage: int, store_level: tuple[int, ...]) -> frozenset[int]:
-        """Mark what pass `stage` reads of earlier passes and is worth keeping; what it computes."""
+    def _keep_for(self, row_pass: int, store_level: tuple[int, ...]) -> frozenset[int]:
+        """Mark what a pass reads of earlier ones and is worth keeping; what it computes."""
         pending: list[list[tuple[int, Index]]] = []
         for node_id in self.group.members:
             needed = (
@@ -95,10 +97,10 @@ class _Scheduler:
                 or node_id in self.fusion.stored
                 or node_id in self.kept
             )
-            if self.level[node_id] == stage and needed:
+            if self.level[node_id] == row_pass and needed:
                 pending.append(self._reads(node_id))
         for store, level in zip(self.group.stores, store_level, strict=True):
-            if level == stage:
+            if level == row_pass:
                 pending.append(self._reached(store.value))
         seen: set[int] = set()
         computed: set[int] = set()
@@ -110,7 +112,7 @@ class _Scheduler:
                     self.kept.add(base)
                 elif base not in seen:
                     seen.add(base)
-                    if self.level[base] == stage or self._recomputed(base):
+                    if self.level[base] == row_pass or self._recomputed(base):
                         computed.add(base)
                         pending.append(self._reads(base))
                     else:

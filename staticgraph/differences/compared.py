@@ -32,7 +32,7 @@ from staticgraph.tracing.functions import Function, function
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Compared:
     """A graph, its inputs, and how it is run in both paradigms.
 
     Attributes:
@@ -58,9 +58,9 @@ class Program:
         return [one for one in self.inputs if one.op is leaf_ops.placeholder]
 
 
-def program_of(
+def compared_of(
     f: object, args: tuple[object, ...], kwargs: dict[str, Any], gradient: bool
-) -> Program:
+) -> Compared:
     """What is compared of a function or an executable on some arguments.
 
     Raises:
@@ -79,7 +79,7 @@ def program_of(
     return _of_function(f, args, kwargs, gradient)
 
 
-def _of_executable(f: Executable, args: Sequence[object], kwargs: dict[str, Any]) -> Program:
+def _of_executable(f: Executable, args: Sequence[object], kwargs: dict[str, Any]) -> Compared:
     given = in_order(f.name, f.feeds, args, kwargs) if kwargs else args
     arrays = list(map(row_major, as_inputs(f.name, f.feeds, given)))
     definition = f.definition
@@ -104,12 +104,12 @@ def _of_executable(f: Executable, args: Sequence[object], kwargs: dict[str, Any]
         "numerics": chosen.numerics, "disable": chosen.disabled, "fuse": chosen.fuse,
         "backend": chosen.backend, "threads": chosen.threads,
     }  # fmt: skip
-    return Program(f.name, inputs, tuple(outputs), options, None, compiled)
+    return Compared(f.name, inputs, tuple(outputs), options, None, compiled)
 
 
 def _of_function(
     f: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any], gradient: bool
-) -> Program:
+) -> Compared:
     fast = f if isinstance(f, Function) else function(f)
     plain = fast.plain
     given, named = _on_tensors((args, kwargs), gradient)
@@ -160,7 +160,7 @@ def _of_function(
     variables = [node for node in made if node.op is leaf_ops.variable]
     inputs |= {one: one.attrs["key"].array.copy() for one in variables}
     options = {key: one for key, one in compiled.options.items() if key not in _OTHER_WAYS}
-    return Program(trace.name, inputs, tuple(found), options, eager, None)
+    return Compared(trace.name, inputs, tuple(found), options, eager, None)
 
 
 _OTHER_WAYS = frozenset({"background", "debug"})

@@ -1,0 +1,58 @@
+"""Whose code a file or a frame is: the project's, a library's, or the user's."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+from collections.abc import Mapping
+from types import CodeType
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+COMPILER = (_ROOT + "compiler" + os.sep, _ROOT + "staticgraph" + os.sep)
+"""The folders of what compiles, which compares sizes without meaning anything by it."""
+OWN = (*COMPILER, _ROOT + "dynamic" + os.sep)
+"""The folders of the project's own packages."""
+_LIBRARIES = (
+    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    "<frozen", "<__array_function__",
+)  # fmt: skip
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to the project's own packages."""
+    return file.startswith(OWN)
+
+
+@functools.lru_cache(4096)
+def is_library(file: str) -> bool:
+    """Whether code of a file is Python's, of an installed package, or the project's."""
+    return file.startswith(_LIBRARIES + OWN) or any(part in file for part in _INSTALLED)
+
+
+def is_library_code(code: CodeType, table: Mapping[str, object]) -> bool:
+    """Whether code with these globals is a library's, or was made by one.
+
+    That of dataclasses has the globals of their module; that of named tuples has a name alone.
+    """
+    if code.co_filename != "<string>":
+        return is_library(code.co_filename)
+    if str(table.get("__name__", "")).startswith("namedtuple_"):
+        return True
+    return is_library(str(table.get("__file__", "")))
+
+
+def by_user(depth: int = 1) -> bool:
+    """Whether the caller of who asks, or one so much further out, is code of the user's."""
+    return not is_library(sys._getframe(depth + 1).f_code.co_filename)
+
+
+def is_called_by(folders: tuple[str, ...]) -> bool:
+    """Whether the caller of who asks, or of the dataclass or tuple that calls it, is in these."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name in _CALLED_WITHIN and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename.startswith(folders)

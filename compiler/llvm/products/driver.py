@@ -1,0 +1,230 @@
+"""Products of matrices in machine code of our own, which takes the place of a BLAS's gemm.
+
+    void gemm_4(int order, int transa, int transb, int64 m, int64 n, int64 k, float alpha,
+                float *a, int64 lda, float *b, int64 ldb, float beta, float *c, int64 ldc)
+
+and `gemm_8` for doubles: `cblas_sgemm` and `cblas_dgemm` of column-major matrices. The loops around
+the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a block of the right
+operand is packed so that it stays in the second cache, and a few rows of the left one so that they
+stay in the first. An element is a sum in the order of the depth, in parts whose number depends on
+the depth alone: it has the same bits whatever part of the result is computed at a time, and by how
+many threads.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from compiler.ir.parse import function_of
+from compiler.llvm.conventions import CBLAS_NO_TRANS
+from compiler.llvm.lower.translate import Translator
+from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
+from compiler.llvm.products.tiles import Emitter, Shape
+
+PLACE = "places"  # the symbol of the word that has the address of the workspaces
+WORKSPACES = 64  # products that are computed at a time, at most: others wait
+FLAG = 8  # words from the flag of one workspace to that of the next: a line of the cache
+WIDE = 64  # bytes of the widest vectors, and of a line of the cache
+DEPTH_BYTES = 1536  # of a row, summed at a time: a dozen rows stay in the first cache
+MOST_ROWS = 12  # of a tile
+GROUP = 8  # tiles whose rows are copied together from a transposed operand: whole lines of memory
+STEP = 16  # of the depth, that are then copied at a time
+FEW = 8  # tiles one above the other, for which the right operand is not packed
+NARROW = 2  # tiles side by side, for which the left operand is not packed
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+
+def symbol(itemsize: int) -> str:
+    """The name of the function for elements of so many bytes."""
+    return f"gemm_{itemsize}"
+
+
+def shape_of(itemsize: int) -> Shape:
+    """What a tile is on this machine: three quarters of its registers of vectors."""
+    features = llvm.get_host_cpu_features()
+    wide = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    many = wide == 64 or not llvm.get_process_triple().startswith("x86")
+    return shape(itemsize, wide, many)
+
+
+def shape(itemsize: int, wide: int, many: bool) -> Shape:
+    """The tile where vectors have `wide` bytes; `many`: in 32 registers, else in 16."""
+    return Shape(MOST_ROWS if many else MOST_ROWS // 2, 2, wide // itemsize, itemsize)
+
+
+def slot_bytes(workspace: int) -> int:
+    """The memory of one product: the packed block, and a group of rows."""
+    return workspace + GROUP * MOST_ROWS * (DEPTH_BYTES + WIDE)
+
+
+SOURCE = """
+def claim(places):
+    while 1 == 1:
+        for i in range({WORKSPACES}):
+            if atomic_load(places, {FLAG} * (i + 1)) == 0:
+                if exchange(places, {FLAG} * (i + 1), 0, 1):
+                    return i
+        paused = pause()
+
+
+def multiply(
+    transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel
+):
+    if (m <= 0) | (n <= 0):
+        return 0
+    across = lda * {S}
+    under = ldb * {S}
+    following = ldc * {S}
+    parts = max(1, (k + {DEPTH} - 1) // {DEPTH})
+    deepest = (k + parts - 1) // parts
+    packs = (transb != 0) | (m > {FEW})
+    copies = (n > {NARROW}) & (m > 1)
+    number = i64(0 - 1)
+    work = i64(0)
+    turns = copies & (transa != 0)
+    group = select(turns, {GROUP}, 1)
+    if packs | turns | (n % {LANES} != 0):
+        number = claim(places)
+        work = places[0] + number * {SLOT}
+    tiles = (n + {COLUMNS} - 1) // {COLUMNS}
+    most = max(1, {ELEMENTS} // max(1, deepest + {LANES}) // {COLUMNS})
+    blocks = (tiles + most - 1) // most
+    panels = (m + {ROWS} - 1) // {ROWS}
+    for block in range(blocks):
+        left = block * tiles // blocks * {COLUMNS}
+        right = min(n, (block + 1) * tiles // blocks * {COLUMNS})
+        for part in range(parts):
+            start = part * k // parts
+            depth = (part + 1) * k // parts - start
+            weight = select(part == 0, beta, type(beta)(1))
+            size = depth * {LINE}
+            at = work
+            for j in range(left, right, {COLUMNS}):
+                columns = min({COLUMNS}, right - j)
+                if transb != 0:
+                    packed = pack_transposed(columns, depth, b + start * {S} + j * under, under, at)
+                    at = at + size
+                elif packs | (columns % {LANES} != 0):
+                    packed = pack(columns, depth, b + start * under + j * {S}, under, at)
+                    at = at + size
+            for first in range(0, panels, group):
+                last = min(panels, first + group)
+                if turns:
+                    for p in range(0, depth, {STEP}):
+                        for i in range(first, last):
+                            top = i * m // panels
+                            copied = copy_columns(
+                                (i + 1) * m // panels - top, min({STEP}, depth - p),
+                                a + top * {S} + (start + p) * across, across,
+                                work + {WORKSPACE} + (i - first) * {PANEL} + p * {ROWS} * {S},
+                            )
+                for i in range(first, last):
+                    top = i * m // panels
+                    rows = (i + 1) * m // panels - top
+                    down = across
+                    along = i64({S})
+                    lefts = a + top * across + start * {S}
+                    if turns:
+                        down = i64({S})
+                        along = i64({ROWS} * {S})
+                        lefts = work + {WORKSPACE} + (i - first) * {PANEL}
+                    elif transa != 0:
+                        down = i64({S})
+                        along = across
+                        lefts = a + top * {S} + start * across
+                    elif copies:
+                        copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                        if i + 1 < panels:
+                            next = a + (i + 1) * m // panels * across + start * {S}
+                            fetched = fetch_rows(rows, depth, next, across)
+                        down = i64({ROW})
+                        lefts = panel
+                    at = work
+                    for j in range(left, right, {COLUMNS}):
+                        columns = min({COLUMNS}, right - j)
+                        rights = b + start * under + j * {S}
+                        step = under
+                        if packs | (columns % {LANES} != 0):
+                            rights = at
+                            step = i64({LINE})
+                            at = at + size
+                        to = c + top * following + j * {S}
+                        done = tile(
+                            rows, columns, depth, lefts, down, along, rights, step, to, following,
+                            alpha, weight,
+                        )
+    if number >= 0:
+        stored = atomic_store(places, {FLAG} * (number + 1), 0)
+    return 0
+"""
+
+
+def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
+    """The object code for tiles of a shape.
+
+    `workspace`: the bytes of the block that is packed, which no result depends on.
+    """
+    itemsize = shape.bytes
+    module = ir.Module("products")
+    module.triple = machine.triple
+    place = ir.GlobalVariable(module, _I64, PLACE)
+    place.initializer = _I64(0)
+    functions = Emitter(module, shape).functions
+    row = DEPTH_BYTES + WIDE
+    constants = {
+        "WORKSPACES": WORKSPACES, "WORKSPACE": workspace, "SLOT": slot_bytes(workspace),
+        "FLAG": FLAG, "S": itemsize, "ROWS": shape.rows, "COLUMNS": shape.columns,
+        "LANES": shape.lanes, "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
+        "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
+        "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
+    }  # fmt: skip
+    scalar = FLOAT32 if itemsize == 4 else FLOAT64
+    types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
+    for one in map(function_of, ast.parse(SOURCE.format(**constants)).body):
+        names = [parameter.name for parameter in one.parameters]
+        given = [types.get(name, INT64) for name in names]
+        kind = ir.FunctionType(_I64, [type.ir for type in given])
+        function = functions[one.name] = ir.Function(module, kind, one.name)
+        function.linkage = "internal"
+        translator = Translator(function, names, given, INT64)
+        translator.functions |= functions
+        translator.run(one.body)
+    _entry(module, shape, scalar, place, functions["multiply"])
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    _optimise(parsed, machine)
+    return bytes(machine.emit_object(parsed))
+
+
+def _entry(module: Any, shape: Shape, scalar: Any, place: Any, multiply: Any) -> None:
+    """The function that is called from outside: column-major matrices are transposed ones."""
+    real = scalar.ir
+    kinds = [_I32] * 3 + [_I64] * 3 + [real] + [_I64] * 4 + [real] + [_I64] * 2
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), symbol(shape.bytes))
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc = function.args
+    flags = [
+        builder.zext(builder.icmp_signed("!=", flag, _I32(CBLAS_NO_TRANS)), _I64)
+        for flag in (transb, transa)
+    ]
+    places = builder.inttoptr(builder.load(place), _I64.as_pointer())
+    length = MOST_ROWS * (DEPTH_BYTES + WIDE)
+    panel = builder.alloca(ir.ArrayType(ir.IntType(8), length))
+    panel.align = WIDE
+    given = [*flags, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc, places]
+    given.append(builder.ptrtoint(panel, _I64))
+    builder.call(multiply, given)
+    builder.ret_void()
+
+
+def _optimise(module: object, machine: Any) -> None:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))

@@ -1,0 +1,65 @@
+"""The functions of `compiler.llvm.products` in memory: out of the kernel cache, or compiled.
+
+They take the place of a BLAS's gemm in descriptors such as those of `compiler.runtime.blas`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from compiler.core import fork
+from compiler.core.once import Once
+
+USUAL_CACHE = 1 << 20  # bytes of the second level of the cache, where the system does not tell
+LEAST_WORKSPACE, MOST_WORKSPACE = 1 << 18, 1 << 21  # bytes
+ALIGNMENT = 64  # bytes
+
+
+@Once
+def own_gemm(itemsize: int) -> int:
+    """The address of the gemm for floats of so many bytes, called as cblas with 64-bit integers."""
+    from compiler.runtime.cache.loader import load_products
+
+    loaded = load_products(itemsize, workspace_bytes())
+    gemm, place = loaded.addresses
+    _word_at(place)[0] = _workspaces().ctypes.data
+    _kept.append(loaded)
+    return gemm
+
+
+def workspace_bytes() -> int:
+    """The memory of one product: three quarters of the second level of the cache."""
+    try:
+        found = os.sysconf("SC_LEVEL2_CACHE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        found = 0
+    size = 3 * (found if found > 0 else USUAL_CACHE) // 4
+    return max(LEAST_WORKSPACE, min(MOST_WORKSPACE, size)) // ALIGNMENT * ALIGNMENT
+
+
+_kept: list[object] = []
+"""The code, which is as long in memory as the process."""
+
+
+@Once
+def _workspaces() -> Any:
+    """The words of the workspaces: their address, and a flag of each; the system gives the memory
+    of each when it is first used.
+    """
+    from compiler.llvm.products.driver import FLAG, WORKSPACES, slot_bytes
+
+    memory = np.empty(WORKSPACES * slot_bytes(workspace_bytes()) + ALIGNMENT, np.uint8)
+    words = np.zeros((WORKSPACES + 1) * FLAG, np.int64)
+    words[0] = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+    _kept.append(memory)
+    fork.after_in_child(lambda: words[1:].fill(0))  # of threads that are not there
+    return words
+
+
+def _word_at(address: int) -> Any:
+    import ctypes
+
+    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)), (1,))
