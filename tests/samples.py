@@ -773,6 +773,29 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(2, 3), full_matrices=False),
         call(spread(0, 2, 2), sizes=False),
     ],
+    "attention": [
+        call(spread(3, 2), spread(4, 2), spread(4, 3), scale=0.7, causal=False),
+        call(spread(2, 3, 2), spread(2, 4, 2), spread(2, 4, 1), scale=0.7, causal=True),
+        call(spread(70, 1), spread(68, 1), spread(68, 2), scale=0.5, causal=True, order=1),
+        call(spread(3, 0), spread(2, 0), spread(2, 1), scale=1.0, causal=True, sizes=False),
+    ],
+    "attention_gradients": [
+        call(
+            spread(3, 2), spread(4, 2), spread(4, 3), spread(3, 3), scale=0.7, causal=False, order=1
+        ),
+        call(
+            spread(2, 3, 2), spread(2, 2, 2), spread(2, 2, 1), spread(2, 3, 1), scale=0.7,
+            causal=True,
+        ),
+    ],
+    "scaled_dot_product_attention": [
+        call(spread(3, 2), spread(4, 2), spread(4, 3), sizes=False),
+        call(spread(5, 2), spread(5, 2), spread(5, 1), is_causal=True, scale=0.5),
+        call(spread(2, 3, 2), spread(4, 2), spread(4, 2), is_causal=True, scale=0.6),
+        call(spread(3, 2), spread(4, 2), spread(4, 3), bools(1, 4) | True, scale=0.6),
+        call(spread(3, 2), spread(0, 2), spread(0, 3), sizes=False),
+        call(spread(0, 2), spread(4, 2), spread(4, 3), sizes=False),
+    ],
     "svdvals": [
         call(spread(3, 3)),
         call(spread(2, 3, 2)),

@@ -16,13 +16,21 @@ import numpy as np
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.lowering import Attention
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import TensorType, TupleType, broadcast_shapes, require_same_dtype, unify
+from compiler.core.types import (
+    TensorType,
+    TupleType,
+    broadcast_shapes,
+    require_same_dtype,
+    type_of,
+    unify,
+)
 from compiler.core.values import Value
-from compiler.ops.arithmetic import multiply
+from compiler.ops.arithmetic import divide, multiply
 from compiler.ops.batching import Apply, Example, evaluated, full, widened
 from compiler.ops.comparison import where
 from compiler.ops.control import items
-from compiler.ops.declare import as_operand, zeros_like
+from compiler.ops.declare import as_operand, size_value, zeros_like
+from compiler.ops.exponential import sqrt
 from compiler.ops.linalg import matmul
 from compiler.ops.nn import softmax
 from compiler.ops.reduction import sum
@@ -129,16 +137,16 @@ def _row_sums(x: Any) -> Any:
 
 
 def _rule(position: int) -> Any:
-    def rule(g: object, o: object, q: object, k: object, v: object, **attrs: object) -> Any:
-        return items(attention_gradients.bound((q, k, v, g), attrs))[position]
+    def rule(g: object, o: object, q: object, k: object, v: object, **attrs: Any) -> Any:
+        return attention_gradients(q, k, v, g, **attrs)[position]
 
     return rule
 
 
 def _attention_arrays(
-    positions: Sequence[int], g: Any, o: object, *operands: Any, **attrs: Any
+    positions: Sequence[int], g: Any, o: object, q: Any, k: Any, v: Any, **attrs: Any
 ) -> Sequence[Any]:
-    found = _gradients_numpy(*operands, g, **attrs)
+    found = _gradients_numpy(q, k, v, g, **attrs)
     return [found[position] for position in positions]
 
 
@@ -190,12 +198,6 @@ def _bind(
     return (q, k, v), {"scale": float(scale), "causal": bool(causal)}
 
 
-def _bind_gradients(
-    q: Value, k: Value, v: Value, g: Value, *, scale: float, causal: bool
-) -> tuple[Sequence[Value], Attrs]:
-    return (q, k, v, g), {"scale": float(scale), "causal": bool(causal)}
-
-
 attention: Op = register(
     Op(
         name="attention",
@@ -218,7 +220,7 @@ attention: Op = register(
     )
 )
 
-attention_gradients: Op = register(
+all_gradients: Op = register(
     Op(
         name="attention_gradients",
         infer_type=_gradients_type,
@@ -228,13 +230,20 @@ attention_gradients: Op = register(
         checked=True,
         batching=_batched,
         cost="expensive",
-        bind=_bind_gradients,
         lowering=Attention(),
         promotes=slice(0, 4),
         floating=True,
         doc="The gradients of `attention` by queries, keys and values, given that by its result.",
     )
 )
+
+
+def attention_gradients(
+    q: Value, k: Value, v: Value, g: Value, *, scale: float, causal: bool
+) -> tuple[Value, ...]:
+    """The gradients of `attention` by queries, keys and values, given that by its result."""
+    attrs = {"scale": float(scale), "causal": bool(causal)}
+    return items(all_gradients.bound(tuple(map(as_operand, (q, k, v, g))), attrs))
 
 
 def scaled_dot_product_attention(
@@ -271,7 +280,7 @@ def scaled_dot_product_attention(
         raise OptionError(f"{name}: is_causal=True leaves no room for an attn_mask: give one alone")
     operands = [as_operand(one) for one in (query, key, value)]
     if scale is None:
-        scale = 1 / math.sqrt(_width(name, operands[0]))
+        operands[0], scale = _scaled(name, operands[0])
     if attn_mask is None:
         return attention.bound(
             _aligned(name, operands), {"scale": float(scale), "causal": bool(is_causal)}
@@ -284,12 +293,14 @@ def scaled_dot_product_attention(
     return matmul(softmax(scores + mask, -1), value)
 
 
-def _width(name: str, query: Any) -> int:
-    """The columns of the queries, which have to be known."""
-    width = query.shape[-1] if len(query.shape) else 0
-    if not isinstance(width, int):
-        raise ShapeError(f"{name}: the number of columns of queries is not known: give the scale")
-    return max(1, width)
+def _scaled(name: str, query: Any) -> tuple[Any, float]:
+    """The queries and the usual scale; queries with it where their width is not known yet."""
+    if not len(query.shape):
+        raise ShapeError(f"{name}: queries {type_of(query)} need two axes at least")
+    width = query.shape[-1]
+    if isinstance(width, int):
+        return query, 1 / math.sqrt(max(1, width))
+    return divide(query, sqrt(size_value(width, query))), 1.0
 
 
 def _aligned(name: str, operands: Sequence[Any]) -> list[Any]:
