@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.core import fork as _fork
 from compiler.core.errors import LintWarning as LintWarning
 from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
-from compiler.ops.normal import erfinv as erfinv
+from compiler.ops.exponential import erfinv as erfinv
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
 from dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor

@@ -50,13 +50,14 @@ from staticgraph.leaves import (
 
 if TYPE_CHECKING:
     from compiler.functions.public import *
-    from staticgraph import optim as optim, special as special
+    from staticgraph import optim as optim, random as random, special as special
     from staticgraph.compilation import compile as compile, run as run
     from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
     from staticgraph.executables.saving import save as save
     from staticgraph.loading import load as load
+    from staticgraph.random import dropout as dropout
     from staticgraph.regions import checkpoint as checkpoint
     from staticgraph.tracing.functions import Function as Function, function as function
     from staticgraph.transforms import (
@@ -85,16 +86,16 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
         "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
         "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
-        "check", "checkpoint", "compile", "cond", "constant", "diff", "full", "function",
+        "check", "checkpoint", "compile", "cond", "constant", "diff", "dropout", "full", "function",
         "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "print", "run", "save", "scan", "scope", "set_num_threads", "special",
-        "value_and_grad",
-        "variable", "vjp", "vmap", "while_loop", "zeros",
+        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_num_threads",
+        "special", "value_and_grad", "variable", "vjp", "vmap", "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 
 # What compiles is imported when it is first used: with networkx it takes longer than all the rest.
 _LATER = {
+    "random": ("dropout",),
     "regions": ("checkpoint",),
     "compilation": ("compile", "run"),
     "creation": _CREATED,
@@ -112,7 +113,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("draw", "optim", "special", "view"):
+            if name in ("draw", "optim", "random", "special", "view"):
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

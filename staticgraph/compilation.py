@@ -20,7 +20,7 @@ from compiler.graph.losses import losses_of
 from compiler.graph.notes import Sibling, note
 from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
-from compiler.ops import leaves
+from compiler.ops import add, leaves
 from compiler.transforms.autodiff import gradients
 from staticgraph.executables.executable import (
     Executable,
@@ -28,7 +28,7 @@ from staticgraph.executables.executable import (
     executable_of,
     look_at_losses,
 )
-from staticgraph.leaves import READS, Variable
+from staticgraph.leaves import READS, Counter, Variable
 
 if TYPE_CHECKING:
     from compiler.inspect.debug import Step
@@ -81,7 +81,7 @@ def compile(
         inputs: placeholders, in the order of the function's arguments. All must be needed.
         outputs: an expression, or a list, tuple or dict of them: the structure of the result.
         updates: the next value of variables; all are computed from the old values, and either all
-            happen or none.
+            happen or none. The streams of `staticgraph.random` that are read advance by themselves.
         givens: expressions to be replaced by others (of the same type) before compiling.
         numerics: "strict", or "fast" for rewrites that may round differently, or "exact" for the
             bits of evaluation op by op: nothing is rewritten, + - * / and square roots are
@@ -152,6 +152,7 @@ def compile(
     pairs = _update_pairs(updates)
     if checks not in (None, "int"):
         raise OptionError(f"compile: checks is 'int' or None, not {checks!r}")
+    pairs += _counts([*flat, *(new for _, new in pairs)], [variable for variable, _ in pairs])
     flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
         roots = _substitute([*flat, *(new for _, new in pairs)], givens)
@@ -268,6 +269,15 @@ def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]
             )
         pairs.append((variable, value))
     return pairs
+
+
+def _counts(
+    roots: Sequence[Expression], updated: Sequence[Expression]
+) -> list[tuple[Expression, Expression]]:
+    """The updates of the counters that are read, and are not updated otherwise."""
+    found = [one for one in ancestors(roots) if isinstance(one, Counter)]
+    known = {one.serial for one in updated}
+    return [(one, add(one, 1)) for one in found if one.serial not in known]
 
 
 def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expression]) -> None:

@@ -173,6 +173,7 @@ def linspace(
         array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     count = _count("linspace", num)
+    _require_real("linspace", start=start, stop=stop)
     floating = _dtype(dtype, start, stop)
     if not any(hasattr(one, "apply") for one in (start, stop)):
         return constant(np.linspace(start, stop, count, endpoint).astype(floating))
@@ -181,6 +182,12 @@ def linspace(
         ops.astype(one, floating) if hasattr(one, "dtype") else one for one in (start, stop)
     )
     return first * (1 - shares) + last * shares
+
+
+def _require_real(function: str, **numbers: Any) -> None:
+    for name, one in numbers.items():
+        if not hasattr(one, "apply") and np.iscomplexobj(one):
+            raise OptionError(f"{function}: {name} is real, not {one!r}")
 
 
 def logspace(
@@ -197,6 +204,7 @@ def logspace(
         >>> sg.run(sg.logspace(0.0, 2.0, 3))
         array([  1.,  10., 100.], dtype=float32)
     """
+    _require_real("logspace", start=start, stop=stop, base=base)
     if not any(hasattr(one, "apply") for one in (start, stop)):
         found = np.logspace(start, stop, _count("logspace", num), endpoint, base)
         return constant(found.astype(_dtype(dtype, start, stop)))

@@ -111,7 +111,7 @@ class Variable(Expression):
     def _with(self, state: State) -> Variable:
         """The same with another state."""
         attrs = {**self.attrs, "key": state}
-        return Variable(self.op, (), attrs, self.name, self.source, self.type)
+        return type(self)(self.op, (), attrs, self.name, self.source, self.type)
 
 
 def variable(value: object, name: str | None = None, dtype: object = None) -> Variable:
@@ -137,6 +137,18 @@ def variable(value: object, name: str | None = None, dtype: object = None) -> Va
     state = State(_as_array(value, dtype), name)
     attrs = leaves.leaf_attrs(state.array.shape, state.array.dtype, state)
     return Variable(leaves.variable, (), attrs, name)
+
+
+class Counter(Variable):
+    """A variable of an int64 to which each call adds 1 of what is compiled of it."""
+
+    __slots__ = ()
+
+
+def counter(name: str) -> Counter:
+    """A count of calls that begins with 0."""
+    state = State(np.zeros((), np.int64), name)
+    return Counter(leaves.variable, (), leaves.leaf_attrs((), state.array.dtype, state), name)
 
 
 def constant(value: object, dtype: object = None) -> Expression:

@@ -910,6 +910,35 @@ SAMPLES: dict[str, list[Sample]] = {
     "betainc": [
         call(np.array([0.5, 3.0]), positive(2, 1), share(2), order=0), call(2, 1.5, share(3)),
     ],
+    "threefry": [
+        call(integers(3), integers(3), order=0),
+        call(integers(2, 1, low=-9), integers(12), order=0),
+    ],
+    **{
+        name: [
+            call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0),
+            call(integers(2, 3), order=0),
+        ]
+        for name in ("unit_float32", "unit_float64", "random_order")
+    },
+    "scaled_bits": [
+        call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
+        call(integers(2, 1), integers(3, low=1), order=0),
+    ],
+    "random_below": [
+        call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
+        call(integers(3, low=1), integers(3), integers(2, 1), order=0),
+    ],
+    **{
+        name: [
+            call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
+            call(positive(3), integers(3), integers(2, 1), order=0),
+        ]
+        for name in ("random_gamma", "random_poisson")
+    },
+    "gamma_slope": [
+        call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
+    ],
 }  # fmt: skip
 
 
@@ -931,6 +960,20 @@ WITHOUT = {
         "test_special.py compares it with mpmath",
     ),
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
+    **dict.fromkeys(
+        (
+            "gamma_slope",
+            "random_below",
+            "random_gamma",
+            "random_order",
+            "random_poisson",
+            "scaled_bits",
+            "threefry",
+            "unit_float32",
+            "unit_float64",
+        ),
+        "PyTorch's numbers are others; tests/staticgraph/random compares them",
+    ),
     "placeholder": "a leaf of a graph: it has no value of its own",
     "variable": "a leaf of a graph: it has no value of its own",
     "constant": "a leaf of a graph; the same as torch.tensor, without a gradient",

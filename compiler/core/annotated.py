@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex, TypeGuard
 
 import numpy as np
 
@@ -13,14 +13,33 @@ Known = tuple[str, str, Callable[[Any], bool], int]
 """The name and type of a parameter, whether it takes a value, and its position or -1."""
 
 
-def _is_number(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[SupportsFloat | SupportsIndex]:
+    """Whether a value is, or stands for, a real number: NumPy's complex ones have a float too."""
+    if isinstance(value, complex | np.complexfloating):
+        return False
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c":
+        return False
     return hasattr(value, "__float__") or hasattr(value, "__index__")
+
+
+def as_float(function: str, name: str, value: object) -> float:
+    """An argument as a float; TypeError if it is no real number."""
+    if is_real(value):
+        return float(value)
+    given = type(value).__name__
+    raise TypeError(f"{function}(): argument {name!r} must be float, not {given}")
+
+
+def _is_int(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 _TAKES: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool | np.bool_),
-    "int": lambda value: hasattr(value, "__index__") and not isinstance(value, bool),
-    "float": _is_number,
+    "int": _is_int,
+    "int | None": lambda value: value is None or _is_int(value),
+    "float": is_real,
+    "float | None": lambda value: value is None or is_real(value),
     "str": lambda value: isinstance(value, str),
 }
 """The annotations that are checked; those of axes, shapes and arrays are checked by their ops."""

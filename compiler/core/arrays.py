@@ -66,6 +66,8 @@ def converted(value: object, array: Array, dtype: DType) -> Array:
     Raises:
         DTypeError: the dtype cannot hold the values, but for the rounding of floats.
     """
+    if array.dtype.kind == "c":
+        raise DTypeError(f"{value!r:.80} is complex, and {dtype.name} is not")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             made = np.asarray(value, dtype)

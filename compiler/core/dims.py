@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from compiler.core.errors import OptionError
 from compiler.core.pickling import STREAM, Stream
-from compiler.core.refusals import remembered
+from compiler.core.size_refusals import Refusals
 from compiler.core.whose_code import COMPILER, OWN, is_called_by
 
 _serials = itertools.count()
@@ -100,7 +100,7 @@ def _term_order(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[str, ...],
     return -len(term[0]), tuple(atom.order() for atom in term[0])
 
 
-class Dim:
+class Dim(Refusals):
     """A size that depends on unknowns; immutable and hashable.
 
     Example:
@@ -152,27 +152,9 @@ class Dim:
         if len(facts) > COMPARED:
             self._refuse("compared with so much")
 
-    def __bool__(self) -> bool:
-        raise self._refusal("it has no truth value")
-
-    def __index__(self) -> int:
-        raise self._refusal("it cannot be used as an int")
-
-    def _compared(self, other: object) -> NoReturn:
-        raise self._refusal("it cannot be ordered")
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")
-
-    def _refusal(self, why: str) -> OptionError:
-        """The error, which ends a trace: that is made again with the size known."""
-        return remembered(OptionError(f"the size {self._text()} is unknown until run time: {why}"))
-
-    __lt__ = __le__ = __gt__ = __ge__ = _compared
-
     def __add__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("added to", other)
         total = dict(self.terms)
         for monomial, coefficient in _terms(other):
             total[monomial] = total.get(monomial, 0) + coefficient
@@ -180,7 +162,7 @@ class Dim:
 
     def __mul__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("multiplied by", other)
         if not isinstance(other, Dim):
             factor = int(other)
             return Dim(tuple([(one, a * factor) for one, a in self.terms])) if factor else 0
@@ -199,7 +181,7 @@ class Dim:
 
     def __sub__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("reduced by", other)
         return self + (-other)
 
     def __rsub__(self, other: int) -> Size:
@@ -207,11 +189,26 @@ class Dim:
 
     def __floordiv__(self, other: Size) -> Size:
         if not isinstance(other, _SIZE):
-            return NotImplemented
+            return self._unable("divided by", other)
         return floor_divide(self, other)
 
     def __rfloordiv__(self, other: int) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("what divides", other)
         return floor_divide(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("divided by", other)
+        return self - floor_divide(self, other) * other
+
+    def __rmod__(self, other: int) -> Size:
+        if not isinstance(other, _SIZE):
+            return self._unable("what divides", other)
+        return other - floor_divide(other, self) * self
+
+    def __divmod__(self, other: Size) -> tuple[Size, Size]:
+        return self // other, self % other
 
     def __str__(self) -> str:
         # an int has another text

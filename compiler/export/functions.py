@@ -142,6 +142,38 @@ def erfc(x):
 
 
 @compiled
+def threefry(key, counter):
+    """64 random bits of a key and a counter: Threefry 2x32-20 (Salmon et al., SC 2011)."""
+    word = i64(4294967295)
+    first, second = (key >> 32) & word, key & word
+    third = first ^ second ^ 0x1BD11BDA
+    left, right = (((counter >> 32) & word) + first) & word, ((counter & word) + second) & word
+    for group in range(5):
+        for count in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            left = (left + right) & word
+            right = (((right << count) & word) | (right >> (32 - count))) ^ left
+        first, second, third = second, third, first
+        left, right = (left + first) & word, (right + second + (group + 1)) & word
+    return (left << 32) | right
+
+
+@compiled
+def erfinv(x):
+    """The inverse of erf, by Winitzki's approximation and Newton's method with Halley's term."""
+    a = abs(f64(x))
+    if not a < 1:
+        return type(x)(np.copysign(inf, x)) if a == 1 else type(x)(nan)
+    logarithm = np.log((1.0 - a) * (1.0 + a))
+    half = 4.33 + 0.5 * logarithm
+    found = np.sqrt(np.sqrt(half * half - 6.8 * logarithm) - half)
+    for _ in range(4):
+        missing = (math.erfc(found) - (1.0 - a)) if a > 0.5 else (a - math.erf(found))
+        step = missing * (0.5 * math.sqrt(math.pi)) * np.exp(found * found)
+        found = found + step / (1.0 - found * step)
+    return type(x)(np.copysign(found, x))
+
+
+@compiled
 def lgamma(x):
     """log|gamma(x)|; inf at 0 and the negative integers."""
     if (x <= 0) & (x == np.floor(x)):

@@ -348,6 +348,8 @@ def _quantile(
     rows = ops.reshape(rows, (*rows.shape[: len(kept)], dims.product(rows.shape[len(kept) :])))
     if rows.shape[-1] == 0:
         raise ShapeError(f"{name}: there is no element along axes {axes}")
+    if np.iscomplexobj(q):
+        raise OptionError(f"{name}: the shares {q!r:.80} are not real")
     levels = q if hasattr(q, "dtype") and not isinstance(q, np.ndarray) else np.asarray(q, float)
     if isinstance(levels, np.ndarray) and not ((levels >= 0) & (levels <= 1)).all():
         raise OptionError(f"{name}: the shares {q!r:.80} are not all within [0, 1]")

@@ -10,7 +10,8 @@ import ast
 from functools import cache
 
 from compiler.ir.parse import function_of
-from compiler.ir.records import Function
+from compiler.ir.records import Function, While
+from compiler.ir.walk import statements
 
 SOURCE = '''
 def floor_divide_i(a, b):
@@ -97,6 +98,146 @@ def floor_divide_f(a, b):
     return select(b == zero, a / b, whole)
 
 
+def random_below(span, key, counter):
+    """An integer from 0 to before `span`, drawn until it is below the largest multiple of it."""
+    top = 9223372036854775807
+    width = select(span > 0, span, 1)
+    limit = top // width * width
+    attempt = i64(0)
+    bits = threefry(key, counter ^ (attempt << 44)) & top
+    while bits >= limit:
+        attempt = attempt + 1
+        bits = threefry(key, counter ^ (attempt << 44)) & top
+    return bits % width
+
+
+def random_gamma(a, key, counter):
+    """A gamma number by Marsaglia and Tsang's method, below a = 1 with a power of another.
+
+    Of a block 52 bits make the normal number and 12 the uniform one, of which mostly more need not
+    be known.
+    """
+    shape = f64(a)
+    d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
+    c = 1.0 / sqrt(9.0 * d)
+    found = select(shape < inf, select(shape >= 0.0, -1.0, nan), shape)
+    attempt = i64(0)
+    while found < 0.0:
+        bits = threefry(key, counter ^ (attempt << 44))
+        odd = ((bits >> 11) & 9007199254740990) | 1
+        x = 1.4142135623730951 * erfinv(f64(odd) * 2.220446049250313e-16 - 1.0)
+        root = 1.0 + c * x
+        if root > 0.0:
+            cube = root * root * root
+            u = f64((bits & 4095) + 1) * 0.000244140625
+            if u < 1.0 - 0.0331 * (x * x) * (x * x):
+                found = d * cube
+            else:
+                bits = threefry(key, counter ^ ((-1 - attempt) << 44))
+                odd = ((bits >> 11) & 9007199254740990) | 1
+                u = u - f64(odd) * 2.710505431213761e-20
+                if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
+                    found = d * cube
+        attempt = attempt + 1
+    if shape < 1.0:
+        bits = threefry(key, counter ^ 4611686018427387904)
+        odd = ((bits >> 11) & 9007199254740990) | 1
+        found = found * exp(log(f64(odd) * 1.1102230246251565e-16) / shape)
+    return found
+
+
+def random_poisson(rate, key, counter):
+    """A Poisson number by inversion, and from 10 on by transformed rejection.
+
+    Of a block 40 bits make the candidate, and 24 accept it.
+    """
+    found = i64(-1)
+    if (rate >= 0.0) & (rate < 10.0):
+        bits = threefry(key, counter)
+        odd = ((bits >> 11) & 9007199254740990) | 1
+        u = f64(odd) * 1.1102230246251565e-16
+        chance = exp(-rate)
+        found = i64(0)
+        while (u > chance) & (found < 100):
+            u = u - chance
+            found = found + 1
+            chance = chance * (rate / f64(found))
+    if (rate >= 10.0) & (rate < 1e18):
+        b = 0.931 + 2.53 * sqrt(rate)
+        a = 0.02483 * b - 0.059
+        attempt = i64(0)
+        while found < 0:
+            bits = threefry(key, counter ^ (attempt << 44))
+            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+            rest = 0.5 - abs(u)
+            k = floor((2.0 * a / rest + b) * u + rate + 0.43)
+            if (rest >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0)):
+                found = i64(k)
+            else:
+                if (k >= 0.0) & ((rest >= 0.013) | (v <= rest)):
+                    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (rest * rest) + b))
+                    if height <= k * log(rate) - rate - lgamma(k + 1.0):
+                        found = i64(k)
+            attempt = attempt + 1
+    return f64(found)
+
+
+def gamma_slope(a, x):
+    """How fast a quantile x of the gamma distribution grows with a: see compiler.ops.random."""
+    shape = f64(a)
+    z = f64(x)
+    found = f64(nan)
+    if (shape > 0.0) & (z == 0.0):
+        found = 0.0
+    if (shape > 0.0) & (shape < inf) & (z > 0.0) & (z < inf):
+        if shape >= 100000.0:
+            root = sqrt(shape)
+            u = (z - shape) / root
+            w = u - (u * u - 1.0) / (3.0 * root) + (7.0 * u * u * u - u) / (36.0 * shape)
+            found = 1.0 + w / (2.0 * root) - (w * w * w - 7.0 * w) / (72.0 * shape * root)
+        else:
+            if z <= shape + 1.0:
+                term = 1.0
+                harmonic = 0.0
+                total = 1.0
+                slope = 0.0
+                k = 1.0
+                while term > 1e-18 * total:
+                    term = term * (z / (shape + k))
+                    harmonic = harmonic + 1.0 / (shape + k)
+                    total = total + term
+                    slope = slope - term * harmonic
+                    k = k + 1.0
+                found = -(z / shape) * ((log(z) - digamma(shape + 1.0)) * total + slope)
+            else:
+                b = z + 1.0 - shape
+                d = 1.0 / b
+                d_slope = d * d
+                c = 1e300
+                c_slope = 0.0
+                value = d
+                relative = d
+                change = 1.0
+                far = 1.0
+                i = 1.0
+                while (i < 20000.0) & ((far >= 1e-15) | (change >= 1e-16)):
+                    b = b + 2.0
+                    factor = i * (shape - i)
+                    below_slope = i * d + factor * d_slope - 1.0
+                    d = 1.0 / (factor * d + b)
+                    c_slope = (i - factor * c_slope / c) / c - 1.0
+                    c = b + factor / c
+                    d_slope = -below_slope * d * d
+                    value = value * (c * d)
+                    relative = relative + (d_slope / d + c_slope / c)
+                    far = abs(c * d - 1.0)
+                    change = abs(d_slope / d + c_slope / c) / (1.0 + abs(relative))
+                    i = i + 1.0
+                found = z * value * ((log(z) - digamma(shape)) + relative)
+    return found
+
+
 def part_start(at, parts, size, tile):
     """Where one of about equal parts of an axis starts, in whole tiles; its size after the last."""
     tiles = (size + tile - 1) // tile
@@ -107,7 +248,8 @@ NAMES = {
         name: name
         for name in (
             "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "lcm_i",
-            "part_start", "pow_i", "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "gamma_slope", "part_start", "pow_i", "random_below", "random_gamma", "random_poisson",
+            "remainder_i", "remainder_u", "sign_f", "sign_i",
         )
     },
     "fmod_u": "remainder_u",
@@ -132,3 +274,11 @@ def functions() -> dict[str, ast.FunctionDef]:
 def function(name: str) -> Function:
     """One of the functions."""
     return function_of(functions()[name])
+
+
+@cache
+def has_loop(name: str) -> bool:
+    """Whether what emitted source calls by this name is a function with a loop of its own."""
+    if name not in NAMES:
+        return False
+    return any(isinstance(one, While) for one in statements(function(NAMES[name]).body))

@@ -36,6 +36,7 @@ from compiler.llvm.trampoline_words import (
     RUN_SYMBOL,
     Fields,
 )
+from compiler.llvm.unchanged import define_unchanged
 
 INT1, I8, I32, INT64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
@@ -43,12 +44,13 @@ NULL = ir.Constant(POINTER, None)
 
 
 def trampoline_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
-    """The object code of the trampoline and of the loop that runs programs."""
+    """The object code of the trampoline, the loop that runs programs, and what compares words."""
     module = ir.Module("entry")
     module.triple = machine.triple
     run = define_run(module, RUN_SYMBOL)
     kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64])
     _Trampoline(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
+    define_unchanged(module, fields)
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
     _optimise(parsed, machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
+UNCHANGED_SYMBOL = "staticgraph_unchanged"
 
 # Words of its `self`: addresses, how many arrays, a record per input and per output, and one per
 # output that is a number.
@@ -19,6 +20,7 @@ CONSTANTS = (
 INPUT = ("at", "ndim", "kind", "itemsize", "flags")
 OUTPUT = ("at", "ndim", "descr")
 NUMBER = ("at", "itemsize")  # an output that is one number, of which it is seen if it is finite
+HEADER = ("count", "true", "false", "Py_IncRef")  # what compares words is told first
 EXPONENTS = {4: 0x7F800000, 8: 0x7FF0000000000000}
 """By the itemsize of a float the bits that are all set in inf and nan alone."""
 

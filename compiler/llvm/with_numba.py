@@ -43,6 +43,7 @@ from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import rest
 from compiler.llvm.machine import target_machine
 from compiler.llvm.parsed import link, parse
+from compiler.llvm.threefry import threefry
 from compiler.llvm.vecmath.deferred import KernelModule
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 from compiler.llvm.vecmath.outlined import Outlined
@@ -258,20 +259,22 @@ def names() -> Mapping[str, Any]:
         "nan": np.nan, "offset": offset, "select": select, "fsum": _reordering("fadd"),
         "fprod": _reordering("fmul"), "gemm_f32": _gemm("gemm_f32", types.float32),
         "gemm_f64": _gemm("gemm_f64", types.float64), "whole_vectors": whole_vectors,
-        REST: masked_rest, "min": _bound("<"), "max": _bound(">"),
+        REST: masked_rest, "min": _bound("<"), "max": _bound(">"), "threefry": random_block,
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
     found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
     found |= dict.fromkeys(TYPES, None) | {name: found[name] for name in SCALARS}
-    exec(library.SOURCE, found)
+    # Numba compiles functions of the library for itself, where nothing defines formulas later
+    inside = found | {name: formula(name, inlined=True) for name in vecmath.LONG}
+    exec(library.SOURCE, inside)
     for name in library.functions():
-        found[name] = njit(error_model="numpy")(found[name])
+        found[name] = inside[name] = njit(error_model="numpy")(inside[name])
     return found | {name: found[function] for name, function in library.NAMES.items()}
 
 
-def formula(name: str) -> Any:
+def formula(name: str, inlined: bool = False) -> Any:
     """A function of vecmath: all operands float32, or all float64.
 
-    A long one is a call of what `compile_with_numba` defines.
+    A long one is a call of what `compile_with_numba` defines, unless it is to be inlined.
     """
     sign = {"maximum": ">", "minimum": "<"}.get(name)
 
@@ -282,7 +285,7 @@ def formula(name: str) -> Any:
             compare = builder.icmp_signed if signed else builder.icmp_unsigned
             return builder.select(compare(sign, *values), *values)
         dtype = f"f{kind.bitwidth}"
-        if name in vecmath.LONG:
+        if name in vecmath.LONG and not inlined:
             called = ir.FunctionType(values[0].type, [one.type for one in values])
             symbol = f"{FORMULA}{name}.{dtype}"
             return builder.call(_external(builder.module, called, symbol), values)
@@ -382,6 +385,16 @@ def select(typing: Any, condition: Any, yes: object, no: Any) -> Any:
         return builder.select(args[0], args[1], args[2])
 
     return unified(types.boolean, unified, unified), codegen
+
+
+@intrinsic
+def random_block(typing: object, key: object, counter: object) -> Any:
+    """64 random bits."""
+
+    def codegen(context: object, builder: object, signature: object, args: Any) -> Any:
+        return threefry(builder, *args)
+
+    return types.int64(types.int64, types.int64), codegen
 
 
 def _reordering(name: str) -> Any:

@@ -38,6 +38,17 @@ from compiler.ops.nn import clamp as clamp
 from compiler.ops.public import *
 from compiler.ops.public_linalg import *
 from compiler.ops.public_special import *
+from compiler.ops.random import (
+    gamma_slope as gamma_slope,
+    random_below as random_below,
+    random_gamma as random_gamma,
+    random_order as random_order,
+    random_poisson as random_poisson,
+    scaled_bits as scaled_bits,
+    threefry as threefry,
+    unit_float32 as unit_float32,
+    unit_float64 as unit_float64,
+)
 from compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
 from compiler.ops.scatter_reductions import (
     along_extremum as along_extremum,

@@ -10,15 +10,16 @@ import numpy as np
 from compiler.core.op import Cost, Domain, Op
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
-from compiler.reference import activation, error_function
+from compiler.reference import activation, error_function, inverse_error
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "exp",
-    "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin", "sinh", "softplus",
-    "sqrt", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc",
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sigmoid", "sin",
+    "sinh", "softplus", "sqrt", "tan", "tanh",
 ]  # fmt: skip
 
-_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_PI = math.sqrt(math.pi)
+_TWO_BY_ROOT_PI = 2 / _ROOT_PI
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
@@ -197,6 +198,12 @@ erfc = _unary(
     "erfc", error_function.erfc, lambda g, o, a: g * (-_TWO_BY_ROOT_PI * exp(-(a * a))), "a",
     doc="1 - erf(x), as accurate where that is small.",
     example=">>> sg.erfc(np.array([0.0, 30.0]))\narray([1., 0.])",
+)  # fmt: skip
+erfinv = _unary(
+    "erfinv", inverse_error.erfinv, lambda g, o, a: g * (0.5 * _ROOT_PI * exp(o * o)), "o",
+    doc="The inverse of erf: inf at 1, -inf at -1, nan beyond.",
+    example=">>> sg.special.erfinv(sg.erf(np.array([0.0, 0.5])))\narray([0. , 0.5])",
+    domain="unit",
 )  # fmt: skip
 sigmoid = _unary(
     "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o",

@@ -134,6 +134,10 @@ matmul: Op = register(
 )
 
 
+def _gemm(c: Any, a: Any, b: Any, alpha: float, beta: float) -> tuple[Sequence[Any], Attrs]:
+    return (c, a, b), {"alpha": float(alpha), "beta": float(beta)}
+
+
 def _gemm_type(
     c: TensorType, a: TensorType, b: TensorType, *, alpha: float, beta: float
 ) -> TensorType:
@@ -169,7 +173,7 @@ gemm = register(
             lambda g, o, c, a, b, *, alpha, beta: matmul(swapaxes(a, 0, 1), g) * alpha,
         ),
         saves=("", "c", "b"),
-        bind=lambda c, a, b, alpha, beta: ((c, a, b), {"alpha": float(alpha), "beta": float(beta)}),
+        bind=_gemm,
         lowering=Gemm(),
         promotes=slice(None),
         batching=_batched_gemm,

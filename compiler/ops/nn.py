@@ -79,7 +79,9 @@ def _with(op: str, **defaults: float | str) -> Callable[..., tuple[Sequence[Any]
         return (as_operand(x),), {name: value if isinstance(default, str) else float(value)}
 
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    shown = [inspect.Parameter("x", both), inspect.Parameter(name, both, default=default)]
+    kind = type(default).__name__
+    option = inspect.Parameter(name, both, default=default, annotation=kind)
+    shown = [inspect.Parameter("x", both), option]
     bind.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     return bind
 

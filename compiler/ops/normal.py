@@ -20,7 +20,7 @@ from compiler.ops.comparison import (
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.exponential import exp, exp2, log, log2, sqrt
 
-__all__ = ["cbrt", "erfinv", "ndtri"]
+__all__ = ["cbrt", "ndtri"]
 
 # Wichura 1988, algorithm AS 241 (PPND16): relative errors below 1e-16
 _CENTRE = (
@@ -75,22 +75,12 @@ def _ndtri(x: Any) -> Any:
     return _quantile(x - 0.5, where(less(x, 0.5), x, 1 - x))
 
 
-def _erfinv(x: Any) -> Any:
-    return _quantile(x * 0.5, (1 - absolute(x)) * 0.5) * math.sqrt(0.5)
-
-
 ndtri: Any = composite(
     "ndtri", _ndtri, vjp=(lambda g, o, a: g * (math.sqrt(2 * math.pi) * exp(o * o * 0.5)),),
     saves=("o",), elementwise=True, floating=True, domain="share",
     doc="The number below which a share x of the normal distribution lies: the inverse of ndtr. "
     "-inf at 0, inf at 1, nan beyond (Wichura 1988, AS 241).",
     example=">>> sg.special.ndtri(np.array([0.5, 0.975]))\narray([0.        , 1.95996398])",
-)  # fmt: skip
-erfinv: Any = composite(
-    "erfinv", _erfinv, vjp=(lambda g, o, a: g * (math.sqrt(math.pi) / 2 * exp(o * o)),),
-    saves=("o",), elementwise=True, floating=True, domain="unit",
-    doc="The inverse of erf: inf at 1, -inf at -1, nan beyond (Wichura 1988, AS 241).",
-    example=">>> sg.special.erfinv(np.array([0.0, 0.5]))\narray([0.        , 0.47693628])",
 )  # fmt: skip
 
 

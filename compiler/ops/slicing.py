@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core import dims
+from compiler.core.annotated import as_float
 from compiler.core.dims import Size
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Window
@@ -288,8 +289,9 @@ def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
         size + int(before) + int(after)
         for size, (before, after) in zip(x.shape, pairs, strict=True)
     )
-    _check_fill(float(value), np.dtype(x.dtype))
-    return embed(x, starts, shape, (1,) * x.ndim, float(value))
+    fill = as_float("pad", "value", value)
+    _check_fill(fill, np.dtype(x.dtype))
+    return embed(x, starts, shape, (1,) * x.ndim, fill)
 
 
 def _check_fill(value: float, dtype: DType) -> None:

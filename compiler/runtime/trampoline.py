@@ -25,7 +25,7 @@ from compiler.llvm.watch import REJECTED
 from compiler.runtime.signals import process_address, words_of_a_call
 
 NUMPY_ABI = 0x02000000
-METH_FASTCALL = 0x0080
+METH_NOARGS, METH_FASTCALL = 0x0004, 0x0080
 NEW_FROM_DESCR = 94  # where NumPy's table of functions has PyArray_NewFromDescr
 HEAD = object.__basicsize__  # larger in a free-threaded CPython
 FIELDS = Fields(
@@ -71,7 +71,7 @@ def native_trampoline(
         unlocks,
         process_address(),
         id(np.ndarray),
-        *(_python_function(name) for name in PYTHON_FUNCTIONS),
+        *(python_function(name) for name in PYTHON_FUNCTIONS),
         _numpy_api()[NEW_FROM_DESCR],
         len(inputs),
         sum(one.written for one in inputs),
@@ -87,10 +87,16 @@ def native_trampoline(
         constants += (one.at, one.dtype.itemsize)
     words = np.array([*constants, *program], np.int64)
     words[CONSTANTS.index("program")] = words[len(constants) :].ctypes.data
+    return builtin(code, METH_FASTCALL, words)
+
+
+def builtin(code: int, convention: int, words: Any) -> Callable[..., Any]:
+    """The builtin function of machine code, whose `self` is an ndarray of words."""
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
-    return make(ctypes.addressof(_method(code)), words, None)
+    made: Callable[..., Any] = make(ctypes.addressof(_method(code, convention)), words, None)
+    return made
 
 
 def python_trampoline(
@@ -205,7 +211,8 @@ def _canonical(dtype: DType) -> DType:
     return np.dtype(dtype.type)
 
 
-def _python_function(name: str) -> int:
+def python_function(name: str) -> int:
+    """The address of a function of Python's C interface."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
@@ -232,6 +239,6 @@ class _MethodDef(ctypes.Structure):
 
 
 @Once
-def _method(code: int) -> _MethodDef:
+def _method(code: int, convention: int) -> _MethodDef:
     # kept for as long as the process runs, as every builtin function of it points to it
-    return _MethodDef(b"kernel", code, METH_FASTCALL, None)
+    return _MethodDef(b"kernel", code, convention, None)

@@ -230,5 +230,11 @@ def require_dtype(text: str, x: Any, other: object) -> None:
     """
     given = getattr(other, "dtype", None)
     if given is not None and given != x.dtype:
-        names = [DTYPES[np.dtype(one)].legacy for one in (x.dtype, given)]
-        raise AutogradError(text.format(*names, *(_C_NAMES[one] for one in names)))
+        names = [_name_of(one) for one in (x.dtype, given)]
+        raise AutogradError(text.format(*names, *(_C_NAMES.get(one, one) for one in names)))
+
+
+def _name_of(dtype: Any) -> str:
+    """PyTorch's name of a dtype; of one that no tensor has, such as a complex one, NumPy's."""
+    known = DTYPES.get(np.dtype(dtype))
+    return np.dtype(dtype).name if known is None else known.legacy

@@ -120,6 +120,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.atanh: PyTorchOp(in_place=("atanh", "arctanh")),
     ops.erf: PyTorchOp(in_place=("erf",)),
     ops.erfc: PyTorchOp(in_place=("erfc",)),
+    ops.erfinv: PyTorchOp(in_place=("erfinv",)),
     ops.sigmoid: PyTorchOp(in_place=("sigmoid",)),
     ops.atan2: PyTorchOp(methods=("atan2",), in_place=("atan2", "arctan2")),
     ops.reshape: PyTorchOp("View", view=True),

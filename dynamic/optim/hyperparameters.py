@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from compiler.core.errors import OptionError
 from dynamic.tensors.tensor import Tensor
 
@@ -67,6 +69,10 @@ INITIAL_VALUE = within("initial_accumulator_value", "Invalid initial_accumulator
 
 def checked(optimizer: object, options: Options, *checks: Check) -> Options:
     """The options, after the checks, in this order; ValueError for an implementation not here."""
+    for name, value in options.items():
+        for one in value if isinstance(value, tuple | list) else [value]:
+            if np.iscomplexobj(number(one)):
+                raise OptionError(f"{type(optimizer).__name__}: {name} must be real, not {one!r}")
     for check in checks:
         check(options)
     for flag in SINGLE_TENSOR:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
@@ -86,7 +87,7 @@ def _as_array(data: object, dtype: object) -> Any:
         data = data._array
     if isinstance(data, np.ndarray | np.generic):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
-        if wanted not in DTYPES:
+        if wanted not in DTYPES or data.dtype.kind == "c":
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return np.asarray(data, wanted)
     plain, only_numbers = _plain(data)
@@ -288,6 +289,11 @@ def arange(
     if end is None:
         start, end = 0, start
     numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
+    for name, value in zip(("start", "end", "step"), numbers, strict=True):
+        if not (is_real(value) or isinstance(value, Dim)):
+            raise TypeError(
+                f"arange(): argument '{name}' must be Number, not {type(value).__name__}"
+            )
     if numbers[2] == 0:
         raise OptionError("step must be nonzero")
     if dtype is not None:
@@ -314,7 +320,8 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", options)
-    array = np.linspace(float(start), float(end), int(steps)).astype(_float(dtype))
+    first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
+    array = np.linspace(first, last, int(steps)).astype(_float(dtype))
     return _leaf(array, requires_grad)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.annotated import is_real
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
@@ -307,6 +308,9 @@ class InPlace(Operand):
 
     def _draw(self, generator: object, name: str, *args: object) -> Any:
         source = source_of(generator)
+        for one in args:
+            if not is_real(one):
+                raise TypeError(f"{name}_(): its numbers must be real, not {type(one).__name__}")
         return self.copy_(self.constant(getattr(source, name)(*args, self._array.shape)))
 
     def resize_(self, *sizes: object) -> Any:

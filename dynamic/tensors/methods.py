@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.annotated import as_float
 from compiler.core.errors import AxisError, OutOfRangeError
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
@@ -396,7 +397,7 @@ class Methods(_Made, Indexing):
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
-        attrs = {"p": float(p), "axes": axes, "keepdims": keepdim}
+        attrs = {"p": as_float("norm", "p", p), "axes": axes, "keepdims": keepdim}
         return self.apply(ops.vector_norm, (self,), attrs)
 
     @with_numpy_names

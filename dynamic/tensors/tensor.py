@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from compiler import ops
+from compiler.core.annotated import is_real
 from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
@@ -323,7 +324,7 @@ def require_number(
 ) -> None:
     """TypeError for what is no number where PyTorch takes one; what stands for a number is one."""
     is_tensor = isinstance(value, Tensor) and not getattr(value, "_weak", False)
-    if is_tensor or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+    if is_tensor or not is_real(value):
         given = "Tensor" if is_tensor else type(value).__name__
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be {kind}, not {given}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,19 +11,18 @@ import numpy as np
 import dynamic
 from compiler.core.errors import OptionError
 from compiler.core.source import place_of
-from compiler.core.types import TensorType, type_of
 from compiler.core.values import Array
-from compiler.graph.definition import LEAVES
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
-from compiler.ops.effects import EFFECTS, after, quiet
+from compiler.ops.effects import quiet
 from dynamic.kernels import native
 from staticgraph.differences.compared import Compared, compared_of
-from staticgraph.differences.distance import distance
-from staticgraph.differences.records import Diff, Row
-from staticgraph.fuzz.graphs.rounding import farthest, tight
+from staticgraph.differences.loops import Inside, computed, loop_of, opened
+from staticgraph.differences.records import Diff, Row, is_far
+from staticgraph.differences.rows import Both, row_inside, row_of
+from staticgraph.fuzz.graphs.rounding import farthest, largest_of, tight
 from staticgraph.tracing.parts import Part
 
 BOUND = 1.0
@@ -46,7 +45,8 @@ def diff(
     The function is run eagerly, on tensors; it is captured as `function` does it, and each op of
     its graph computed by the eager engine and compiled: with all values as outputs of one graph,
     and with its results alone, as it is compiled usually. Of an executable the graph is that which
-    it was compiled of, and nothing is updated.
+    it was compiled of, and nothing is updated. Loops are opened: of a value inside there is the row
+    of the first iteration that is too far apart, else of the one that is most apart.
 
     Args:
         f: a function of arrays or tensors, a module, what `function` made, or an executable.
@@ -86,16 +86,21 @@ def diff(
     with _by_numpy(exact):
         compared = compared_of(f, inputs, named, gradient)
         eager = None if compared.eager is None else compared.eager()
-        nodes = _computed(compared)
         roots = [one for _, one in compared.outputs]
+        graph = ancestors(roots)
+        loops = dict(opened(graph, compared.inputs))
+        inside = [one for found in loops.values() for one in found or ()]
+        nodes = [*computed(graph), *(one.stack for one in inside)]
         wanted = [*nodes, *roots]
+        axes = {one.stack: len(one.loops) for one in inside}
+        kept = [axes.get(one, 0) for one in wanted]
         options = {**compared.options, "lint": None, **({"numerics": "exact"} if exact else {})}
         with quiet():  # the eager run has printed and checked
             evaluated = _evaluated(compared, wanted, exact)
             explained = [
-                max(most, np.max(tight(value), initial=0.0))
-                for most, value in zip(
-                    farthest(wanted, compared.inputs, RUNS), evaluated, strict=True
+                np.maximum(most, largest_of(tight(value), count))
+                for most, value, count in zip(
+                    farthest(wanted, compared.inputs, RUNS, kept), evaluated, kept, strict=True
                 )
             ]
             values = _compiled(compared, nodes, options) if nodes else []
@@ -108,27 +113,19 @@ def diff(
     captured: tuple[Row, ...] = ()
     if eager is not None:
         captured = _of_results(compared, eager, op_by_op, explained[len(nodes) :])
+    both = {
+        node: Both(*found)
+        for node, *found in zip(nodes, evaluated, values, explained, strict=False)
+    }
     return Diff(
         compared.name,
-        tuple(
-            _row(node.op.name, node.name, node.source, *found)
-            for node, *found in zip(nodes, evaluated, values, explained, strict=False)
-        ),
+        tuple(_of_values(graph, loops, both, lambda row: is_far(row, exact, bound))),
         _of_results(compared, alone, results, explained[len(nodes) :]),
         captured,
         exact,
         float(bound),
+        tuple(str(loop_of(node)) for node, found in loops.items() if found is None),
     )
-
-
-def _computed(compared: Compared) -> list[Expression]:
-    """The tensors that the results are computed of, and they, in order."""
-    roots = [one for _, one in compared.outputs]
-    return [
-        node
-        for node in ancestors(roots)
-        if isinstance(node.type, TensorType) and node.op not in (*LEAVES, *EFFECTS, after)
-    ]
 
 
 def _evaluated(compared: Compared, wanted: Sequence[Expression], exact: bool) -> list[Array]:
@@ -157,27 +154,26 @@ def _of_results(
     compared: Compared,
     eager: Sequence[Array],
     compiled: Sequence[Array],
-    explained: Sequence[float],
+    explained: Sequence[Array],
 ) -> tuple[Row, ...]:
     return tuple(
-        _row(title, None, place_of(node.source), one, other, most)
-        for (title, node), one, other, most in zip(
-            compared.outputs, eager, compiled, explained, strict=True
-        )
+        row_of(title, None, place_of(node.source), Both(*found))
+        for (title, node), *found in zip(compared.outputs, eager, compiled, explained, strict=True)
     )
 
 
-def _row(
-    title: str, name: str | None, source: str, eager: Any, compiled: Any, explained: Any
-) -> Row:
-    """What is said of a value; `explained` is how far apart rounding may take it."""
-    found = distance(eager, compiled)
-    share = found.gap / explained if explained and found.gap < np.inf else found.gap
-    share = share if explained or not found.gap else np.inf
-    if found.gap == explained == np.inf:  # rounding decides whether it is finite
-        share = 0.0
-    types = str(type_of(eager)), str(type_of(compiled))
-    return Row(title, name, source, types, found.equal, found.ulp, share, found.where, found.values)
+def _of_values(
+    graph: Sequence[Expression],
+    loops: Mapping[Expression, Sequence[Inside] | None],
+    both: Mapping[Expression, Both],
+    far: Callable[[Row], bool],
+) -> Iterator[Row]:
+    """A row for each value of a graph, and inside loops before what they give."""
+    for node in graph:
+        for one in loops.get(node) or ():
+            yield from row_inside(one, both[one.stack], far)
+        if node in both:
+            yield row_of(node.op.name, node.name, node.source, both[node])
 
 
 @contextmanager

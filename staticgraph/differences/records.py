@@ -13,6 +13,24 @@ HEADS = ("value", "line", "type", "max ulp", "of rounding", "most apart at: eage
 
 
 @dataclass(frozen=True, slots=True)
+class At:
+    """An iteration of a loop.
+
+    Attributes:
+        loop: the loop, and the user's line of it.
+        index: which iteration, from 0; of a scan, which slice.
+        step: how many ran before: another number than `index` in reverse.
+    """
+
+    loop: str
+    index: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"in iteration {self.index} of {self.loop}"
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A value in both paradigms.
 
@@ -27,6 +45,8 @@ class Row:
             nan, or the types differ.
         where: the place of the elements that differ most, and `values` these two; None if all are
             equal, or the types differ.
+        inside: of a value inside loops, the iteration of each, the outermost first, that the row
+            is of: the first that is too far apart, else the one that is most apart.
     """
 
     op: str
@@ -38,13 +58,17 @@ class Row:
     share: float
     where: tuple[int, ...] | None
     values: tuple[float, float] | None
+    inside: tuple[At, ...] = ()
 
     @property
     def title(self) -> str:
-        """The op, with what it is a gradient of, and the name."""
+        """The op, with what it is a gradient of, the name, and in which iterations of loops."""
         gradient = gradient_of(self.source)
         of = f", gradient of {gradient}" if gradient else ""
-        return f"{self.op}{of}{f' {self.name!r}' if self.name else ''}"
+        named = f" {self.name!r}" if self.name else ""
+        which = ", ".join(str(at.index) for at in self.inside)
+        at = "" if not which else ", each iteration" if self.equal else f", iteration {which}"
+        return f"{self.op}{of}{named}{at}"
 
     @property
     def line(self) -> str:
@@ -70,10 +94,16 @@ class Row:
 
     def __str__(self) -> str:
         line = f" ({self.source})" if self.source else ""
+        line += "".join(f", {at}" for at in self.inside)
         if self.types[0] != self.types[1]:
             return f"{self.op}{line}: {self.types[0]} eagerly, {self.types[1]} compiled"
         far = f"{self.ulp:.4g} ulp, {self.share:.2g} of what rounding explains"
         return f"{self.op}{line}: {far}; {self.place}" if self.place else f"{self.op}{line}: {far}"
+
+
+def is_far(row: Row, exact: bool, bound: float) -> bool:
+    """Whether a value is farther apart than the bound allows; if `exact`, by a bit."""
+    return not row.equal if exact else row.share > bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +120,7 @@ class Diff:
             apart here is no rounding, but a function that its graph does not describe.
         exact: whether it was compiled with `numerics="exact"`.
         bound: what `share` may be.
+        closed: loops whose values inside take too much memory to be compared, with their lines.
     """
 
     name: str
@@ -98,11 +129,20 @@ class Diff:
     captured: tuple[Row, ...]
     exact: bool
     bound: float
+    closed: tuple[str, ...] = ()
 
     @property
     def divergence(self) -> Row | None:
-        """The first value, or else result, that is farther apart than the bound allows."""
-        return next((row for row in (*self.values, *self.results) if self.is_far(row)), None)
+        """The first value, or else result, that is farther apart than the bound allows.
+
+        Inside a loop, that of the first iteration which has one.
+        """
+        far = [row for row in (*self.values, *self.results) if self.is_far(row)]
+        if not far or not far[0].inside:
+            return far[0] if far else None
+        loop = far[0].inside[0].loop
+        together = [row for row in far if row.inside and row.inside[0].loop == loop]
+        return min(together, key=lambda row: [at.step for at in row.inside])
 
     @property
     def misses(self) -> Row | None:
@@ -111,7 +151,7 @@ class Diff:
 
     def is_far(self, row: Row) -> bool:
         """Whether a value is farther apart than the bound allows; if `exact`, by a bit."""
-        return not row.equal if self.exact else row.share > self.bound
+        return is_far(row, self.exact, self.bound)
 
     @property
     def agrees(self) -> bool:
@@ -154,7 +194,8 @@ class Diff:
         )
 
     def __str__(self) -> str:
-        return "\n".join([*_table([row.cells() for row in self.rows()]), self.verdict])
+        closed = [f"not opened, for its values take too much memory: {one}" for one in self.closed]
+        return "\n".join([*_table([row.cells() for row in self.rows()]), *closed, self.verdict])
 
     def rows(self) -> Iterator[Row]:
         """The values, then the results."""

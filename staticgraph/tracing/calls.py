@@ -21,6 +21,7 @@ from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import Arguments, arguments_of, assembler, leaf_names
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+from staticgraph.tracing.words import Versions
 
 NUMBERS: dict[type, DType] = {
     bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64)
@@ -41,7 +42,9 @@ class Captured(NamedTuple):
 class Call:
     """What a call of known types and shapes runs."""
 
-    __slots__ = ("around", "assemble", "compiled", "effects", "numbers", "own", "steady")
+    __slots__ = (
+        "around", "assemble", "compiled", "effects", "numbers", "own", "steady", "versions",
+    )  # fmt: skip
 
     around: Surroundings
 
@@ -49,6 +52,7 @@ class Call:
         self.compiled = compiled
         self.numbers = numbers
         self.own: list[Any] = []
+        self.versions = Versions()
         self.effects = compiled.trace.effects
         self.steady = self.effects is None or not self.effects.asks
         trace = compiled.trace

@@ -45,6 +45,7 @@ _TESTS = {
     "dtype": "o{i}.dtype == v{i}",
     "context": "o{i}.get(None) is v{i}",
     "unbound": "unbound(o{i})",
+    "words": "v{i}()",
 }
 """Per way to compare, whether `o`, read by the key `k`, still is `v`."""
 

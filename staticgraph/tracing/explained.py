@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.tracing.checks import check_of
 from staticgraph.tracing.guards import Read, shown
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.tracing import Trace
+from staticgraph.tracing.words import Versions, with_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ class Explanation:
     @property
     def cost(self) -> float:
         """The seconds that checking takes in a call, measured now; of several traces the most."""
-        checks = {id(around): around.guards.check for around, _ in self.traces}
+        checks = {
+            id(around): check_of(with_words(around.guards.reads, Versions()))
+            for around, _ in self.traces
+        }
         return max([min(timeit.repeat(f, number=1000, repeat=5)) / 1000 for f in checks.values()],
                    default=0.0)  # fmt: skip
 

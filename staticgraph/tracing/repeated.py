@@ -10,6 +10,7 @@ from staticgraph.tracing.calls import Call
 from staticgraph.tracing.checks import guarded
 from staticgraph.tracing.guards import Guards
 from staticgraph.tracing.modules import ModuleTensors
+from staticgraph.tracing.words import with_words
 
 
 def repeated(
@@ -37,6 +38,7 @@ def repeated(
     if not call.steady:
         run = _fitting(call, run, otherwise)
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
+    reads = with_words(reads, call.versions)
     return run if not reads else guarded(reads, count, run, otherwise)
 
 

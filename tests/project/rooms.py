@@ -89,6 +89,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("view", "graphs as a page: lines, graph and kernel, linked"),
         _room("executables", "what `compile` returns, and how it is saved"),
         _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
+        _room("random", "keys, distributions, streams"),
         _room("tracing", "`function`: graphs from Python functions"),
         _room("transforms", "`grad`, `vjp`, `jvp`, `vmap` of expressions and functions"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),

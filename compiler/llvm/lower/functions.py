@@ -21,6 +21,7 @@ from compiler.llvm.lower.values import (
     SCALARS,
     Value,
 )
+from compiler.llvm.threefry import threefry
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64
 from compiler.llvm.vecmath.outlined import Outlined
 
@@ -164,6 +165,12 @@ def _gemm(type: values.Scalar, translator: Any, *operands: Value) -> Value:
     return Value(ir.Constant(INT64.ir, 0), INT64)
 
 
+def _threefry(translator: Any, key: Value, counter: Value) -> Value:
+    """64 random bits, defined once per module."""
+    function = translator.inlined("threefry", INT64.ir, [INT64.ir] * 2, threefry)
+    return Value(translator.builder.call(function, [key.ir, counter.ir]), INT64)
+
+
 def is_long(name: str) -> bool:
     """Whether a function of the emitted language is a formula of many instructions."""
     return name.removesuffix("_f") in vecmath.LONG
@@ -195,4 +202,5 @@ FUNCTIONS: dict[str, Function] = {
     "pointer": _pointer,
     "pow_f": partial(_formula, "pow"),
     "remainder_f": partial(_formula, "remainder"),
+    "threefry": _threefry,
 }

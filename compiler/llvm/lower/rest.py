@@ -15,7 +15,8 @@ from llvmlite import ir
 
 from compiler.codegen.scalar import expensive_calls
 from compiler.ir.records import Const, For, If, While
-from compiler.ir.walk import expressions, statements
+from compiler.ir.walk import calls, expressions, statements
+from compiler.llvm import library
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
 
@@ -33,12 +34,15 @@ class MaskedLoop(ir.MDValue):  # type: ignore[misc]
 
 
 def leaves_rest(loop: For) -> bool:
-    """Whether a loop is an innermost one, expensive, and not known to be of whole vectors."""
+    """Whether a loop is an innermost one, of vectors, expensive, not known to be of whole ones."""
     inside = list(statements(loop.body))
     if any(isinstance(one, For | While | If) for one in inside):
         return False
-    if not any(expensive_calls(part) for one in inside for part in expressions(one)):
+    parts = [part for one in inside for part in expressions(one)]
+    if not any(map(expensive_calls, parts)):
         return False
+    if any(library.has_loop(name) for part in parts for name in calls(part)):
+        return False  # it is not vectorised
     if not isinstance(loop.start, Const) or not isinstance(loop.stop, Const):
         return True
     length = loop.stop.value - loop.start.value

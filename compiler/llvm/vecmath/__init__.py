@@ -43,6 +43,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "digamma": gamma.digamma,
     "erf": error_function.erf,
     "erfc": error_function.erfc,
+    "erfinv": error_function.erfinv,
     "exp": exponential.exp,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.reference import special_functions
+from compiler.reference import inverse_error, special_functions
 
 Floats = npt.NDArray[Any]
 
@@ -34,6 +34,7 @@ ULP_BOUND: dict[str, dict[str, float]] = {
     "digamma": {"float32": 0.6, "float64": 4.0},
     "erf": {"float32": 1.4, "float64": 1.2},
     "erfc": {"float32": 4.2, "float64": 4.0},
+    "erfinv": {"float32": 3.9, "float64": 7.5},
     "exp": {"float32": 1.0, "float64": 1.0},
     "exp2": {"float32": 1.0, "float64": 1.1},
     "expm1": {"float32": 1.4, "float64": 1.5},
@@ -104,6 +105,7 @@ FLOAT64_REFERENCE: dict[str, Callable[..., Any]] = {
     "digamma": special_functions.digamma,
     "erf": erf,
     "erfc": erfc,
+    "erfinv": inverse_error.erfinv,
     "exp": np.exp,
     "exp2": np.exp2,
     "expm1": np.expm1,

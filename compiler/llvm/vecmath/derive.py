@@ -139,6 +139,12 @@ def scaled_erfc(u: Any) -> Any:
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf(5) / 2)
 
 
+def erfinv_quotient(w: Any) -> Any:
+    """erfinv(x)/x at w = -log(1 - x^2)."""
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
 def cardinal_sine(z: object) -> Any:
     """sin(pi t)/(pi t) at z = t^2."""
     return mp.sincpi(mp.sqrt(z))
@@ -208,6 +214,14 @@ def all_series() -> tuple[Series, ...]:
                {32: 6, 64: 11}),
         Series("ERFC", "erfc(x) exp(x^2) (x + 5/2), u = (x - 5/2)/(x + 5/2)", scaled_erfc,
                mp.mpf(-2) / 3, mp.mpf("0.8323"), {32: 11, 64: 24}),
+        Series("ERFINV", "erfinv(x)/x, u = w - 5/2, w = -log(1 - x^2)",
+               lambda u: erfinv_quotient(u + mp.mpf("2.5")), mp.mpf("-2.5"), mp.mpf("2.5"),
+               {32: 9, 64: 19}),
+        Series("ERFINV_FAR", "erfinv(x)/x, u = sqrt(w) - 3, w = -log(1 - x^2)",
+               lambda u: erfinv_quotient((u + 3) ** 2), mp.mpf("-0.764"), mp.mpf(1),
+               {32: 9, 64: 19}),
+        Series("ERFINV_FARTHEST", "erfinv(x)/x, u = sqrt(w) - 5, w = -log(1 - x^2)",
+               lambda u: erfinv_quotient((u + 5) ** 2), mp.mpf(-1), mp.mpf("1.01"), {64: 16}),
         Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
                eighth_turn_squared, {32: 2, 64: 5}),
         Series("SINC", "sin(pi t)/(pi t), z = t^2", cardinal_sine, mp.mpf(0), mp.mpf("0.2501"),

@@ -1,9 +1,12 @@
-"""erf and erfc: an odd polynomial near 0, and powers elsewhere.
+"""erf and erfc: an odd polynomial near 0, and powers elsewhere; the inverse of erf.
 
 There erf(x) = 1 - 2^(x P(x)), which needs no division (as N. Juffa, Faithfully rounded erff, Stack
 Overflow 2016), and erfc(x) = exp(-x^2) Q(u) / (x + 5/2), which is accurate for large x too.
 The variable u = (x - 5/2)/(x + 5/2) is Shepherd and Laframboise's (Mathematics of Computation
 36(153), 1981).
+
+erfinv(x) is x times a polynomial in w = -log(1 - x^2), or in its root (Giles, Approximating the
+erfinv function, GPU Computing Gems 2, 2012).
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ from compiler.llvm.vecmath.lane import (
     two_product,
     two_sum,
 )
+from compiler.llvm.vecmath.logarithm import log
 
 # Beyond these arguments erfc is less than half the smallest subnormal number.
 ERFC_LIMIT = {32: 10.2, 64: 27.3}
 # Beyond these erf is 1.
 ERF_LIMIT = {32: 3.925, 64: 5.94}
+INF = float("inf")
 ERF_FAR = coefficients.ERF_FAR | coefficients.ERF_FAR_WIDE
 
 
@@ -76,3 +81,18 @@ def erfc(x: Lane) -> Lane:
     far = erfc_positive(a)
     far = select(x < 0.0, 2.0 - far, far)
     return select(a < 0.5, 1.0 - erf_near_zero(x), far)
+
+
+def erfinv(x: Lane) -> Lane:
+    """The inverse of erf: inf at 1, -inf at -1, nan beyond."""
+    bits = x.format.bits
+    a = abs(x)
+    w = -log((1.0 - a) * (1.0 + a))
+    root = w.sqrt()
+    far = split_polynomial(root - 3.0, coefficients.ERFINV_FAR[bits])
+    if bits == 64:  # 1 - a is at least 2**-53: w is at most 36.05, in float32 16
+        farthest = split_polynomial(root - 5.0, coefficients.ERFINV_FARTHEST[bits])
+        far = select(w > 16.0, farthest, far)
+    near = split_polynomial(w - 2.5, coefficients.ERFINV[bits])
+    found = x * select(w < 5.0, near, far)
+    return select(a.equals(1.0), x.constant(INF).with_sign_of(x), found)

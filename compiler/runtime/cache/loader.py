@@ -22,7 +22,7 @@ from compiler.graph.canonical import Canonical, canonical
 from compiler.graph.definition import Definition
 from compiler.llvm.machine import target_machine
 from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
-from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL
+from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
 from compiler.runtime.cache.launch_plans import KEY_BYTES, read_launch_plan, write_launch_plan
 from compiler.runtime.cache.objects import Loaded, load_object
@@ -160,7 +160,7 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
         [one.argument for one in arrays] for arrays in (launch_plan.inputs, launch_plan.outputs)
     )
     written = [replace(one, written=True) for one in outputs]
-    trampoline_address, run_address, _ = _trampoline_code().addresses
+    trampoline_address, run_address, *_ = _trampoline_code().addresses
     for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
             trampoline = native_trampoline(
@@ -200,6 +200,11 @@ def work_address() -> int:
     return _trampoline_code().addresses[2]
 
 
+def unchanged_address() -> int:
+    """The address of what compares words of memory: `compiler.llvm.unchanged`."""
+    return _trampoline_code().addresses[3]
+
+
 def load_products(itemsize: int, workspace: int) -> Loaded:
     """The gemm of `compiler.llvm.products` for floats of so many bytes, and where the address of
     its workspaces goes, each of so many bytes.
@@ -221,8 +226,8 @@ def _trampoline_code() -> Loaded:
         with fork.importing:
             from compiler.llvm.trampoline import trampoline_object
 
-        compiled = trampoline_object(FIELDS, target_machine())
-        return Code((ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL), compiled)
+        symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL)
+        return Code(symbols, trampoline_object(FIELDS, target_machine()))
 
     return _same_for_all(repr(FIELDS), make)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.annotated import as_float
 from compiler.core.errors import StaticGraphError
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
@@ -45,7 +46,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             f"padding length {len(widths)} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        return _constant(input, widths, 0.0 if value is None else float(value))
+        return _constant(input, widths, 0.0 if value is None else as_float("pad", "value", value))
     if mode not in _INDICES:
         raise PaddingError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:

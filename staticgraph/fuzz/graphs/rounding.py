@@ -64,14 +64,23 @@ def spread(
 
 
 def farthest(
-    roots: Sequence[Expression], feeds: Mapping[Expression, Array], runs: int
-) -> list[float]:
-    """The largest element of each array of `spread`."""
-    largest = [0.0] * len(roots)
+    roots: Sequence[Expression],
+    feeds: Mapping[Expression, Array],
+    runs: int,
+    axes: Sequence[int],
+) -> list[Array]:
+    """The largest elements of each array of `spread`: along all axes but so many first ones."""
+    largest: list[Array] = []
     for found in _distances(roots, feeds, runs):
-        for i, gaps in enumerate(found):
-            largest[i] = max(largest[i], float(np.max(gaps, initial=0.0)))
+        most = [largest_of(gaps, kept) for gaps, kept in zip(found, axes, strict=True)]
+        largest = list(map(np.maximum, largest, most)) if largest else most
     return largest
+
+
+def largest_of(values: Array, kept: int) -> Array:
+    """The largest numbers along all axes but the first `kept`; 0 of none."""
+    found = np.asarray(values, np.float64)
+    return np.asarray(np.max(found, axis=tuple(range(kept, found.ndim)), initial=0.0))
 
 
 def _distances(
@@ -79,11 +88,11 @@ def _distances(
 ) -> Iterator[Iterator[Array]]:
     """Per run, per root how far it was moved."""
     rng = np.random.default_rng(7)
-    sizes = _sizes(feeds)
+    known = sizes(feeds)
     plain = interpret(roots, feeds)
     for _ in range(runs):
         try:
-            noisy = _noisy(roots, feeds, sizes, rng)
+            noisy = _noisy(roots, feeds, known, rng)
         except LinAlgError:  # a decomposition that does not converge any more
             yield iter([np.full(value.shape, np.inf) for value in plain])
             return
@@ -147,7 +156,7 @@ def _evaluated(
         return node.op.evaluate(*operands, **attrs)
 
 
-def _sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
+def sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
     """The unknown sizes, each of which is an axis of an input."""
     found: dict[Unknown, int] = {}
     for node, value in feeds.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -133,6 +136,11 @@ def test_as_unknown_names_a_size_that_is_nothing_else() -> None:
         (lambda n: n < 3, "the size n is unknown until run time: it cannot be ordered"),
         (lambda n: n <= 3, "the size n is unknown until run time: it cannot be ordered"),
         (lambda n: n // 0, "the size n is divided by 0"),
+        (lambda n: n / 2, "it cannot be divided but with // by 2"),
+        (lambda n: n / n, "it cannot be divided but with // by n"),
+        (abs, "it cannot be made positive"),
+        (round, "it cannot be rounded"),
+        ("{:.2f}".format, "it cannot be made a text by '.2f'"),
         (lambda n: dims.evaluate(n, {}), "the size n has no value"),
     ],
 )
@@ -141,10 +149,17 @@ def test_unknown_sizes_refuse(use: object, message: str) -> None:
         use(N)
 
 
-@pytest.mark.parametrize("other", [1.5, None])
-def test_sizes_combine_with_integers_only(other: object) -> None:
-    for combine in (*list(COMBINE.values())[:3], lambda a, b: a // b):
-        with pytest.raises(TypeError):
+@pytest.mark.parametrize("other", [1.5, np.float32(2), 1j, np.ones(2), None])
+def test_sizes_combine_with_integers_only(other: Any) -> None:
+    number = isinstance(other, float | complex | np.generic | np.ndarray)
+    error, text = (OptionError, "it cannot be") if number else (TypeError, "unsupported|must be")
+    for combine in (
+        operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv,
+        operator.pow,
+    ):  # fmt: skip
+        with pytest.raises(error, match=text):
             combine(N, other)
+        with pytest.raises(error, match=text):
+            combine(other, N)
     assert other != N
     assert isinstance(N, Dim)

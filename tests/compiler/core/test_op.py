@@ -52,7 +52,7 @@ def test_a_long_documentation_is_wrapped_paragraph_by_paragraph() -> None:
         (sg.softmax, "(x, axis=None, *, dim=None)"),
         (sg.exp, "(a, /)"),
         (sg.hypot, "(a, b, /)"),
-        (sg.leaky_relu, "(x, negative_slope=0.01)"),
+        (sg.leaky_relu, "(x, negative_slope: 'float' = 0.01)"),
         (sg.where, "(condition, x, y, /)"),
     ],
 )

@@ -50,6 +50,7 @@ MPMATH_REFERENCE: dict[str, Callable[..., Any]] = {
     "digamma": mp.digamma,
     "erf": mp.erf,
     "erfc": lambda x: mp.erfc(max(min(x, mp.mpf(40)), mp.mpf(-40))),
+    "erfinv": mp.erfinv,
     "exp": mp.exp,
     "exp2": lambda x: mp.mpf(2) ** x,
     "expm1": mp.expm1,
@@ -101,7 +102,7 @@ def test_float32_within_bound(name: str) -> None:
     assert np.max(ulp_error(vectorised(name, x), reference)) <= ULP_BOUND[name]["float32"]
 
 
-STRIDED = {"acosh", "asinh", "atanh", "digamma", "lgamma", "log10", "logit", "sinc"}
+STRIDED = {"acosh", "asinh", "atanh", "digamma", "erfinv", "lgamma", "log10", "logit", "sinc"}
 """Of these every 251st argument was tried so far."""
 
 
@@ -142,6 +143,7 @@ def in_real_domain(name: str, x: float) -> bool:
         or (name == "log1p" and x <= -1)
         or (name in ("asin", "acos") and abs(x) > 1)
         or (name == "atanh" and abs(x) >= 1)
+        or (name == "erfinv" and abs(x) >= 1)
         or (name == "acosh" and x < 1)
         or (name == "logit" and not 0 < x < 1)
         or (name in ("lgamma", "digamma") and x <= 0 and x == math.floor(x))
@@ -281,6 +283,7 @@ AT_SPECIALS = {  # at 0, -0, inf, -inf; all are nan at nan
     "digamma": (-math.inf, math.inf, math.inf, math.nan),
     "erf": (0.0, -0.0, 1.0, -1.0),
     "erfc": (1.0, 1.0, 0.0, 2.0),
+    "erfinv": (0.0, -0.0, math.nan, math.nan),
     "exp": (1.0, 1.0, math.inf, 0.0),
     "exp2": (1.0, 1.0, math.inf, 0.0),
     "expm1": (0.0, -0.0, math.inf, -1.0),

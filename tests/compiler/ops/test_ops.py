@@ -58,7 +58,9 @@ def test_only_what_has_no_gradient_is_declared_so() -> None:
         for sample in samples:
             results, feeds = traced(name, sample)
             floats = [leaf for leaf in feeds if leaf.dtype.kind == "f"]
-            steps = ("stop_gradient", "signdet", "heaviside")  # PyTorch has none of it either
+            # PyTorch has none of the first three either; those of gamma numbers are in
+            # tests/staticgraph/random: a kernel's steps do not have the slope of a quantile
+            steps = ("stop_gradient", "signdet", "heaviside", "random_gamma", "gamma_slope")
             assert name in steps or not floats or results[0].dtype.kind != "f"
 
 
@@ -254,7 +256,12 @@ def _reads(node: Expression, position: int) -> set[str]:
     return {letter for letter, value in named if value.serial in reached}
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if op.vjp], ids=lambda op: op.name)
+REFUSING = (ops.gamma_slope,)
+"""Whose rules are errors: there is no second derivative of gamma numbers."""
+WITH_RULES = [op for op in OPS if op.vjp and op not in REFUSING]
+
+
+@pytest.mark.parametrize("op", WITH_RULES, ids=lambda op: op.name)
 def test_saves_names_exactly_what_the_rules_read(op: Op) -> None:
     read: dict[int, set[str]] = {}
     for node, _, _ in _applications(op):
@@ -267,7 +274,7 @@ def test_saves_names_exactly_what_the_rules_read(op: Op) -> None:
     assert read or callable(op.vjp) or all(rule is None for rule in op.vjp)
 
 
-RULED = [op for op in OPS if op.vjp and (callable(op.vjp) or any(op.vjp))]
+RULED = [op for op in WITH_RULES if callable(op.vjp) or any(op.vjp)]
 
 
 @pytest.mark.parametrize("op", RULED, ids=lambda op: op.name)

@@ -11,7 +11,7 @@ import pytest
 
 from compiler import ops
 from compiler.core.op import Op, op_named
-from compiler.ops import control, leaves
+from compiler.ops import control, leaves, random
 from compiler.ops.effects import EFFECTS
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding
@@ -25,6 +25,8 @@ from staticgraph.fuzz.graphs.simplify import simplify
 from staticgraph.fuzz.graphs.values import array, laid_out
 
 LEAVES = {op.name for op in vars(leaves).values() if isinstance(op, Op)}
+RANDOM = {op.name for op in vars(random).values() if isinstance(op, Op)}
+"""Ops of keys, which no program makes: tests/staticgraph/random has their known answers."""
 LOOPS = {op.name for op in vars(control).values() if isinstance(op, Op)}
 
 
@@ -32,6 +34,7 @@ def test_every_op_has_a_generator_and_a_meaning_in_numpy() -> None:
     names = {op_named(name).name for name in ops.LIBRARY} | {*ops.PUBLIC, *ops.LINALG}
     names -= {"pow", *LEAVES, *LOOPS, "checkpoint"}
     names -= {op.name for op in EFFECTS}  # which do something: tests/compiler/transforms has them
+    names -= RANDOM
     assert names - GENERATORS.keys() == set()
     assert names - REFERENCE.keys() == set()
     assert (LOOPS - {"item"}) | {"checkpoint"} <= NESTING.keys()

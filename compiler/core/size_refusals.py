@@ -1,0 +1,72 @@
+"""What a size that is unknown until run time is not for: errors, which end a trace."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any, NoReturn
+
+import numpy as np
+
+from compiler.core.errors import OptionError
+from compiler.core.refusals import remembered
+
+
+class Refusals:
+    """A size of which only integer arithmetic is known.
+
+    A trace that the error ends is made again with the size known.
+    """
+
+    __slots__ = ()
+
+    def _text(self) -> str:
+        """The size as it is written."""
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        raise self._refusal("it has no truth value")
+
+    def __index__(self) -> int:
+        raise self._refusal("it cannot be used as an int")
+
+    def _compared(self, other: object) -> NoReturn:
+        raise self._refusal("it cannot be ordered")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise self._refusal(f"it cannot be {what}: declare the size where it has to be known")
+
+    def _refusal(self, why: str) -> OptionError:
+        return remembered(OptionError(f"the size {self._text()} is unknown until run time: {why}"))
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+    def _unable(self, what: str, other: object) -> Any:
+        """NotImplemented, for `other` may know; OptionError where the result would be no size."""
+        if isinstance(other, Number | np.ndarray):
+            self._refuse(f"{what} {other!r:.40}")
+        return NotImplemented
+
+    def __truediv__(self, other: object) -> Any:
+        if isinstance(other, Refusals):
+            self._refuse(f"divided but with // by {other._text()}")
+        return self._unable("divided but with // by", other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._unable("what divides", other)
+
+    def __pow__(self, other: object) -> Any:
+        return self._unable("raised to the power", other)
+
+    def __rpow__(self, other: object) -> Any:
+        return self._unable("the power of", other)
+
+    def __abs__(self) -> NoReturn:
+        self._refuse("made positive")
+
+    def __round__(self, digits: object = None) -> NoReturn:
+        self._refuse("rounded")
+
+    def __format__(self, form: str) -> str:
+        if form:
+            self._refuse(f"made a text by {form!r}")
+        return str(self)

@@ -1,0 +1,137 @@
+"""Whether objects of Python are what they were, told by words of their memory in nanoseconds.
+
+The version of a dict is a number that no dict had before, and that every change of it renews (PEP
+509); CPython has it up to 3.13. It, and the fields that are read of cells, lists and objects, are
+where CPython's headers have them: `fields_are_right` compares them with what Python says.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import CellType
+
+import numpy as np
+
+from compiler.llvm.trampoline_words import HEADER
+from compiler.runtime.cache.loader import unchanged_address
+from compiler.runtime.trampoline import FIELDS, HEAD, METH_NOARGS, builtin, python_function
+
+Word = tuple[int, int]
+"""Where a word is, and what it was."""
+
+USED, VERSION = HEAD, HEAD + 8  # of a dict
+SIZE, ITEMS = HEAD, HEAD + 8  # of a list
+CONTENTS = HEAD  # of a cell
+BASICSIZES = {dict: HEAD + 32, list: HEAD + 24, CellType: HEAD + 8}
+
+
+def unchanged(words: Sequence[Word]) -> Callable[[], bool]:
+    """A builtin function that says whether all words are what they were.
+
+    They are read in order up to the first that is not: a word may say that the next ones are there.
+    Whoever calls it keeps the objects whose words they are.
+    """
+    flat = [part for word in words for part in word]
+    found = {"count": len(words), "true": id(True), "false": id(False)}
+    header = [found[name] if name in found else python_function(name) for name in HEADER]
+    told: Callable[[], bool] = builtin(
+        unchanged_address(), METH_NOARGS, np.array([*header, *flat], np.int64)
+    )
+    return told
+
+
+def version_of(table: object) -> Word:
+    """The version of a dict."""
+    return _word(id(table) + VERSION)
+
+
+def length_of(table: object, length: int) -> Word:
+    """That a dict has so many items."""
+    return id(table) + USED, length
+
+
+def class_of(value: object, kind: type) -> Word:
+    """That an object is of a class."""
+    return id(value) + FIELDS.type, id(kind)
+
+
+def contents_of(cell: CellType, value: object) -> Word:
+    """That a cell holds a value."""
+    return id(cell) + CONTENTS, id(value)
+
+
+def size_of(items: Sequence[object], size: int) -> Word:
+    """That a list has so many items."""
+    return id(items) + SIZE, size
+
+
+def items_of(items: Sequence[object], values: Sequence[object]) -> list[Word]:
+    """That a list has these values, and no more."""
+    start = _word(id(items) + ITEMS)
+    places = [(start[1] + 8 * i, id(value)) for i, value in enumerate(values)]
+    return [size_of(items, len(values)), start, *places]
+
+
+def item_of(items: Sequence[object], place: int, value: object) -> list[Word]:
+    """That a list has a value in a place, and as many as it has now."""
+    start = _word(id(items) + ITEMS)
+    return [size_of(items, len(items)), start, (start[1] + 8 * place, id(value))]
+
+
+def _word(address: int) -> Word:
+    return address, ctypes.c_int64.from_address(address).value
+
+
+@cache
+def fields_are_right() -> bool:
+    """Whether every word is where it is expected, and every change of a dict renews its version."""
+    if sys.byteorder != "little" or any(
+        kind.__basicsize__ != size for kind, size in BASICSIZES.items()
+    ):
+        return False
+    values = [object() for _ in range(3)]
+    cell, table = CellType(values[0]), {1: 1, 2: 2}
+    words = [
+        length_of(table, 2), class_of(cell, CellType), contents_of(cell, values[0]),
+        *items_of(values, values), *item_of(values, 2, values[2]),
+    ]  # fmt: skip
+    return all(_word(at) == (at, was) for at, was in words) and _versions_are_right()
+
+
+class _Object:
+    """Something with attributes."""
+
+
+def _versions_are_right() -> bool:
+    value = _Object()
+
+    def put() -> None:
+        value.a = 1  # type: ignore[attr-defined]
+
+    def change() -> None:
+        value.a = 2  # type: ignore[attr-defined]
+
+    def delete() -> None:
+        del value.a  # type: ignore[attr-defined]
+
+    for step in (put, change, delete) * 20:  # so often that the interpreter has its quick ways
+        step()
+    table = vars(value)
+    changes: list[Callable[[], object]] = [
+        put, change, delete, put, lambda: table.update(a=3), lambda: table.__setitem__("a", 4),
+        lambda: table.pop("a"), lambda: table.setdefault("b", 1), table.popitem,
+        lambda: table.__ior__({"c": 1}), table.clear, put, lambda: table.__delitem__("a"),
+        *(put, change, delete) * 20,
+    ]  # fmt: skip
+    seen = set()
+    for one in changes:
+        before = version_of(table)
+        table.get("a"), len(table), [*table.items()], hasattr(value, "a")
+        if version_of(table) != before or before in seen:
+            return False
+        seen.add(before)
+        one()
+    return version_of(table) not in seen

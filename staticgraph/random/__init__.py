@@ -1,0 +1,36 @@
+"""Random numbers from explicit keys: the same in both paradigms, and in any number of threads.
+
+A key is an int64. Each element of a result is computed of the key and its own position, so that
+nothing has a state: what is drawn again from a key is the same again, and every draw takes a key of
+its own, by `split` or `fold_in`, or from a `stream`. Keys and uniform numbers are bit for bit those
+of JAX's default generator (Threefry 2x32-20).
+
+What a function returns depends on its key: of an array, or an int, an array; of an expression an
+expression, which is computed in the loop that reads it; of an eager tensor a tensor.
+"""
+
+from staticgraph.random.continuous import (
+    beta as beta,
+    exponential as exponential,
+    gamma as gamma,
+    gumbel as gumbel,
+    normal as normal,
+    truncated_normal as truncated_normal,
+    uniform as uniform,
+)
+from staticgraph.random.discrete import (
+    bernoulli as bernoulli,
+    categorical as categorical,
+    dropout as dropout,
+    permutation as permutation,
+    poisson as poisson,
+    randint as randint,
+)
+from staticgraph.random.keys import bits as bits, fold_in as fold_in, key as key, split as split
+from staticgraph.random.streams import Stream as Stream, stream as stream
+
+__all__ = [
+    "Stream", "bernoulli", "beta", "bits", "categorical", "dropout", "exponential", "fold_in",
+    "gamma", "gumbel", "key", "normal", "permutation", "poisson", "randint", "split", "stream",
+    "truncated_normal", "uniform",
+]  # fmt: skip

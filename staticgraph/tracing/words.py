@@ -1,0 +1,89 @@
+"""Reads of which words of memory tell that they are what they were.
+
+Of a dict it is its version, which every change renews, so that one word serves all that is read of
+it. A dict that changes from call to call without a change of what is read of it, such as the
+globals of a script, is compared item by item after a few times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.runtime import unchanged
+from staticgraph.tracing.guards import Read
+
+_OF_DICTS = frozenset(("item", "absent", "keys", "pairs", "values", "length", "disjoint"))
+OFTEN = 3
+"""Changes of a dict after which it is compared item by item."""
+
+
+class Versions:
+    """The versions of the dicts that a call reads, and how often each was found to be another."""
+
+    __slots__ = ("_changes", "_seen")
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+        self._changes: Counter[int] = Counter()
+
+    def of(self, table: object) -> unchanged.Word | None:
+        """The version of a dict as it is now; None of one that changes often."""
+        word = unchanged.version_of(table)
+        before = self._seen.setdefault(id(table), word[1])
+        if before != word[1]:
+            self._seen[id(table)] = word[1]
+            self._changes[id(table)] += 1
+        return None if self._changes[id(table)] > OFTEN else word
+
+
+def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
+    """The reads, of which one stands for all those that words of memory tell."""
+    if not unchanged.fields_are_right():
+        return [*reads]
+    words: list[unchanged.Word] = []
+    told: list[Read] = []
+    rest: list[Read] = []
+    of_dicts: dict[int, list[Read]] = {}
+    for one in reads:
+        found = _words_of(one)
+        if type(one.owner) is dict and one.kind in _OF_DICTS:
+            of_dicts.setdefault(id(one.owner), []).append(one)
+        elif found:
+            words += found
+            told.append(one)
+        else:
+            rest.append(one)
+    for group in of_dicts.values():
+        version = versions.of(group[0].owner)
+        # the version is read before what it stands for is looked at
+        if version is not None and all(one.holds(one.now()) for one in group):
+            words.append(version)
+            told += group
+        else:
+            rest += group
+    if not words:
+        return rest
+    # it has those that it stands for as its owner: their memory is read for as long as it is
+    return [Read("words", told, None, unchanged.unchanged(words), "words of memory", "?"), *rest]
+
+
+def _words_of(read: Read) -> list[unchanged.Word]:
+    """The words that tell of a read of something else than a dict; none if there are none."""
+    owner: Any = read.owner
+    if read.kind == "class":
+        return [unchanged.class_of(owner, read.value)]
+    if read.kind == "cell":
+        return [unchanged.contents_of(owner, read.value)]
+    if type(owner) is list:
+        match read.kind:
+            case "length":
+                return [unchanged.size_of(owner, read.value)]
+            case "each":
+                return unchanged.items_of(owner, read.value)
+            case "item":
+                return unchanged.item_of(owner, read.key, read.value)
+    if read.kind == "length" and getattr(type(owner), "__len__", None) is dict.__len__:
+        return [unchanged.length_of(owner, read.value)]
+    return []

@@ -1,0 +1,103 @@
+"""Keys and random bits: known answers, and the same bits whatever computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import staticgraph as sg
+from compiler import ops
+from compiler.core.errors import DTypeError, OptionError, ShapeError
+
+ALL = -1
+PI = (0x13198A2E03707344, 0x243F6A8885A308D3)
+
+
+KNOWN = [
+    (0, 0, 0x6B20015999BA4EFE),
+    (ALL, ALL, 0x1CB996FCBB002BE7),
+    (PI[0], PI[1], 0xC4923A9C483DF7A0),
+]
+"""Key, counter and block: kat_vectors of Random123, threefry2x32 with 20 rounds."""
+
+
+def test_known_answers_of_random123() -> None:
+    columns = np.array([[one % (1 << 64) for one in row] for row in KNOWN], np.uint64)
+    keys, counters, expected = np.repeat(columns.view(np.int64).T, 7, axis=1)
+    assert_array_equal(ops.threefry(keys, counters), expected)
+    assert_array_equal(ops.threefry(keys[::7], counters[::7]), expected[::7])
+    k, c = (sg.placeholder(name, (None,), "int64") for name in "kc")
+    for backend in ("llvm", "numba"):
+        found = sg.compile([k, c], ops.threefry(k, c), backend=backend)(keys, counters)
+        assert_array_equal(found, expected)
+
+
+def test_keys_and_uniform_numbers_are_those_of_jax() -> None:
+    # JAX 0.10.2 with jax_threefry_partitionable, as it is unless told otherwise
+    key = sg.random.key(42)
+    assert_array_equal(sg.random.split(key), JAX_SPLIT)
+    assert_array_equal(sg.random.fold_in(key, 7), JAX_FOLD)
+    for dtype, expected in JAX_UNIFORM.items():
+        assert_array_equal(sg.random.uniform(key, (3,), dtype), np.array(expected, dtype))
+    found = sg.random.normal(key, (3,), "float64")
+    np.testing.assert_allclose(found, JAX_NORMAL, rtol=1e-14)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    key, length = sg.placeholder("key", (), "int64"), sg.placeholder("n", (None, 0), "uint8")
+    shape = (length.shape[0],)
+    drawn = [sg.random.normal(key, shape), sg.random.randint(key, shape, 0, 1000)]
+    one, two = (sg.compile([key, length], drawn, threads=count) for count in (1, 2))
+    given = sg.random.key(3), np.empty((300_001, 0), np.uint8)
+    for found, expected in zip(two(*given), one(*given), strict=True):
+        assert_array_equal(found, expected)
+
+
+def test_a_part_of_a_long_draw_is_the_short_one() -> None:
+    key = sg.random.key(5)
+    long = sg.random.normal(key, (70, 1000))
+    assert_array_equal(sg.random.normal(key, (7, 10)).ravel(), long.ravel()[:70])
+
+
+def test_keys_that_are_made_in_different_ways_agree() -> None:
+    key = sg.random.key(11)
+    many = sg.random.split(key, 200)
+    assert_array_equal(many[:5], sg.random.split(key, 5))
+    assert_array_equal(sg.random.split(key, (10, 20)).ravel(), many)
+    assert_array_equal(sg.random.fold_in(key, np.arange(200)), many)
+    assert_array_equal(sg.random.bits(key, 200), many)
+    assert len(set(many.tolist())) == 200
+
+
+def test_seeds_have_64_bits() -> None:
+    assert sg.random.key((1 << 64) - 1) == sg.random.key(-1)
+    with pytest.raises(OptionError, match=r"key: the seed 18446744073709551616 has more than 64"):
+        sg.random.key(1 << 64)
+    with pytest.raises(OptionError, match=r"key: the seed is an int, not 0\.5"):
+        sg.random.key(0.5)  # type: ignore[arg-type]
+
+
+def test_what_is_no_key_is_refused() -> None:
+    with pytest.raises(DTypeError, match="normal: the key is float64, not int64"):
+        sg.random.normal(np.array(0.5), (2,))
+    with pytest.raises(ShapeError, match=r"bits: the key has the shape \(2,\): take one"):
+        sg.random.bits(sg.random.split(sg.random.key(0)))
+    with pytest.raises(ShapeError, match=r"uniform: \(2, 0\.5\) is no shape: 0\.5 is no size"):
+        sg.random.uniform(sg.random.key(0), (2, 0.5))
+    with pytest.raises(DTypeError, match="uniform: int64 is not floating point"):
+        sg.random.uniform(sg.random.key(0), (2,), "int64")
+    with pytest.raises(DTypeError, match="fold_in: the data are float64, not integers"):
+        sg.random.fold_in(sg.random.key(0), 0.5)
+    with pytest.raises(DTypeError, match=r"threefry: float64\[\] is not int64, as keys"):
+        k = sg.placeholder("k", (), "float64")
+        ops.threefry(k, k)
+
+
+JAX_SPLIT = [7871734211187709741, 276886910877598708]
+JAX_FOLD = -7507406917103292001
+JAX_UNIFORM = {
+    "float32": [0.48870956897735596, 0.6797971725463867, 0.6162714958190918],
+    "float64": [0.4267275666499091, 0.015010069515314584, 0.5741444178995352],
+}
+JAX_NORMAL = [-0.18471174528191162, -2.169824560397754, 0.18693555179382582]

@@ -1,0 +1,262 @@
+"""Distributions against SciPy's, with fixed keys, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+import dynamic
+import staticgraph as sg
+from compiler import ops
+from compiler.core.errors import DTypeError, OptionError, ShapeError
+
+N = 50_000
+KEY = sg.random.key(20260101)
+LEAST = 1e-4
+"""The least p-value: a fixed key either passes or does not, and a wrong distribution has 1e-20."""
+
+CONTINUOUS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "uniform": (lambda n, d: sg.random.uniform(KEY, n, d, 2.0, 5.0), stats.uniform(2, 3)),
+    "normal": (lambda n, d: sg.random.normal(KEY, n, d, 1.0, 2.0), stats.norm(1, 2)),
+    "exponential": (lambda n, d: sg.random.exponential(KEY, n, d, 3.0), stats.expon(scale=3)),
+    "gumbel": (lambda n, d: sg.random.gumbel(KEY, n, d), stats.gumbel_r()),
+    "truncated_normal": (
+        lambda n, d: sg.random.truncated_normal(KEY, -1.0, 2.5, n, d), stats.truncnorm(-1, 2.5),
+    ),
+    "gamma 0.3": (lambda n, d: sg.random.gamma(KEY, 0.3, n, d), stats.gamma(0.3)),
+    "gamma 2.5": (lambda n, d: sg.random.gamma(KEY, 2.5, n, d), stats.gamma(2.5)),
+    "gamma 900": (lambda n, d: sg.random.gamma(KEY, 900.0, n, d), stats.gamma(900)),
+    "beta": (lambda n, d: sg.random.beta(KEY, 0.5, 2.0, n, d), stats.beta(0.5, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        pytest.param(name, dtype, marks=[pytest.mark.slow] if dtype in rare else [])
+        for name in CONTINUOUS
+        for dtype in ("float32", "float64")
+        for rare in [("float32", "float64") if name == "beta" else ("float32",)]
+    ],
+)
+def test_numbers_are_of_their_distribution(name: str, dtype: str) -> None:
+    draw, distribution = CONTINUOUS[name]
+    found = draw((N,), dtype)
+    assert found.dtype == dtype
+    wide = found.astype("float64")
+    assert stats.kstest(wide, distribution.cdf).pvalue > LEAST
+    error = distribution.std() / np.sqrt(N)
+    assert abs(wide.mean() - distribution.mean()) < 4 * error
+    fourth = (distribution.stats("k") + 2) / N
+    assert abs(wide.var() / distribution.var() - 1) < 4 * np.sqrt(fourth)
+
+
+def test_normal_numbers_have_the_right_tails() -> None:
+    count = 2_000_000
+    for dtype in ("float32", "float64"):
+        found = np.abs(sg.random.normal(KEY, (count,), dtype))
+        for limit in (3.0, 4.0, 4.5):
+            expected = 2 * stats.norm.sf(limit) * count
+            assert abs(np.sum(found > limit) - expected) < 4 * np.sqrt(expected)
+    ends = [0, 1, (1 << 23) - 1]  # of the words of which float32 makes its ends
+    words = np.array(ends) << 41
+    u = ops.unit_float32(words) * 2 - 1
+    assert_array_equal(u, np.array([-1, -1 + 2.0**-22, 1 - 2.0**-22], "float32"))
+
+
+def test_neighbours_are_not_correlated() -> None:
+    u = sg.random.uniform(KEY, (N,), "float64") - 0.5
+    for lag in (1, 2, 32):
+        assert abs(np.mean(u[lag:] * u[:-lag])) * 12 * np.sqrt(N) < 4
+    keys = sg.random.split(KEY, 1000)
+    rows = sg.vmap(lambda key: sg.random.uniform(key, (64,), "float64"))(keys) - 0.5
+    assert abs(np.mean(rows[1:] * rows[:-1])) * 12 * np.sqrt(rows.size) < 4
+
+
+@pytest.mark.parametrize(
+    ("draw", "distribution"),
+    [
+        (lambda: sg.random.poisson(KEY, 0.7, (N,)), stats.poisson(0.7)),
+        (lambda: sg.random.poisson(KEY, 9.5, (N,)), stats.poisson(9.5)),
+        (lambda: sg.random.poisson(KEY, 12.0, (N,)), stats.poisson(12)),
+        (lambda: sg.random.poisson(KEY, 300.0, (N,)), stats.poisson(300)),
+        (lambda: sg.random.randint(KEY, (N,), -3, 14), stats.randint(-3, 14)),
+        (lambda: sg.random.randint(KEY, (N,), 0, np.array(7)), stats.randint(0, 7)),
+        (lambda: sg.random.bernoulli(KEY, 0.2, (N,)).astype(int), stats.bernoulli(0.2)),
+    ],
+)  # fmt: skip
+def test_counts_are_of_their_distribution(draw: Callable[[], Any], distribution: Any) -> None:
+    found = draw()
+    low, high = int(distribution.ppf(0.001)), int(distribution.ppf(0.999))
+    values = np.arange(low, high + 1)
+    expected = distribution.pmf(values) * N
+    seen = np.array([np.sum(found == value) for value in values])
+    expected, seen = (np.append(one, N - one.sum()) for one in (expected, seen))
+    some = expected > 5
+    statistic = np.sum((seen - expected)[some] ** 2 / expected[some])
+    assert stats.chi2.sf(statistic, some.sum() - 1) > LEAST
+    assert not seen[expected < 1e-6].any()
+
+
+def test_wide_ranges_of_integers() -> None:
+    low, high = -(1 << 62), 3 << 60
+    found = sg.random.randint(KEY, (N,), low, high)
+    assert found.min() >= low
+    assert found.max() < high
+    assert stats.kstest((found - float(low)) / (high - float(low)), "uniform").pvalue > LEAST
+    bytes_ = sg.random.randint(KEY, (1000,), 0, 256, "uint8")
+    assert bytes_.dtype == "uint8"
+    assert len(np.unique(bytes_)) > 200
+
+
+def test_categories_have_their_chances_along_any_axis() -> None:
+    chances = np.array([[0.1, 0.6, 0.3], [0.0, 0.25, 0.75]])
+    with np.errstate(divide="ignore"):
+        logits = np.log(chances)
+    found = sg.random.categorical(KEY, logits, shape=(50_000, 2))
+    turned = sg.random.categorical(KEY, logits.T, axis=0, shape=(50_000, 2))
+    for drawn in (found, turned):
+        seen = [[np.mean(drawn[:, row] == value) for value in range(3)] for row in range(2)]
+        assert_allclose(seen, chances, atol=0.01)
+        assert seen[1][0] == 0
+    assert sg.random.categorical(KEY, logits).shape == (2,)
+
+
+def test_permutations_are_equally_likely() -> None:
+    keys = sg.random.split(KEY, 12_000)
+    key = sg.placeholder("key", (), "int64")
+    order = sg.compile([key], sg.random.permutation(key, 4))
+    orders = [order(one) for one in keys]
+    assert_array_equal(np.sort(orders, 1)[::500], np.tile(np.arange(4), (24, 1)))
+    seen = np.unique(np.array(orders) @ [64, 16, 4, 1], return_counts=True)[1]
+    assert len(seen) == 24
+    assert stats.chisquare(seen).pvalue > LEAST
+    rows = np.arange(12).reshape(4, 3)
+    assert_array_equal(sg.random.permutation(keys[0], rows), rows[orders[0]])
+    assert_array_equal(sg.random.permutation(keys[0], rows.T, axis=1), rows.T[:, orders[0]])
+    long = (1 << 20) + 1
+    assert_array_equal(np.bincount(sg.random.permutation(KEY, long)), np.ones(long))
+
+
+def test_dropout_divides_what_it_keeps() -> None:
+    x = np.ones((400, 500), "float32")
+    found = sg.dropout(x, 0.2, key=KEY)
+    assert_array_equal(np.unique(found), np.array([0, 1.25], "float32"))
+    assert abs(np.mean(found == 0) - 0.2) < 0.004
+    assert sg.dropout(x, 0, key=KEY) is x
+    assert not sg.dropout(x, 1.0, key=KEY).any()
+
+
+# -- gradients ---------------------------------------------------------------------------------
+
+
+def slope_of_quantiles(a: float, x: float) -> float:
+    """By mpmath: the density and a quotient of differences of the distribution function."""
+    with mp.workdps(40):
+        h = mp.mpf(a) * mp.mpf(10) ** -13
+        ends = [mpmath.gammainc(mp.mpf(a) + s * h, 0, mp.mpf(x), regularized=True) for s in (1, -1)]
+        logarithm = (mp.mpf(a) - 1) * mp.log(mp.mpf(x)) - mp.mpf(x) - mp.loggamma(mp.mpf(a))
+        return float(-(ends[0] - ends[1]) / (2 * h) / mp.exp(logarithm))
+
+
+def test_gamma_numbers_have_the_gradient_of_their_quantile() -> None:
+    rng = np.random.default_rng(0)
+    a = np.concatenate([np.exp(rng.uniform(-5, 8, 40)), [1.0, 2.0, 150_000.0]])
+    x = rng.gamma(a)
+    expected = [slope_of_quantiles(*one) for one in zip(a.tolist(), x.tolist(), strict=True)]
+    given, at = sg.placeholder("a", (None,), "float64"), sg.placeholder("x", (None,), "float64")
+    compiled = sg.compile([given, at], ops.gamma_slope(given, at))(a, x)
+    for found in (compiled, ops.gamma_slope(a, x)):
+        assert_allclose(found, expected, rtol=1e-10)
+    ends = ops.gamma_slope(np.array([1.0, 1.0, -1.0]), np.array([0.0, np.nan, 1.0]))
+    assert_array_equal(ends, [0.0, np.nan, np.nan])
+
+
+def test_reparameterised_gradients_are_those_of_difference_quotients() -> None:
+    key, p = sg.placeholder("key", (), "int64"), sg.placeholder("p", (2,), "float64")
+    low, width = p[0], p[1]
+    draws = {
+        "uniform": sg.random.uniform(key, (50,), "float64", low, low + width),
+        "normal": sg.random.normal(key, (50,), "float64", low, width),
+        "exponential": sg.random.exponential(key, (50,), "float64", width),
+        "truncated": sg.random.truncated_normal(key, low, low + width, (50,), "float64"),
+    }
+    losses = [sg.sum(sg.sin(one)) for one in draws.values()]
+    values = sg.compile([key, p], losses)
+    slopes = sg.compile([key, p], [sg.grad(loss, p) for loss in losses])
+    at, h = np.array([0.3, 1.7]), 1e-6
+    for i, found in enumerate(slopes(KEY, at)):
+        quotients = [
+            (values(KEY, at + step)[i] - values(KEY, at - step)[i]) / (2 * h)
+            for step in h * np.eye(2)
+        ]
+        assert_allclose(found, quotients, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.slow
+def test_gradients_of_means_of_gamma_and_beta_numbers() -> None:
+    # d E[g^2] / da = 2a + 1, and of the mean a / (a + b) of beta numbers by a and b
+    key, p = sg.placeholder("key", (), "int64"), sg.placeholder("p", (2,), "float64")
+    numbers = sg.random.gamma(key, p[0], (N,), "float64")
+    shares = sg.random.beta(key, p[0], p[1], (N,), "float64")
+    slopes = sg.compile([key, p], [
+        sg.grad(sg.mean(numbers * numbers), p), sg.grad(sg.mean(shares), p),
+    ])  # fmt: skip
+    square, share = slopes(KEY, np.array([2.0, 3.0]))
+    assert_allclose(square, [5.0, 0.0], rtol=0.05)
+    assert_allclose(share, [3 / 25, -2 / 25], rtol=0.05)
+    with pytest.raises(sg.GraphError, match="no second derivative of gamma numbers"):
+        sg.grad(sg.sum(sg.grad(sg.sum(numbers), p)), p)
+
+
+def test_eager_tensors_have_the_same_numbers_and_gradients() -> None:
+    key = dynamic.tensor(KEY)
+    for name in ("uniform", "normal", "exponential"):
+        found = getattr(sg.random, name)(key, (5, 3), "float64")
+        assert isinstance(found, dynamic.Tensor)
+        assert_array_equal(found.numpy(), getattr(sg.random, name)(KEY, (5, 3), "float64"))
+    a = dynamic.tensor([0.5, 2.0, 30.0], dtype=dynamic.float64, requires_grad=True)
+    found = sg.random.gamma(key, a, dtype="float64")
+    found.sum().backward()
+    fixed = ops.random_gamma(a.detach().numpy(), KEY, np.arange(3))
+    assert_allclose(found.detach().numpy(), fixed, rtol=1e-12)
+    assert a.grad is not None
+    assert_allclose(a.grad.numpy(), ops.gamma_slope(a.detach().numpy(), fixed), rtol=1e-9)
+    mean = dynamic.tensor([1.0, 2.0], requires_grad=True)
+    sg.random.normal(key, (4, 2), loc=mean).sum().backward()
+    assert_array_equal(mean.grad.numpy(), [4.0, 4.0])  # type: ignore[union-attr]
+    assert_array_equal(sg.dropout(mean, 0.5, key=key).detach().numpy() > 0,
+                       sg.dropout(np.ones(2), 0.5, key=KEY) > 0)  # fmt: skip
+
+
+def test_a_captured_function_takes_its_key_as_an_argument() -> None:
+    noisy = sg.function(lambda x, key: x + sg.random.normal(key, tuple(x.shape)))
+    x, keys = np.zeros((3, 4), "float32"), sg.random.split(KEY, 2)
+    for key in keys:
+        expected = sg.random.normal(key, (3, 4))
+        assert_array_equal(noisy(x, key), expected)
+        assert_array_equal(noisy(dynamic.tensor(x), dynamic.tensor(key)).numpy(), expected)
+    one = sg.vmap(lambda key: sg.random.exponential(key, (3,)))
+    assert_array_equal(one(keys), [sg.random.exponential(key, (3,)) for key in keys])
+
+
+def test_parameters_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"gamma: parameters of the shape \(3,\) in \(2, 1\)"):
+        sg.random.gamma(KEY, np.ones(3), (2, 1))
+    with pytest.raises(OptionError, match=r"bernoulli: p 1\.5 is not between 0 and 1"):
+        sg.random.bernoulli(KEY, 1.5, (2,))
+    with pytest.raises(OptionError, match="randint: no uint8 between 0 and 300"):
+        sg.random.randint(KEY, (2,), 0, 300, "uint8")
+    with pytest.raises(DTypeError, match="randint: float32 is no dtype of integers"):
+        sg.random.randint(KEY, (2,), 0, 3, "float32")
+    with pytest.raises(DTypeError, match="categorical: the logits are int64, not floating"):
+        sg.random.categorical(KEY, np.arange(3))
+    with pytest.raises(ShapeError, match=r"categorical: the shape \(3,\) does not end with \(2,\)"):
+        sg.random.categorical(KEY, np.ones((2, 3)), shape=(3,))

@@ -1,0 +1,98 @@
+"""What a call reads is told by words of memory where it can be, and by comparisons elsewhere."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamic
+import staticgraph as sg
+from compiler.runtime import unchanged
+from dynamic import nn
+from staticgraph.tracing.functions import Function
+from staticgraph.tracing.words import OFTEN, Versions, with_words
+
+X = np.ones(2)
+
+
+@pytest.fixture
+def again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by each call of a function for which something has changed."""
+    calls: list[int] = []
+    run_again = Function._again
+
+    def counted(self: Function, *args: object) -> Any:
+        calls.append(1)
+        return run_again(self, *args)
+
+    monkeypatch.setattr(Function, "_again", counted)
+    return calls
+
+
+def test_all_that_a_training_step_reads_is_told_by_words() -> None:
+    model = nn.Sequential(
+        nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3), nn.Dropout(), nn.Linear(3, 1)
+    )
+    optimizer = dynamic.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    captured = sg.function(step, debug=True)
+    captured(dynamic.ones(1, 2))
+    reads = captured.explain().guards
+    assert len(reads) > 70
+    assert [one.kind for one in with_words(reads, Versions())] == ["words", "code"]
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_change_is_seen_by_words_and_without_them(
+    right: bool, again: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unchanged, "fields_are_right", lambda: right)
+    config = types.SimpleNamespace(rate=2.0, rates=[1.0, 2.0], table={"a": 1.0})
+    f = sg.function(
+        lambda x: x * config.rate * config.rates[1] * config.table["a"] * (len(config.table) + 1),
+        debug=True,
+    )
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X), 8 * X)
+    assert again == []
+    config.rate = 3.0
+    np.testing.assert_array_equal(f(X), 12 * X)
+    config.rates[1] = 3.0
+    np.testing.assert_array_equal(f(X), 18 * X)
+    config.table["b"] = 0.0
+    np.testing.assert_array_equal(f(X), 27 * X)
+    vars(config)["rate"] = 1.0
+    np.testing.assert_array_equal(f(X), 9 * X)
+    assert len(again) == 4
+
+
+def test_a_dict_that_changes_beside_what_is_read_is_compared_after_a_few_times(
+    again: list[int],
+) -> None:
+    state = types.SimpleNamespace(rate=2.0, steps=0)
+    f = sg.function(lambda x: x * state.rate, debug=True)
+    for state.steps in range(20):
+        np.testing.assert_array_equal(f(X), 2 * X)
+    assert len(again) == OFTEN + 1
+    state.rate = 3.0
+    np.testing.assert_array_equal(f(X), 3 * X)
+
+
+def test_what_words_are_of_is_kept() -> None:
+    held = types.SimpleNamespace(rate=2.0)
+    f = sg.function(lambda x: x * held.rate, debug=True)
+    f(X)
+    (around, _), = f.explain().traces  # fmt: skip
+    words = with_words(around.guards.reads, Versions())[0]
+    assert {id(one) for one in around.guards.reads} >= {id(one) for one in words.owner}
+    assert any(one.owner is vars(held) for one in words.owner)
