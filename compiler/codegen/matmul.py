@@ -18,6 +18,7 @@ from compiler.codegen.chunks import (
 from compiler.codegen.packing import Packed, over_pieces, packed_plan
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
+from compiler.codegen.windows import Windows, windows_product
 from compiler.core.dims import Size, product
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
@@ -49,10 +50,6 @@ Pointer: TypeAlias = "Callable[[Memory, int], Name]"
 BLAS_DTYPES = ("float32", "float64")
 LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
-FITTING = 1_000_000  # multiplications of a left operand with the columns that are packed at a time
-LEAST_COLUMNS = 96  # of these
-DEEP = 256  # columns that are packed at least where the product sums over them
-WIDE = 512  # columns that are packed at most where it does not, unless few rows read them
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Product:
     large beside a step.
     `cut` is what threads share: the first axis of the batch, the cells of the result, or, where the
     result is small, the depth k: the chunks' results are then added. If the right operand
-    is `packed`, it is the pieces of that.
+    is `packed`, it is the pieces of that; if an operand is a matrix of `windows`, the blocks of it.
     """
 
     node: int
@@ -93,16 +90,17 @@ class Product:
     dtype: DType
     factors: tuple[float, float] | None = None
     packed: Packed | None = None
+    windows: Windows | None = None
 
     @property
     def cut(self) -> str:
-        """batch, cells, depth or pieces; nothing if there are no chunks."""
+        """batch, cells, depth, pieces or windows; nothing if there are no chunks."""
         return "" if self.chunks is None else self._axis()
 
     @property
     def chunks(self) -> Cut | None:
         """The chunks of what is cut: of the batch, of the result, or of k."""
-        if self.packed is not None and self.plan is not None:
+        if self._axis() in ("pieces", "windows") and self.plan is not None:
             return self.plan.chunks
         _, _, k = self.sizes
         products = product((*self.batch, *self.sizes))
@@ -124,6 +122,8 @@ class Product:
         """What is cut if that is worthwhile."""
         if self.packed is not None:
             return "pieces"
+        if self.windows is not None:
+            return "windows"
         m, n, k = self.sizes
         if self.batch:
             return "batch"
@@ -137,6 +137,8 @@ class Product:
         """What memory the chunks need."""
         if self.packed is not None:
             return packed_plan(self.packed, self.node, self.sizes)
+        if self.windows is not None:
+            return self.windows.plan(self.node, product((*self.batch, *self.sizes)))
         m, n, _ = self.sizes
         is_deep = self.cut == "depth"
         memory: dict[Memory, Size] = {("partial", self.node): padded(m * n)} if is_deep else {}
@@ -190,16 +192,14 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
-        columns = DEEP if group.is_turned else _packed_columns(product((m, left_shape[-1])))
-        packed = Packed(group.pack, shape, base, group.is_turned, columns)
-        of = replace(of, right=replace(right, transposed=group.is_turned), packed=packed)
+        if group.is_turned:
+            packed = Packed(group.pack, shape, base)
+            of = replace(of, right=replace(right, transposed=True), packed=packed)
+        elif group.is_left:
+            of = replace(of, windows=Windows(group.pack, shape, base, True, n))
+        else:
+            of = replace(of, windows=Windows(group.pack, shape, base, False, m))
     return of
-
-
-def _packed_columns(area: Size) -> int:
-    """How many columns are packed at a time for a left operand of so many elements."""
-    columns = FITTING // max(1, area) if isinstance(area, int) else 0
-    return columns if columns >= LEAST_COLUMNS else WIDE
 
 
 def matmul(
@@ -223,6 +223,8 @@ def matmul(
         found = _gemm(of, (a, b, c), size, pointer, gemm, side)
     else:
         found = _loops(of, (a, b, c), node, size, pointer)
+    if of.windows is not None:
+        return found
     for axis, extent in reversed(list(enumerate(batch))):
         bounds: tuple[Expr, Expr] = ZERO, size(extent)
         if of.cut == "batch" and axis == 0:
@@ -244,6 +246,8 @@ def _gemm(
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    if of.windows is not None:
+        return windows_product(of, call, size, pointer, gemm)
     one = pointer(("node", left.base), left.first)
     before: list[Stmt] = []
     starts: list[Expr] = []
@@ -306,9 +310,8 @@ def _packed(
     own = of.plan.memory["packed", packed.pack.value]
     around = over_pieces(packed, own, size, pointer)
     width, piece = size(packed.width), size(packed.lines * packed.width)
-    narrow = call.depth if packed.is_turned else call.columns
     start = times(Name("piece"), piece) + times(Name("line"), width)
-    narrow(start, times(Name("count") * Name("lines"), width))
+    call.depth(start, times(Name("count") * Name("lines"), width))
     call.b, call.ldb = times(Name("chunk"), size(own)), size(packed.block)
     return around
 
@@ -357,7 +360,7 @@ def sum_of_chunks(of: Product, size: SizeOf, pointer: Pointer) -> list[Stmt]:
     result, part = (pointer(one, 0) for one in (of.target, ("partial", of.node)))
     other = Load(part, times(c, size(of.plan.memory["partial", of.node])) + i)
     store = Store(result, i, Call("fsum", (Load(result, i), other)))
-    over_elements = For("i", ZERO, size(of.sizes[0] * of.sizes[1]), (store,))
+    over_elements = For("i", ZERO, size(product((*of.batch, *of.sizes[:2]))), (store,))
     found: list[Stmt] = [For("c", ONE, Name("chunks"), (over_elements,))]
     if of.is_added:
         rows, columns = ((ZERO, size(one)) for one in of.sizes[:2])

@@ -203,8 +203,7 @@ class _Planner:
 
     def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
         """The factors are read until the end; what is added to may become the result."""
-        right = group.right.base if group.pack is None else group.pack.base
-        read = [self.storage(group.left.base), self.storage(right)]
+        read = [self.storage(base) for base in group.read]
         anywhere = Affine()
         accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
         if group.onto is not None:

@@ -1,8 +1,9 @@
-"""A product whose right operand is packed piece by piece: see `compiler.schedule.products`.
+"""Operands of products that are packed piece by piece: see `compiler.schedule.products`.
 
 A chunk packs some pieces, such as the windows of an image each, side by side into memory of its
-own, multiplies, and goes on. The pieces are columns of the result, or, if the operand is turned,
-what is summed over: then every chunk has a result of its own, and they are added.
+own, multiplies, and goes on. That is done here for the BLAS, for a right operand that is turned:
+its pieces are what the product sums over, every chunk has a result of its own, and they are added.
+`compiler.codegen.windows` does the others.
 """
 
 from __future__ import annotations
@@ -42,26 +43,22 @@ from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
 from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
-LEAST_COLUMNS = 112  # unless they take twice as much: the BLAS copies the left operand each time
+DEEP = 256  # columns that are packed at least
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A right operand that is packed.
+class Pieces:
+    """A matrix whose columns are packed piece by piece.
 
     Attributes:
         pack: what it is.
         shape: of `pack.source`.
         base: that of what is read.
-        is_turned: whether its columns are what the product sums over.
-        columns: how many are wanted at a time.
     """
 
     pack: Pack
     shape: Shape
     base: Shape
-    is_turned: bool
-    columns: int
 
     @property
     def count(self) -> Size:
@@ -71,7 +68,7 @@ class Packed:
     @property
     def rows(self) -> int:
         """The rows of the matrix."""
-        rows = product(self.shape[: self.pack.split])
+        rows = product(self.shape[self.pack.lead : self.pack.split])
         assert isinstance(rows, int)
         return rows
 
@@ -84,6 +81,11 @@ class Packed:
     def width(self) -> Size:
         """The columns of a line."""
         return product(self.shape[self.pack.split + 2 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Packed(Pieces):
+    """A right operand that is packed for the BLAS: its columns are what the product sums over."""
 
     @property
     def together(self) -> int:
@@ -108,21 +110,20 @@ class Packed:
 
     def _most(self) -> int:
         """The most columns that are packed at a time, unless one piece or line has more."""
-        rows = max(1, self.rows)
-        fitting = max(MOST_PACKED // rows, min(LEAST_COLUMNS, 2 * MOST_PACKED // rows))
-        return max(fitting, self.columns) if self.is_turned else min(fitting, self.columns)
+        return max(MOST_PACKED // max(1, self.rows), DEEP)
 
 
 def packed_plan(packed: Packed, node: int, sizes: tuple[Size, Size, Size]) -> ChunkPlan:
     """The chunks of a product with a packed operand, and their memory."""
     m, n, _ = sizes
     few = isinstance(m, int) and isinstance(n, int) and m * n <= MOST_GATHERED
-    most = MOST if few or not packed.is_turned else FEW_CHUNKS
+    most = MOST if few else FEW_CHUNKS
     chunks = Chunks(packed.count, product(sizes), 1, PRODUCT_GRAIN, most)
-    memory: dict[Memory, Size] = {("packed", packed.pack.value): padded(packed.rows * packed.block)}
-    if packed.is_turned:
-        memory["partial", node] = padded(m * n)
-    return ChunkPlan(chunks, (), memory, (node,) if packed.is_turned else ())
+    memory: dict[Memory, Size] = {
+        ("packed", packed.pack.value): padded(packed.rows * packed.block),
+        ("partial", node): padded(m * n),
+    }
+    return ChunkPlan(chunks, (), memory, (node,))
 
 
 def over_pieces(
@@ -138,7 +139,7 @@ def over_pieces(
     """
     piece, line, last = Name("piece"), Name("line"), Name("last")
     together, part, lines = Const(packed.together), size(packed.part), size(packed.lines)
-    copy = _copy(packed, own, size, pointer)
+    copy = copy_of(packed, packed.block, own, (), size, pointer)
     counted = Assign("count", _least(together, last - piece))
     lined = Assign("lines", _least(part, lines - line))
 
@@ -151,32 +152,40 @@ def over_pieces(
     return around
 
 
-def _copy(
-    packed: Packed,
+def copy_of(
+    packed: Pieces,
+    block: Size,
     own: Size,
+    rows: tuple[Expr, ...],
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> Stmt:
-    """The loops that pack one piece, or a part of it."""
+    """The loops that pack some pieces, or a part of one: see `over_pieces`.
+
+    `block` is the number of columns that there are room for; `rows` where those begin and end on
+    the first axis of rows that are packed, if they are not all. The matrix is the `i0`-th if there
+    are several.
+    """
     pack, split = packed.pack, packed.pack.split
     place = offset_of(pack.index, contiguous_strides(packed.base))
-    target = _target(packed)
-    loops = _loops(packed, place, target)
+    target = _target(packed, block)
+    loops = _loops(packed, place, target, bool(rows))
     kept = {loop.axes[-1] for loop in loops}
-    to, source = (_terms(form, kept, size) for form in (target, place))
+    to, source = (_terms(form, kept | set(range(pack.lead)), size) for form in (target, place))
     piece, line = Name("piece"), Name("line")
     before = times(piece, size(packed.lines * packed.width))
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
+    bounds: dict[tuple[int, ...], tuple[Expr, Expr]]
+    bounds = {(split,): (piece, piece + Name("count")), (split + 1,): (line, line + Name("lines"))}
+    if rows:
+        bounds[pack.lead,] = rows[0], rows[1]
+        start = start - times(rows[0], size(target.coefficient(pack.lead)))
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
     for loop in reversed(loops):
-        bounds: tuple[Expr, Expr] = ZERO, size(loop.extent)
-        if loop.axes == (split,):
-            bounds = piece, piece + Name("count")
-        elif loop.axes == (split + 1,):
-            bounds = line, line + Name("lines")
-        found = For(loop.variable, *bounds, (found,))
+        between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
+        found = For(loop.variable, *between, (found,))
     return found
 
 
@@ -184,21 +193,26 @@ def _least(one: Expr, other: Expr) -> Expr:
     return Call("min", (one, other))
 
 
-def _target(packed: Packed) -> Affine:
+def _target(packed: Pieces, block: Size) -> Affine:
     """The place of an element in what is packed, but for where its pieces and lines begin."""
     shape, split = packed.shape, packed.pack.split
-    down = tuple(step * packed.block for step in contiguous_strides(shape[:split]))
+    lead = packed.pack.lead
+    down = tuple(step * block for step in contiguous_strides(shape[lead:split]))
     across = (packed.lines * packed.width, *contiguous_strides(shape[split + 1 :]))
-    return offset_of(tuple(Affine(0, ((axis, 1),)) for axis in range(len(shape))), (*down, *across))
+    index = tuple(Affine(0, ((axis, 1),)) for axis in range(lead, len(shape)))
+    return offset_of(index, (*down, *across))
 
 
-def _loops(packed: Packed, place: Affine, target: Affine) -> list[NestedLoop]:
-    """The loops over rows, pieces, lines and columns."""
+def _loops(packed: Pieces, place: Affine, target: Affine, slabs: bool) -> list[NestedLoop]:
+    """The loops over rows, pieces, lines and columns; over the first axis by itself for `slabs`."""
     shape, split = packed.shape, packed.pack.split
     copy = Statement("", ELEMENT, frozenset(), ("node", packed.pack.base), place, target)
     domain = list(enumerate(shape))
+    lead = packed.pack.lead
+    apart = lead + 1 if slabs else lead
     return [
-        *merge_loops([copy], domain[:split]),
+        *(NestedLoop((axis,), extent) for axis, extent in domain[lead:apart]),
+        *merge_loops([copy], domain[apart:split]),
         *(NestedLoop((axis,), extent) for axis, extent in domain[split : split + 2]),
         *merge_loops([copy], domain[split + 2 :]),
     ]

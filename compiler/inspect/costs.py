@@ -124,9 +124,9 @@ def _product(region: Region, group: MatmulGroup, sizes: Mapping[Unknown, int]) -
     one = product_of(nodes, group)
     m, k, n = (evaluate(size, sizes) for size in one.sizes)
     batch = prod([evaluate(size, sizes) for size in one.batch])
-    right = group.right.base if group.pack is None else group.pack.base
+    left, right = group.read
     count = _counter(sizes)
-    taken = min(count(nodes[group.left.base].type.size), batch * m * k)
+    taken = min(count(nodes[left].type.size), batch * m * k)
     taken += min(count(nodes[right].type.size), batch * k * n)
     result = count(nodes[group.node].type.size)
     taken += result if group.onto is None else 2 * result

@@ -69,7 +69,7 @@ from compiler.schedule.placement import (
     WRITTEN_OUT,
     Placement,
 )
-from compiler.schedule.products import is_reshape, is_turned, matrix_view, pack_of
+from compiler.schedule.products import is_reshape, is_transposed, is_turned, matrix_view, pack_of
 from compiler.schedule.window_stores import at_window, interleaves, source_of
 
 
@@ -312,9 +312,12 @@ class _Fuser(Placement):
         self.readers[onto] = group.order
 
     def _place_matmul(self, node: Node, operands: Sequence[int]) -> MatmulGroup:
-        views = []
+        views: list[View] = []
         for operand in operands:
             view = matrix_view(self.nodes, self.home, operand)
+            is_left = bool(views) and views[0].base in self.packs
+            if view is not None and is_left and is_transposed(self.nodes, operand, view):
+                view = None  # what meets windows on the left is read row by row
             if view is None:
                 self._materialise(operand)
                 shape = self.nodes[operand].type.shape
@@ -324,10 +327,11 @@ class _Fuser(Placement):
             views.append(view)
         order = self.next_order()
         left, right = views
-        pack = self.packs.get(right.base)
+        pack = self.packs.get(left.base, self.packs.get(right.base))
         group = MatmulGroup(order, node.id, left, right, pack=pack)
         if pack is not None:
-            group.is_turned = is_turned(self.nodes, operands[1], pack)
+            group.is_left = left.base in self.packs
+            group.is_turned = not group.is_left and is_turned(self.nodes, operands[1], pack)
             self.readers[pack.base] = order
             if pack.base in self.home:
                 self.stored.add(pack.base)

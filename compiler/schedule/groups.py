@@ -61,6 +61,7 @@ class Pack:
     Attributes:
         value: the matrix, a reshape of `source`: the axes of `source` from `split` on are its
             columns, of which each place on the first one is a piece.
+        lead: 1 if the first axis of `source` is one of matrices, such as those of groups; else 0.
         base: what lies in memory; `index` is that of an element of `source` there.
     """
 
@@ -69,14 +70,15 @@ class Pack:
     base: int
     index: Index
     split: int
+    lead: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
-    With a `pack`, the right operand is not in memory: its view is one of `pack.value`, which may be
-    turned.
+    With a `pack`, the right operand is not in memory, or, if `is_left`, the left one: its view is
+    one of `pack.value`. A right one may be turned.
     """
 
     order: int
@@ -86,6 +88,16 @@ class MatmulGroup:
     onto: int | None = None
     pack: Pack | None = None
     is_turned: bool = False
+    is_left: bool = False
+
+    @property
+    def read(self) -> tuple[int, int]:
+        """What is read for the left and for the right operand, in memory."""
+        if self.pack is None:
+            return self.left.base, self.right.base
+        if self.is_left:
+            return self.pack.base, self.right.base
+        return self.left.base, self.pack.base
 
 
 @dataclass(slots=True, eq=False)

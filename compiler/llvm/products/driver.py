@@ -82,7 +82,7 @@ def multiply(
     following = ldc * {S}
     parts = max(1, (k + {DEPTH} - 1) // {DEPTH})
     deepest = (k + parts - 1) // parts
-    packs = (transb != 0) | (m > {FEW})
+    packs = (transb != 0) | ((m > {FEW}) & (k * under > {RESIDENT}))
     copies = (n > {NARROW}) & (m > 1)
     number = i64(0 - 1)
     work = i64(0)
@@ -182,6 +182,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "LANES": shape.lanes, "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
         "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
+        "RESIDENT": workspace * 2 // 3,  # bytes of a right operand that stays in the second cache
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
     types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}

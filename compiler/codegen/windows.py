@@ -1,0 +1,338 @@
+"""A product with a matrix of windows, such as a convolution: in blocks that stay in the cache.
+
+A block are the columns of a few images, or of a few lines of one. As the right operand, it is
+multiplied at once, and gives these columns of the result. As the left one, such as for the gradient
+of a weight, its columns are what the product sums over: the blocks' products are added, for some
+channels at a time, so that what they are added to is in the cache as well.
+
+gemm does not copy what fits the cache, so small blocks cost no more than large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compiler.codegen.cells import Arguments
+from compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
+from compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
+from compiler.codegen.scalar import CONSTRUCTORS, literal
+from compiler.codegen.statements import Memory
+from compiler.core.dims import Size, floor_divide, product
+from compiler.ir.records import (
+    ONE,
+    ZERO,
+    Assign,
+    Binary,
+    Call,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Name,
+    Select,
+    Stmt,
+)
+from compiler.ir.sizes import times, total_of
+from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
+
+if TYPE_CHECKING:
+    from compiler.codegen.matmul import Product
+
+WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
+MOST_COLUMNS = 512  # of a block
+LEAST_ROWS = 32  # of the result that a chunk computes at least
+MOST_PARTS = 8  # chunks that share a block
+SLAB = 144  # rows of windows, which are added to a part of the result, at a time
+SHARES = 4  # chunks for each processor: one may be held up
+
+
+@dataclass(frozen=True, slots=True)
+class Windows(Pieces):
+    """A matrix of windows that is an operand of a product.
+
+    Attributes:
+        is_left: whether it is the left one, and its columns are summed over.
+        other: the rows of the left operand, or the columns of the right one, that it meets.
+    """
+
+    is_left: bool
+    other: Size
+
+    @property
+    def matrices(self) -> int:
+        """How many such matrices there are, one for each group."""
+        matrices = product(self.shape[: self.pack.lead])
+        assert isinstance(matrices, int)
+        return matrices
+
+    @property
+    def channels(self) -> int:
+        """The extent of the first axis of the rows."""
+        channels = self.shape[self.pack.lead]
+        assert isinstance(channels, int)
+        return channels
+
+    @property
+    def each(self) -> int:
+        """The rows of a channel."""
+        return self.rows // max(1, self.channels)
+
+    @property
+    def slab(self) -> int:
+        """How many channels are packed at a time."""
+        if not self.is_left:
+            return self.channels
+        most = max(1, SLAB // max(1, self.each))
+        slabs = -(-self.channels // most)
+        even = PROCESSORS * 2  # so that no processor has one more than the others
+        return -(-self.channels // min(self.channels, -(-slabs // even) * even))
+
+    @property
+    def slabs(self) -> int:
+        """How many slabs a matrix has."""
+        return -(-self.channels // self.slab)
+
+    @property
+    def height(self) -> int:
+        """How many rows are packed at a time."""
+        return self.slab * self.each
+
+    @property
+    def together(self) -> int:
+        """How many pieces a block has."""
+        size, most = self.lines * self.width, self._most()
+        if not isinstance(size, int) or 2 * size > most:
+            return 1
+        return self._best(max(1, size), most)
+
+    @property
+    def part(self) -> Size:
+        """How many lines a block has, if a piece is divided."""
+        lines, width = self.lines, self.width
+        if self.together > 1 or not isinstance(width, int):
+            return lines if self.together > 1 else 1
+        best = self._best(max(1, width), self._most())
+        return min(lines, best) if isinstance(lines, int) else best
+
+    @property
+    def parts(self) -> Size:
+        """How many blocks a piece has, if it is divided."""
+        return floor_divide(self.lines + self.part - 1, self.part)
+
+    @property
+    def blocks(self) -> Size:
+        """How many blocks there are."""
+        if self.together == 1:
+            return self.count * self.parts
+        return floor_divide(self.count + (self.together - 1), self.together)
+
+    @property
+    def block(self) -> Size:
+        """The columns that there are room for."""
+        return self.width * (self.part if self.together == 1 else self.together * self.lines)
+
+    @property
+    def row_parts(self) -> int:
+        """In how many parts the rows of the result are divided, where a block gives columns."""
+        if self.is_left or not isinstance(self.other, int):
+            return 1
+        return max(1, min(MOST_PARTS, self.other // LEAST_ROWS))
+
+    @property
+    def cut(self) -> str:
+        """What threads share: parts of blocks, slabs, or blocks, whose results are added."""
+        if not self.is_left:
+            return "parts"
+        return "blocks" if self._is_small or self.slabs * self.matrices < PROCESSORS else "slabs"
+
+    @property
+    def _is_small(self) -> bool:
+        size = self.other * self.rows * self.matrices
+        return isinstance(size, int) and size <= MOST_GATHERED
+
+    def plan(self, node: int, products: Size) -> ChunkPlan:
+        """The chunks of products of so many multiplications, and their memory."""
+        memory: dict[Memory, Size] = {("packed", self.pack.value): padded(self.height * self.block)}
+        # a block that two chunks have a part of is packed by both
+        extent, most = self.blocks * (self.row_parts * self.matrices), SHARES * PROCESSORS
+        if self.cut == "slabs":
+            extent = self.slabs * self.matrices
+        elif self.cut == "blocks":
+            extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
+        sums = self.cut == "blocks"
+        if sums:
+            memory["partial", node] = padded(self.other * (self.rows * self.matrices))
+        chunks = Chunks(extent, products, 1, PRODUCT_GRAIN, most)
+        return ChunkPlan(chunks, (), memory, (node,) if sums else ())
+
+    def _most(self) -> int:
+        """The most columns of a block, unless one piece or line has more."""
+        rows = self.height
+        if self.is_left:  # the block of the other operand is in the cache as well
+            rows = (rows + (self.other if isinstance(self.other, int) else rows)) * 2 // 3
+        return max(WIDTH, min(MOST_COLUMNS, MOST_PACKED // max(1, rows)))
+
+    def _best(self, unit: int, most: int) -> int:
+        """How many units of so many columns: as many as there are, in whole tiles."""
+        count = max(1, most // unit)
+        if self.is_left:
+            return count
+
+        def waste(number: int) -> float:
+            columns = number * unit
+            return round(-(-columns // WIDTH) * WIDTH / columns, 2)
+
+        return min(range(max(1, count // 2), count + 1), key=lambda one: (waste(one), -one))
+
+
+def windows_product(
+    of: Product,
+    call: Arguments,
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+    gemm: Callable[[str], Name],
+) -> list[Stmt]:
+    """What computes a chunk of a product with windows; `call` is that of the whole product."""
+    windows = of.windows
+    assert windows is not None
+    assert of.plan is not None
+    own = size(of.plan.memory["packed", windows.pack.value])
+    zero, one = (literal(factor, of.dtype) for factor in (0, 1))
+    packed = Call(
+        "address", (pointer(("packed", windows.pack.value), 0), times(Name("chunk"), own))
+    )
+
+    def multiplied(left: Expr, right: Expr, is_first: Expr | None, result: Expr) -> Stmt:
+        turned = Const(int(call.left_transposed and not windows.is_left))
+        beta = Select(is_first, zero, one) if is_first is not None else zero
+        sizes = call.m, call.n, call.k, one
+        operands = left, call.lda, right, call.ldb, beta, result, call.ldc
+        name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
+        return Evaluate(Call(name, (gemm(of.dtype.name), turned, ZERO, *sizes, *operands)))
+
+    if windows.is_left:
+        return _summed(of, windows, call, packed, multiplied, size, pointer)
+    return _columns(of, windows, call, packed, multiplied, size, pointer)
+
+
+def _columns(
+    of: Product,
+    windows: Windows,
+    call: Arguments,
+    packed: Expr,
+    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> list[Stmt]:
+    """The columns of the result that blocks give, or some rows of them."""
+    parts, first, unit = windows.row_parts, Name("first"), Name("unit")
+    found, at = _found_matrix(windows, unit, times(size(windows.blocks), Const(parts)))
+    found += _found_block(windows, at if parts == 1 else at // Const(parts), size)
+    assert of.plan is not None
+    own = of.plan.memory["packed", windows.pack.value]
+    copy = copy_of(windows, windows.block, own, (), size, pointer)
+    if parts == 1:
+        found.append(copy)
+    else:
+        number, rows = at % Const(parts), windows.other
+        assert isinstance(rows, int)
+        each = -(-rows // parts // 8) * 8
+        is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
+        found.append(If(is_new, (copy,)))
+        found.append(Assign("top", number * Const(each)))
+        call.rows(Name("top"), Call("max", (ZERO, _least(Const(each), Const(rows) - Name("top")))))
+    call.b = ZERO
+    call.columns(_start(windows, size), _length(windows, size))
+    call.ldb = size(windows.block)
+    left = Call("address", (pointer(("node", of.left.base), of.left.first), call.a))
+    result = Call("address", (pointer(of.target, 0), call.c))
+    found.append(multiplied(left, packed, None, result))
+    return [For("unit", first, Name("last"), tuple(found))]
+
+
+def _summed(
+    of: Product,
+    windows: Windows,
+    call: Arguments,
+    packed: Expr,
+    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> list[Stmt]:
+    """The sum over blocks, for some channels after the others."""
+    assert of.plan is not None
+    own = of.plan.memory["packed", windows.pack.value]
+    first: Expr = ZERO
+    last = size(windows.blocks)
+    start: Expr = ZERO
+    stop: Expr = Const(windows.slabs * windows.matrices)
+    if windows.cut == "slabs":
+        start, stop = Name("first"), Name("last")
+    else:
+        first, last = Name("first"), Name("last")
+    # without blocks, the result is zero as well
+    last = Call("max", (last, first + ONE))
+    channel, block, end = Name("channel"), Name("block"), Name("end")
+    before, at = _found_matrix(windows, Name("slab"), Const(windows.slabs))
+    each = Const(windows.each)
+    before.append(Assign("channel", times(at, Const(windows.slab))))
+    before.append(Assign("end", _least(channel + Const(windows.slab), Const(windows.channels))))
+    found = _found_block(windows, block, size)
+    found.append(copy_of(windows, windows.block, own, (channel, end), size, pointer))
+    call.a, call.lda = ZERO, size(windows.block)
+    call.rows(times(channel, each), times(end - channel, each))
+    call.depth(_start(windows, size), _length(windows, size))
+    right = Call("address", (pointer(("node", of.right.base), of.right.first), call.b))
+    is_first = Binary("==", block, first)
+
+    def into(memory: Memory, place: Expr) -> Stmt:
+        result = Call("address", (pointer(memory, 0), place))
+        return multiplied(packed, right, is_first, result)
+
+    if windows.cut == "blocks":
+        part = ("partial", of.node)
+        place = total_of((call.c, times(Name("chunk"), size(of.plan.memory[part]))))
+        is_own = Binary("==", Name("chunk"), ZERO)
+        found.append(If(is_own, (into(of.target, call.c),), (into(part, place),)))
+    else:
+        found.append(into(of.target, call.c))
+    return [For("slab", start, stop, (*before, For("block", first, last, tuple(found))))]
+
+
+def _found_matrix(windows: Windows, unit: Expr, units: Expr) -> tuple[list[Stmt], Expr]:
+    """What finds the matrix that a unit is one of, and the number of the unit in it."""
+    if windows.pack.lead == 0:
+        return [], unit
+    return [Assign("i0", unit // units)], unit % units
+
+
+def _found_block(windows: Windows, block: Expr, size: Callable[[Size], Expr]) -> list[Stmt]:
+    """What finds the pieces of a block and their lines."""
+    piece, line, count = Name("piece"), Name("line"), size(windows.count)
+    if windows.together > 1:
+        together = Const(windows.together)
+        where = [Assign("piece", block * together), Assign("line", ZERO)]
+        lines = size(windows.lines)
+    else:
+        together, parts, part = ONE, size(windows.parts), size(windows.part)
+        where = [Assign("piece", block // parts), Assign("line", block % parts * part)]
+        lines = _least(part, size(windows.lines) - line)
+    return [*where, Assign("count", _least(together, count - piece)), Assign("lines", lines)]
+
+
+def _start(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
+    """The first column of a block."""
+    whole = size(windows.lines * windows.width)
+    return times(Name("piece"), whole) + times(Name("line"), size(windows.width))
+
+
+def _length(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
+    """How many columns a block has."""
+    return times(Name("count") * Name("lines"), size(windows.width))
+
+
+def _least(one: Expr, other: Expr) -> Expr:
+    return Call("min", (one, other))
