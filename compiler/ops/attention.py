@@ -220,7 +220,7 @@ attention: Op = register(
     )
 )
 
-all_gradients: Op = register(
+attention_cotangents: Op = register(
     Op(
         name="attention_gradients",
         infer_type=_gradients_type,
@@ -243,7 +243,7 @@ def attention_gradients(
 ) -> tuple[Value, ...]:
     """The gradients of `attention` by queries, keys and values, given that by its result."""
     attrs = {"scale": float(scale), "causal": bool(causal)}
-    return items(all_gradients.bound(tuple(map(as_operand, (q, k, v, g))), attrs))
+    return items(attention_cotangents.bound(tuple(map(as_operand, (q, k, v, g))), attrs))
 
 
 def scaled_dot_product_attention(
