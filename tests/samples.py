@@ -919,7 +919,10 @@ SAMPLES: dict[str, list[Sample]] = {
             call(np.array([-(1 << 62), -1, 0, 1 << 40, (1 << 63) - 1]), order=0),
             call(integers(2, 3), order=0),
         ]
-        for name in ("unit_float32", "unit_float64", "random_order")
+        for name in (
+            "unit_float32", "unit_float64", "random_order", "normal_float32", "normal_float64",
+            "exponential_float32", "exponential_float64", "gumbel_float32", "gumbel_float64",
+        )
     },
     "scaled_bits": [
         call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
@@ -934,8 +937,23 @@ SAMPLES: dict[str, list[Sample]] = {
             call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
             call(positive(3), integers(3), integers(2, 1), order=0),
         ]
-        for name in ("random_gamma", "random_poisson")
+        for name in ("gamma_attempt", "log_gamma_attempt", "random_poisson")
     },
+    **{
+        name: [
+            call(np.array([1.5, rejected, 0.5]), positive(2, 3), integers(), integers(3), order=0),
+            call(np.array([rejected]), positive(3), integers(3), integers(2, 1), order=0),
+        ]
+        for name, rejected in (("random_gamma", -1.0), ("random_log_gamma", 1e30))
+    },
+    "truncated_attempt": [
+        call(np.array([-2.0, 0.5, 3.0]), np.array([0.5, 2.5, 9.0]), integers(2, 1), 3, order=0),
+        call(np.array([-1.0]), positive(3), integers(3), integers(), order=0),
+    ],
+    "random_truncated": [
+        call(np.array([0.3, 0.0]), np.array([-2.0, 3.0]), np.array([0.5, 9.0]), 7, 3, order=0),
+        call(np.zeros(1), np.array([-9.0, 2.0]), np.array([-4.0, 3.0]), integers(2, 1), 3, order=0),
+    ],
     "gamma_slope": [
         call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
     ],
@@ -962,13 +980,24 @@ WITHOUT = {
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
     **dict.fromkeys(
         (
+            "exponential_float32",
+            "exponential_float64",
+            "gamma_attempt",
             "gamma_slope",
+            "gumbel_float32",
+            "gumbel_float64",
+            "log_gamma_attempt",
+            "normal_float32",
+            "normal_float64",
             "random_below",
             "random_gamma",
+            "random_log_gamma",
             "random_order",
             "random_poisson",
+            "random_truncated",
             "scaled_bits",
             "threefry",
+            "truncated_attempt",
             "unit_float32",
             "unit_float64",
         ),

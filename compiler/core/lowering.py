@@ -22,10 +22,12 @@ class Pointwise:
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
     dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
-    or b). The emitter wraps integer results to their width.
+    or b). The emitter wraps integer results to their width. `alone` says that the code has
+    a loop of its own, so that the loop over elements is not vectorised, and computes nothing else.
     """
 
     code: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, ParamSpec, TypeVar
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -26,6 +28,24 @@ class Watch:
 
     def __init__(self) -> None:
         self.noted: set[tuple[int, object]] = set()
+
+
+CHANGES: dict[CodeType, str] = {}
+"""Functions of an eager engine that change what is outside: what they do. See `changing`."""
+
+
+def changing(what: str) -> Callable[[Function], Function]:
+    """Decorates a function of an eager engine that changes what is outside, beside its results.
+
+    A capture of tensors takes it as done at each call. A function that is traced on arrays alone,
+    or on nothing, would do it once: there it is refused.
+    """
+
+    def decorate(f: Function) -> Function:
+        CHANGES[f.__code__] = what
+        return f
+
+    return decorate
 
 
 def note(owner: object, key: object) -> None:

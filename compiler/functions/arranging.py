@@ -66,7 +66,7 @@ def rollaxis(x: Value, axis: int, start: int = 0) -> Value:
     """
     x = as_operand(x)
     axis = normalise_axis("rollaxis", axis, x.ndim)
-    start = normalise_axis("rollaxis", start, x.ndim + 1)
+    start = start if start == x.ndim else normalise_axis("rollaxis", start, x.ndim)
     return moveaxis(x, axis, start - (axis < start))
 
 
@@ -186,7 +186,7 @@ def roll(x: Value, shift: int | Sequence[int], axis: int | Sequence[int] | None 
     """
     x = as_operand(x)
     if axis is None:
-        (whole,) = _listed(shift)
+        whole = sum(_listed(shift))
         return ops.reshape(_rolled(ops.reshape(x, (-1,)), whole, 0), x.shape)
     pairs = np.broadcast(_listed(shift), _listed(axis))
     for one, along in pairs:

@@ -15,9 +15,12 @@ import numpy as np
 from compiler import ops
 from compiler.core.dims import Dim
 from compiler.core.errors import OptionError, ShapeError
+from compiler.core.types import unify
 from compiler.core.values import Value
 from compiler.functions.arranging import ravel
+from compiler.functions.elements import floats
 from compiler.functions.sequences import searchsorted
+from compiler.functions.statistics import count_nonzero
 from compiler.ops.declare import as_operand, size_value, zeros_like
 from compiler.ops.indexing import take_add
 from compiler.ops.reduction import positions
@@ -99,6 +102,8 @@ def argwhere(x: Value, *, size: int | None = None, fill_value: int = 0) -> Value
 def unravel_index(indices: Value, shape: Sequence[Any]) -> tuple[Value, ...]:
     """Places in a flat tensor as places along each axis of a shape: int64.
 
+    Places beyond the end begin anew, and negative ones count from the end.
+
     Example:
         >>> sg.unravel_index(np.array([5]), (2, 3))
         (array([1]), array([2]))
@@ -131,8 +136,9 @@ def compress(
         raise ShapeError(f"compress: a condition of {condition.ndim} axes, of 1")
     places = flatnonzero(condition, size=count, fill_value=0)
     taken = ops.take(x, places, 0)
-    there = ops.less(positions(taken, 0), ops.sum(condition))
-    found = ops.where(there, taken, fill_value)
+    there = ops.less(positions(taken, 0), count_nonzero(condition))
+    fill = False if np.dtype(x.dtype).kind == "b" and not fill_value else fill_value
+    found = ops.where(there, taken, fill)
     return found if axis is None else ops.swapaxes(found, 0, axis)
 
 
@@ -176,10 +182,12 @@ def fill_diagonal(x: Value, val: Value, wrap: bool = False, *, inplace: bool = F
     x = as_operand(x)
     if inplace or wrap or x.ndim < 2:
         raise OptionError("fill_diagonal: takes 2 axes or more, and neither inplace nor wrap")
+    if x.ndim > 2 and None in (unify(x.shape[0], size) for size in x.shape):
+        raise ShapeError(f"fill_diagonal: the sizes of {x.ndim} axes differ: {tuple(x.shape)}")
     there = ops.equal(positions(x, 0), positions(x, 1))
     for axis in range(2, x.ndim):
         there = ops.logical_and(there, ops.equal(positions(x, 0), positions(x, axis)))
-    return ops.where(there, val, x)
+    return ops.where(there, ops.astype(as_operand(val), x.dtype), x)
 
 
 # -- how often -------------------------------------------------------------------------------------
@@ -190,9 +198,9 @@ def bincount(
 ) -> Value:
     """How often each of the numbers 0, 1, ..., length - 1 is in a vector of integers: int64.
 
-    With `weights` the sums of these. `length` is needed where values are not known (JAX's), and is
-    else the largest number and 1, at least `minlength`. Numbers from `length` on are not counted,
-    and negative ones as 0.
+    With `weights` the sums of these, as floating-point numbers. `length` is needed where values are
+    not known (JAX's), and is else the largest number and 1, at least `minlength`. Numbers from
+    `length` on are not counted, and negative ones as 0.
 
     Example:
         >>> sg.bincount(np.array([0, 2, 2]), length=4)
@@ -206,7 +214,7 @@ def bincount(
             raise OptionError("bincount: needs length=: it would depend on values")
         length = max(int(x.max(initial=-1)) + 1, minlength)
     x = ops.maximum(ops.astype(x, "int64"), 0)
-    ones = ops.astype(ops.equal(x, x), "int64") if weights is None else as_operand(weights)
+    ones = ops.astype(ops.equal(x, x), "int64") if weights is None else floats(weights)
     if not length:
         return ops.reshape(ones, (-1,))[:0]
     inside = ops.less(x, length)
@@ -232,10 +240,14 @@ def histogram_bin_edges(
         if low == high:
             low, high = low - 0.5, high + 0.5
         return np.linspace(low, high, int(bins) + 1).astype(x.dtype)
+    if x.shape[0] == 0:
+        return steps.astype(x.dtype)
     least, most = ops.min(x), ops.max(x)
     flat = ops.astype(ops.equal(least, most), x.dtype) * 0.5
     least, most = least - flat, most + flat
-    return least + (most - least) * steps.astype(x.dtype)
+    places = np.arange(int(bins) + 1).astype(x.dtype)
+    # rounded, the last one might be smaller than the largest element
+    return ops.where(steps < 1, least + places * ((most - least) / int(bins)), most)
 
 
 def histogram(
@@ -254,20 +266,21 @@ def histogram(
         (array([3, 1]), array([0., 2., 4.]))
     """
     edges = histogram_bin_edges(x, bins, range)
-    x = ops.astype(ravel(x), edges.dtype)
     count = int(edges.shape[0]) - 1
-    place, inside = _bins(x, edges, count)
+    place, inside = _bins(ravel(x), edges, count)
     ones = ops.astype(ops.equal(place, place), "int64") if weights is None else ravel(weights)
     found = take_add(ops.where(inside, ones, 0), place, 0, count)
     if density:
-        widths = slice_axis(edges, 0, 1, count + 1) - slice_axis(edges, 0, 0, count)
-        found = ops.divide(ops.astype(found, edges.dtype), ops.sum(found) * widths)
+        limits = floats(edges)
+        widths = slice_axis(limits, 0, 1, count + 1) - slice_axis(limits, 0, 0, count)
+        found = ops.divide(ops.astype(found, limits.dtype), ops.sum(found) * widths)
     return found, edges
 
 
 def _bins(x: Any, edges: Any, count: int) -> tuple[Any, Any]:
     """The bin of each element, and whether there is one."""
-    first, last = (ops.squeeze(slice_axis(edges, 0, i, i + 1), 0) for i in (0, count))
+    # with an axis, as a tensor without axes would be cast to the dtype of an eager x
+    first, last = (slice_axis(edges, 0, i, i + 1) for i in (0, count))
     place = ops.clip(searchsorted(edges, x, "right") - 1, 0, count - 1)
     return place, ops.logical_and(ops.greater_equal(x, first), ops.less_equal(x, last))
 
@@ -292,27 +305,36 @@ def histogramdd(
     if sample.ndim != 2:
         raise ShapeError(f"histogramdd: points in {sample.ndim} axes, of 2")
     axes = int(sample.shape[1])
-    each = [bins] * axes if np.ndim(bins) == 0 else list(bins)
+    each = list(bins) if _several(bins) else [bins] * axes
     ranges = [None] * axes if range is None else list(range)
+    if len(each) != axes or len(ranges) != axes:
+        raise OptionError(
+            f"histogramdd: {len(each)} bins and {len(ranges)} ranges for {axes} coordinates"
+        )
     flat, all_inside, shape, edges = None, None, [], []
     for i, (one, limits) in enumerate(zip(each, ranges, strict=True)):
         x = ops.squeeze(slice_axis(sample, 1, i, i + 1), 1)
         edge = histogram_bin_edges(x, one, limits)
         count = int(edge.shape[0]) - 1
-        place, inside = _bins(ops.astype(x, edge.dtype), edge, count)
+        place, inside = _bins(x, edge, count)
         flat = place if flat is None else flat * count + place
         all_inside = inside if all_inside is None else ops.logical_and(all_inside, inside)
         shape.append(count)
         edges.append(edge)
     ones = ops.astype(ops.equal(flat, flat), "int64") if weights is None else ravel(weights)
     found = take_add(ops.where(all_inside, ones, 0), flat, 0, int(np.prod(shape)))
-    found = ops.astype(ops.reshape(found, tuple(shape)), edges[0].dtype)
+    dtype = np.result_type(*(floats(edge).dtype for edge in edges))
+    found = ops.astype(ops.reshape(found, tuple(shape)), dtype)
     if density:
         found = found / ops.sum(found)
-        for i, edge in enumerate(edges):
+        for i, edge in enumerate(map(floats, edges)):
             widths = slice_axis(edge, 0, 1, shape[i] + 1) - slice_axis(edge, 0, 0, shape[i])
             found = found / ops.reshape(widths, (-1,) + (1,) * (axes - 1 - i))
     return found, edges
+
+
+def _several(bins: Any) -> bool:
+    return isinstance(bins, list | tuple) or (isinstance(bins, np.ndarray) and bins.ndim > 0)
 
 
 def histogram2d(
@@ -331,5 +353,7 @@ def histogram2d(
                [0., 1.]])
     """
     points = ops.stack([ravel(x), ravel(y)], axis=1)
+    if _several(bins) and len(bins) > 2:  # limits, of both
+        bins = [as_operand(bins)] * 2
     found, edges = histogramdd(points, bins, range, weights, density)
     return found, edges[0], edges[1]

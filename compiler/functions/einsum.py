@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from compiler import ops
 from compiler.core import dims
@@ -26,6 +29,7 @@ __all__ = ["einsum", "einsum_path"]
 
 _ASSUMED = 64
 """What a size that is unknown counts for when orders are compared."""
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _EXHAUSTIVE = 5
 """Up to so many operands all orders are compared: 180 of 5."""
 
@@ -65,7 +69,12 @@ def einsum(subscripts: Value, *operands: Value, optimize: bool | str | None = No
     """
     formula, tensors = _read(subscripts, operands)
     sizes = _sizes(formula, tensors)
-    terms = [_without_repeats(x, labels) for x, labels in zip(tensors, formula.inputs, strict=True)]
+    # one dtype from the start, as a product of narrow integers would overflow before it is widened
+    dtype = np.result_type(*(np.dtype(x.dtype) for x in tensors))
+    terms = [
+        _without_repeats(x if x.dtype == dtype else ops.astype(x, dtype), labels)
+        for x, labels in zip(tensors, formula.inputs, strict=True)
+    ]
     for first, second in _order(formula, sizes, optimize):
         kept = set(formula.output).union(
             *(labels for i, (_, labels) in enumerate(terms) if i not in (first, second))
@@ -138,13 +147,20 @@ def _leading(count: int) -> Labels:
 def _from_lists(given: Sequence[Any]) -> tuple[str, list[Any]]:
     """Operands followed by lists of numbers, as text."""
     pairs, rest = len(given) // 2, given[len(given) // 2 * 2 :]
-    parts = [_letters(given[2 * i + 1]) for i in range(pairs)]
-    text = ",".join(parts) + ("->" + _letters(rest[0]) if rest else "")
+    parts = [list(given[2 * i + 1]) for i in range(pairs)]
+    named = {int(one) for part in parts for one in part if one is not Ellipsis}
+    if len(named) > len(_LETTERS):
+        raise OptionError(f"einsum: {len(named)} labels, of at most {len(_LETTERS)}")
+    letters: dict[Any, str] = dict(zip(sorted(named), _LETTERS, strict=False))
+    letters[Ellipsis] = "..."
+    last = list(rest[0]) if rest else []
+    for label in last:
+        if label not in letters:
+            raise OptionError(f"einsum: label {label} of the result is none of the operands")
+    text = ",".join("".join(letters[one] for one in part) for part in parts)
+    if rest:
+        text += "->" + "".join(letters[one] for one in last)
     return text, [given[2 * i] for i in range(pairs)]
-
-
-def _letters(labels: Sequence[Any]) -> str:
-    return "".join("..." if one is Ellipsis else chr(ord("a") + int(one)) for one in labels)
 
 
 def _sizes(formula: Formula, tensors: Sequence[Any]) -> dict[str, Size]:
@@ -263,7 +279,13 @@ def _summed(x: Any, labels: Labels, kept: set[str]) -> Term:
     gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not gone:
         return x, labels
-    return ops.sum(x, axis=gone), tuple(one for one in labels if one in kept)
+    return summed(x, gone), tuple(one for one in labels if one in kept)
+
+
+def summed(x: Any, axes: int | tuple[int, ...]) -> Any:
+    """The sum in x's own dtype, as matrix products have it; of bools whether one holds."""
+    found = ops.sum(x, axis=axes)
+    return found if np.dtype(x.dtype) == found.dtype else ops.astype(found, x.dtype)
 
 
 def _arranged(x: Any, labels: Labels, wanted: Labels) -> Any:

@@ -35,7 +35,8 @@ invert = bitwise_invert = ops.bitwise_not
 bitwise_left_shift, bitwise_right_shift = ops.left_shift, ops.right_shift
 
 
-def _floats(x: Value) -> Any:
+def floats(x: Value) -> Any:
+    """x as floating-point numbers: what is none of these as float64."""
     x = as_operand(x)
     return x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
 
@@ -60,7 +61,7 @@ def fabs(x: Value) -> Value:
         >>> sg.fabs(np.array([-3, 2]))
         array([3., 2.])
     """
-    return ops.absolute(_floats(x))
+    return ops.absolute(floats(x))
 
 
 def around(x: Value, decimals: int = 0) -> Value:
@@ -77,7 +78,7 @@ def around(x: Value, decimals: int = 0) -> Value:
         return ops.astype(around(ops.astype(x, "float64"), decimals), x.dtype)
     if not decimals:
         return ops.round(x)
-    scale = float(10 ** abs(decimals))
+    scale = 10.0 ** min(abs(decimals), 308)
     if decimals < 0:
         return ops.round(x / scale) * scale
     return ops.round(x * scale) / scale
@@ -114,7 +115,7 @@ def modf(x: Value) -> tuple[Value, Value]:
         >>> sg.modf(np.array([2.5, -2.5]))
         (array([ 0.5, -0.5]), array([ 2., -2.]))
     """
-    x = _floats(x)
+    x = floats(x)
     whole = ops.trunc(x)
     rest = ops.where(ops.isinf(x), 0.0, x - whole)
     return ops.copysign(rest, ops.stop_gradient(x)), whole
@@ -127,7 +128,7 @@ def ldexp(x: Value, n: Value) -> Value:
         >>> sg.ldexp(np.array([3.0]), np.array([2]))
         array([12.])
     """
-    x, n = _floats(x), as_operand(n)
+    x, n = floats(x), as_operand(n)
     if np.dtype(n.dtype).kind not in "iu":
         raise DTypeError(f"ldexp: {n.dtype} exponents: integers expected")
     return _scaled(x, n)
@@ -148,7 +149,7 @@ def frexp(x: Value) -> tuple[Value, Value]:
         >>> sg.frexp(np.array([8.0, 0.75]))
         (array([0.5 , 0.75]), array([4, 0], dtype=int32))
     """
-    x = _floats(x)
+    x = floats(x)
     odd = ops.logical_or(ops.equal(x, 0), ops.logical_not(ops.isfinite(x)))
     _, n = _exponent(ops.where(odd, 0.5, ops.stop_gradient(x)))
     return ops.where(odd, x, _scaled(x, -n)), ops.astype(ops.where(odd, 0, n), "int32")
@@ -174,7 +175,7 @@ def spacing(x: Value) -> Value:
         >>> sg.spacing(np.array([1.0])) == 2.0**-52
         array([ True])
     """
-    x = _floats(x)
+    x = floats(x)
     step = _step(ops.where(ops.isfinite(x), x, 1.0))
     return ops.where(ops.isfinite(x), ops.copysign(step, x), math.nan)
 
@@ -191,6 +192,13 @@ def _step(x: Any) -> Any:
     return _scaled(one, ops.where(zero, least, places))
 
 
+def _of_one_dtype(a: Value, b: Value) -> tuple[Any, Any]:
+    """Two operands as floating-point numbers of one dtype, which Python's numbers do not decide."""
+    dtypes = [np.dtype(floats(x).dtype) for x in (a, b) if not isinstance(x, int | float)]
+    dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
+    return ops.astype(as_operand(a), dtype), ops.astype(as_operand(b), dtype)
+
+
 def nextafter(a: Value, b: Value) -> Value:
     """The next number after `a` towards `b`; its slope is that of a.
 
@@ -198,10 +206,8 @@ def nextafter(a: Value, b: Value) -> Value:
         >>> sg.nextafter(np.array([1.0]), 2.0) - 1
         array([2.22044605e-16])
     """
-    a = _floats(a)
-    b = _floats(b)
-    dtype = np.result_type(np.dtype(a.dtype), np.dtype(b.dtype))
-    a, b = ops.astype(a, dtype), ops.astype(b, dtype)
+    a, b = _of_one_dtype(a, b)
+    dtype = np.dtype(a.dtype)
     largest = float(np.finfo(dtype).max)
     inside = ops.clip(ops.where(ops.isnan(a), 1.0, a), -largest, largest)
     up = ops.greater(b, a)
@@ -347,7 +353,7 @@ def angle(x: Value, deg: bool = False) -> Value:
         >>> sg.angle(np.array([1.0, -1.0]), deg=True)
         array([  0., 180.])
     """
-    x = _floats(x)
+    x = floats(x)
     found = ops.where(signbit(x), 180.0 if deg else math.pi, zeros_like(x))
     return ops.where(ops.isnan(x), x, found)
 
@@ -361,7 +367,7 @@ def isclose(
         >>> sg.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
         array([ True, False])
     """
-    a, b = _floats(a), _floats(b)
+    a, b = _of_one_dtype(a, b)
     near = ops.less_equal(ops.absolute(a - b), atol + rtol * ops.absolute(b))
     near = ops.logical_and(near, ops.logical_and(ops.isfinite(a), ops.isfinite(b)))
     close = ops.logical_or(ops.equal(a, b), near)
@@ -418,7 +424,8 @@ def piecewise(
 ) -> Value:  # fmt: skip
     """Per element the function, or the number, of the last condition that holds, else 0.
 
-    One function more than conditions is for where none holds. All are computed everywhere.
+    One function more than conditions is for where none holds. All are computed everywhere, and
+    cast to the dtype of `x`.
 
     Example:
         >>> x = np.array([-1.0, 2.0])
@@ -427,6 +434,8 @@ def piecewise(
     """
     x = as_operand(x)
     functions = list(funclist)
+    if not isinstance(condlist, list | tuple) and (np.ndim(condlist) == x.ndim or not x.ndim):
+        condlist = [condlist]  # one condition for itself
     found: Any = zeros_like(x)
     if len(functions) == len(condlist) + 1:
         found = _applied(functions.pop(), x, args, kw)
@@ -438,7 +447,8 @@ def piecewise(
 
 
 def _applied(function: Any, x: Any, args: Any, kw: Any) -> Any:
-    return function(x, *args, **kw) if callable(function) else zeros_like(x) + function
+    found = as_operand(function(x, *args, **kw) if callable(function) else function)
+    return ops.astype(found, x.dtype)
 
 
 # -- bits ------------------------------------------------------------------------------------------

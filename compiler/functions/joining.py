@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim, Size
-from compiler.core.errors import OptionError, ShapeError
+from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.types import broadcast_shapes, normalise_axis, type_of
 from compiler.core.values import Value
 from compiler.functions.arranging import (
@@ -106,7 +106,10 @@ def _depth(tensors: Any) -> int:
         return 0
     if not tensors:
         raise OptionError("block: a list has nothing in it")
-    return 1 + max(map(_depth, tensors))
+    depths = {_depth(one) for one in tensors}
+    if len(depths) > 1:
+        raise OptionError(f"block: lists of different depths side by side: {sorted(depths)}")
+    return 1 + depths.pop()
 
 
 def _innermost(tensors: Any) -> list[Any]:
@@ -164,11 +167,19 @@ def meshgrid(*tensors: Value, indexing: str = "xy", sparse: bool = False) -> lis
 def ix_(*tensors: Value) -> tuple[Value, ...]:
     """Per vector its elements along an axis of its own, the others of size 1.
 
+    Of a vector of bools, which is an array, the places where it holds.
+
     Example:
         >>> [one.shape for one in sg.ix_(np.array([1, 2]), np.array([3, 4, 5]))]
         [(2, 1), (1, 3)]
     """
-    return tuple(meshgrid(*tensors, indexing="ij", sparse=True))
+    listed = [as_operand(one) for one in tensors]
+    for i, x in enumerate(listed):
+        if np.dtype(x.dtype).kind == "b":
+            if not isinstance(x, np.ndarray):
+                raise OptionError("ix_: the places where bools hold depend on values: use nonzero")
+            listed[i] = np.flatnonzero(x)
+    return tuple(meshgrid(*listed, indexing="ij", sparse=True))
 
 
 # -- taking apart --------------------------------------------------------------------------------
@@ -272,6 +283,10 @@ def insert(
     size = known_size("insert", x, axis)
     values = as_operand(values)
     places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if places.dtype.kind == "b":
+        if places.shape != (size,):
+            raise ShapeError(f"insert: bools of shape {places.shape} for {size} places")
+        places = np.flatnonzero(places)
     if not places.ndim and values.ndim:  # one place: the values are those of a slice there
         values = ops.swapaxes(atleast(values, x.ndim), 0, axis) if axis else values
     count = values.shape[axis - x.ndim] if _has_axis(values, x, axis) else 1
@@ -302,6 +317,9 @@ def ediff1d(x: Value, to_end: Value = None, to_begin: Value = None) -> Value:
     """
     x = ravel(x)
     size = x.shape[0]
+    for name, end in (("to_end", to_end), ("to_begin", to_begin)):
+        if end is not None and not np.can_cast(as_operand(end).dtype, x.dtype, "same_kind"):
+            raise DTypeError(f"ediff1d: {name} of {as_operand(end).dtype} beside {x.dtype}")
     parts = [slice_axis(x, 0, 1, size) - slice_axis(x, 0, 0, size - 1)] if size != 0 else [x]
     if to_begin is not None:
         parts.insert(0, ops.astype(ravel(to_begin), x.dtype))
@@ -321,7 +339,10 @@ def select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Valu
     if len(condlist) != len(choicelist) or not condlist:
         raise OptionError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
     first = as_operand(choicelist[0])
-    found = zeros_like(first) + default if np.ndim(default) == 0 else default
+    found = default
+    if isinstance(default, int | float):
+        falsehood = np.dtype(first.dtype).kind == "b" and not default
+        found = zeros_like(first) if falsehood else zeros_like(first) + default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         found = ops.where(condition, choice, found)
     return found

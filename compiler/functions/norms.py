@@ -9,7 +9,9 @@ from compiler import ops
 from compiler.core.errors import ShapeError
 from compiler.core.types import normalise_axis
 from compiler.core.values import Value
+from compiler.functions.elements import floats
 from compiler.ops.declare import as_operand
+from compiler.ops.reduction import positions
 
 __all__ = ["cond", "norm"]
 
@@ -45,16 +47,28 @@ def cond(x: Value, p: Value = None) -> Value:
     """The condition numbers of matrices: the norm times that of the inverse.
 
     The largest singular value divided by the smallest unless `p` names another norm of
-    `matrix_norm`.
+    `matrix_norm`. inf of a singular matrix, nan where there is a nan.
 
     Example:
         >>> sg.linalg.cond(np.array([[2.0, 0.0], [0.0, 1.0]]))
-        np.float64(2.0)
+        array(2.)
     """
-    x = as_operand(x)
+    x = floats(x)
+    missing = ops.any(ops.isnan(x), axis=(-2, -1))
     if p in (None, 2, -2):
-        values = ops.svdvals(x)
+        values = ops.svdvals(ops.where(_each(missing), 1, x))
         largest, smallest = ops.max(values, axis=-1), ops.min(values, axis=-1)
-        return largest / smallest if p != -2 else smallest / largest
-    found = ops.matrix_norm(x, p) * ops.matrix_norm(ops.inv(x), p)
-    return ops.where(ops.isnan(found), math.inf, found)
+        found = largest / smallest if p != -2 else smallest / largest
+    else:
+        singular = ops.equal(ops.slogdet(x)[0], 0)
+        unit = ops.equal(positions(x, x.ndim - 2), positions(x, x.ndim - 1))
+        regular = ops.where(_each(singular), ops.astype(unit, x.dtype), x)
+        found = ops.matrix_norm(x, p) * ops.matrix_norm(ops.inv(regular), p)
+        found = ops.where(singular, math.inf, found)
+    found = ops.where(ops.isnan(found), math.inf, found)
+    return ops.where(missing, math.nan, found)
+
+
+def _each(x: Any) -> Any:
+    """One number per matrix, to broadcast with the matrices."""
+    return ops.expand_dims(x, (x.ndim, x.ndim + 1))

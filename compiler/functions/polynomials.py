@@ -10,6 +10,7 @@ from compiler import ops
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.values import Value
 from compiler.functions.arranging import known_size
+from compiler.functions.elements import floats
 from compiler.functions.products import convolve, vander
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import slice_axis
@@ -109,7 +110,7 @@ def polyder(p: Value, m: int = 1) -> Value:
         >>> sg.polyder(np.array([1.0, 2.0, 3.0]))
         array([2., 2.])
     """
-    p = _coefficients("polyder", p)
+    p = _wide(_coefficients("polyder", p))
     if m < 0:
         raise OptionError(f"polyder: m={m} is negative")
     for _ in range(m):
@@ -127,7 +128,7 @@ def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
         >>> sg.polyint(np.array([2.0, 2.0]))
         array([1., 2., 0.])
     """
-    p = _coefficients("polyint", p)
+    p = _wide(_coefficients("polyint", p))
     if m < 0:
         raise OptionError(f"polyint: m={m} is negative")
     constants = None if k is None else _coefficients("polyint", k)
@@ -140,6 +141,11 @@ def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
             whole = whole + ops.pad(last, (size, 0))
         p = whole
     return p
+
+
+def _wide(p: Any) -> Any:
+    """Integers as int64, as powers and what they are multiplied by overflow."""
+    return p if np.dtype(p.dtype).kind == "f" else ops.astype(p, "int64")
 
 
 def _numbers(size: int, like: Any) -> Any:
@@ -175,7 +181,7 @@ def polyfit(x: Value, y: Value, deg: int, *, w: Value = None) -> Value:
         >>> sg.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1).round(6)
         array([2., 1.])
     """
-    x, y = as_operand(x), as_operand(y)
+    x, y = floats(x), floats(y)
     if deg < 0 or x.ndim != 1:
         raise OptionError(f"polyfit: degree {deg} through points in {x.ndim} axes")
     left = vander(x, deg + 1)

@@ -6,13 +6,15 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
 from compiler.core import dims
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axis
 from compiler.core.values import Value
 from compiler.functions.arranging import moveaxis, ravel
-from compiler.functions.einsum import einsum
+from compiler.functions.einsum import einsum, summed
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import slice_axis
 
@@ -55,7 +57,7 @@ def vecdot(a: Value, b: Value, axis: int = -1) -> Value:
     a, b = (moveaxis(one, axis, -1) for one in (a, b))
     if a.shape[-1] != b.shape[-1] and 1 in (a.shape[-1], b.shape[-1]):
         raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and {b.shape[-1]} elements")
-    return ops.sum(ops.multiply(a, b), axis=-1)
+    return summed(ops.multiply(a, b), -1)
 
 
 def matvec(a: Value, b: Value) -> Value:
@@ -94,7 +96,9 @@ def tensordot(a: Value, b: Value, axes: Value = 2) -> Value:
     """
     a, b = as_operand(a), as_operand(b)
     if hasattr(axes, "__index__"):
-        count = operator.index(axes)
+        count = max(0, operator.index(axes))
+        if count > min(a.ndim, b.ndim):
+            raise OptionError(f"tensordot: {count} axes of operands of {a.ndim} and {b.ndim} axes")
         pairs = [list(range(a.ndim - count, a.ndim)), list(range(count))]
     else:
         pairs = [[one] if hasattr(one, "__index__") else list(one) for one in axes]
@@ -102,6 +106,8 @@ def tensordot(a: Value, b: Value, axes: Value = 2) -> Value:
         raise OptionError(f"tensordot: {axes!r} are no pairs of axes")
     first = [normalise_axis("tensordot", axis, a.ndim) for axis in pairs[0]]
     second = [normalise_axis("tensordot", axis, b.ndim) for axis in pairs[1]]
+    if len({*first}) < len(first) or len({*second}) < len(second):
+        raise OptionError(f"tensordot: {axes!r} has an axis twice")
     left, right = list(range(a.ndim)), list(range(a.ndim, a.ndim + b.ndim))
     for i, j in zip(first, second, strict=True):
         right[j] = left[i]
@@ -214,6 +220,8 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
                [9., 3., 1.]])
     """
     x = as_operand(x)
+    if np.dtype(x.dtype).kind != "f":  # as powers overflow
+        x = ops.astype(x, "int64")
     count = int(x.shape[0]) if N is None else N
     if x.ndim != 1 or count < 1:
         raise ShapeError(f"vander: {count} powers of a tensor of {x.ndim} axes")
@@ -272,4 +280,4 @@ def _widths(name: str, mode: str, count: int) -> tuple[int, int]:
 
 def _sums(a: Any, v: Any, widths: tuple[int, int]) -> Any:
     windows = ops.sliding_windows(ops.pad(a, widths), (v.shape[0],), (1,), (1,))
-    return ops.sum(ops.multiply(windows, v), axis=-1)
+    return summed(ops.multiply(windows, v), -1)

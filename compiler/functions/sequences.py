@@ -14,6 +14,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axes, normalise_axis
 from compiler.core.values import Value
 from compiler.functions.arranging import axis_or_whole, known_size, moveaxis
+from compiler.functions.elements import floats
 from compiler.ops.declare import as_operand, size_value
 from compiler.ops.slicing import slice_axis
 
@@ -21,6 +22,9 @@ __all__ = [
     "argpartition", "cumulative_prod", "cumulative_sum", "digitize", "gradient", "interp",
     "lexsort", "partition", "searchsorted", "topk", "trapezoid", "unwrap",
 ]  # fmt: skip
+
+
+Places = int | Sequence[int]
 
 
 def _cumulative(name: str, op: Callable[..., Any], x: Value, axis: int | None, first: bool) -> Any:
@@ -66,11 +70,12 @@ def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Val
         >>> sg.trapezoid(np.array([1.0, 2.0, 3.0]))
         np.float64(4.0)
     """
-    y = moveaxis(y, axis, -1)
+    y = moveaxis(floats(y), axis, -1)
     size = y.shape[-1]
     if x is not None:
         x = as_operand(x)
         x = x if x.ndim == 1 else moveaxis(x, axis, -1)
+        x = x if np.dtype(x.dtype).kind == "f" else ops.astype(x, y.dtype)
         dx = _after(x) - _before(x)
     if size == 0:
         return ops.sum(y, axis=-1)
@@ -103,7 +108,7 @@ def gradient(
         >>> sg.gradient(np.array([1.0, 2.0, 4.0]))
         array([1. , 1.5, 2. ])
     """
-    f = as_operand(f)
+    f = floats(f)
     axes = normalise_axes("gradient", axis, f.ndim)
     spacings: Sequence[Any] = varargs or (1.0,)
     if len(spacings) == 1 and np.ndim(spacings[0]) == 0:
@@ -124,7 +129,7 @@ def _slopes(f: Any, spacing: Any, edge_order: int) -> Any:
     size = known_size("gradient", f, f.ndim - 1)
     if size < edge_order + 1:
         raise ShapeError(f"gradient: {size} elements, of at least {edge_order + 1}")
-    spacing = as_operand(spacing)
+    spacing = ops.astype(as_operand(spacing), f.dtype)
     uniform = not spacing.ndim
     steps = spacing if uniform else _after(spacing) - _before(spacing)
 
@@ -169,7 +174,7 @@ def unwrap(
         >>> sg.unwrap(np.array([0.0, 3.0, -3.0])).round(4)
         array([0.    , 3.    , 3.2832])
     """
-    p = moveaxis(p, axis, -1)
+    p = moveaxis(floats(p), axis, -1)
     step = _after(p) - _before(p)
     half = period / 2
     turned = ops.remainder(step + half, period) - half
@@ -187,7 +192,7 @@ def unwrap(
 # -- order -----------------------------------------------------------------------------------------
 
 
-def partition(x: Value, kth: int, axis: int | None = -1) -> Value:
+def partition(x: Value, kth: Places, axis: int | None = -1) -> Value:
     """The elements along an axis with the k-th in its place in order, none before it larger.
 
     It is the whole order: see `sort`. NumPy leaves that of the others open.
@@ -200,7 +205,7 @@ def partition(x: Value, kth: int, axis: int | None = -1) -> Value:
     return ops.sort(x, axis)
 
 
-def argpartition(x: Value, kth: int, axis: int | None = -1) -> Value:
+def argpartition(x: Value, kth: Places, axis: int | None = -1) -> Value:
     """The places of the elements of `partition`: int64.
 
     Example:
@@ -211,11 +216,12 @@ def argpartition(x: Value, kth: int, axis: int | None = -1) -> Value:
     return ops.argsort(x, axis)
 
 
-def _with_kth(name: str, x: Value, kth: int, axis: int | None) -> tuple[Any, int]:
+def _with_kth(name: str, x: Value, kth: Places, axis: int | None) -> tuple[Any, int]:
     x, axis = axis_or_whole(name, x, axis)
     size = x.shape[axis]
-    if not isinstance(size, Dim) and not -size <= kth < size:
-        raise OptionError(f"{name}: kth={kth} of {size} elements")
+    for one in np.atleast_1d(kth).tolist():
+        if not isinstance(size, Dim) and not -size <= one < size:
+            raise OptionError(f"{name}: kth={one} of {size} elements")
     return x, axis
 
 
@@ -308,7 +314,7 @@ def digitize(x: Value, bins: Value, right: bool = False) -> Value:
     side = "left" if right else "right"
     if isinstance(bins, list | tuple | np.ndarray):
         bins = np.asarray(bins)
-        if bins.size > 1 and (np.diff(bins) < 0).any():
+        if (bins[1:] < bins[:-1]).any():
             return bins.size - searchsorted(bins[::-1].copy(), x, side)
     return searchsorted(bins, x, side)
 
@@ -330,7 +336,7 @@ def interp(
         >>> sg.interp(np.array([1.5, 9.0]), np.array([1.0, 2.0]), np.array([10.0, 20.0]))
         array([15., 20.])
     """
-    x, xp, fp = (as_operand(one) for one in (x, xp, fp))
+    x, xp, fp = (floats(one) for one in (x, xp, fp))
     if period is not None:
         x, xp = ops.remainder(x, period), ops.remainder(xp, period)
         order = ops.argsort(xp)
@@ -342,13 +348,30 @@ def interp(
         left = right = None
     last = xp.shape[0] - 1
     most = size_value(last, ops.astype(xp, "int64"))
-    above = ops.clip(searchsorted(xp, x, "right"), 1, most)
-    x0, x1 = ops.take(xp, above - 1), ops.take(xp, above)
-    y0, y1 = ops.take(fp, above - 1), ops.take(fp, above)
-    found = y0 + (y1 - y0) / (x1 - x0) * (x - x0)
+    above = ops.minimum(ops.maximum(searchsorted(xp, x, "right"), 1), most)
+    below = ops.maximum(above - 1, 0)
+    x0, x1 = ops.take(xp, below), ops.take(xp, above)
+    y0, y1 = ops.take(fp, below), ops.take(fp, above)
+    found = _line(x, x0, x1, y0, y1)
     first, final = slice_axis(fp, 0, 0, 1), slice_axis(fp, 0, last, last + 1)
     low = ops.squeeze(first, 0) if left is None else left
     high = ops.squeeze(final, 0) if right is None else right
-    below = ops.less(x, ops.squeeze(slice_axis(xp, 0, 0, 1), 0))
+    before = ops.less(x, ops.squeeze(slice_axis(xp, 0, 0, 1), 0))
     beyond = ops.greater(x, ops.squeeze(slice_axis(xp, 0, last, last + 1), 0))
-    return ops.where(below, low, ops.where(beyond, high, found))
+    return ops.where(before, low, ops.where(beyond, high, found))
+
+
+def _line(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
+    """The line through two points at x; the second one where both are at one place.
+
+    From the first point, or from the second one if there is no number, as an end may be infinite.
+    """
+    upright, there = ops.equal(x0, x1), ops.equal(x, x1)
+    slope = (y1 - y0) / ops.where(upright, 1, x1 - x0)
+    found = slope * (x - x0) + y0
+    found = ops.where(ops.isnan(found), slope * (x - x1) + y1, found)
+    unbounded = ops.logical_not(ops.isfinite(found))
+    exact = ops.logical_and(ops.equal(x, x0), unbounded)
+    level = ops.logical_and(ops.isnan(found), ops.logical_and(ops.equal(y0, y1), ops.equal(x, x)))
+    found = ops.where(ops.logical_or(exact, level), y0, found)
+    return ops.where(ops.logical_and(there, ops.logical_or(upright, unbounded)), y1, found)

@@ -168,7 +168,7 @@ def _members(name: str, x: Value, y: Value, size: int | None, fill: Value, insid
     """The distinct elements of x that are in y, or are not."""
     count = require_size(name, size)
     x = ravel(x)
-    own = _distinct(name, x, int(x.shape[0]), None)
+    own = _distinct(name, x, known_size(name, x, 0), None)
     there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, not inside))
     return _kept(own.values, there, count, fill)
 
@@ -189,6 +189,8 @@ def intersect1d(x: Value, y: Value, *, size: int | None = None, fill_value: Valu
         >>> sg.intersect1d(np.array([3.0, 1.0, 2.0]), np.array([2.0, 3.0]), size=2)
         array([2., 3.])
     """
+    x, y = as_operand(x), as_operand(y)
+    x = ops.astype(x, np.result_type(np.dtype(x.dtype), np.dtype(y.dtype)))
     return _members("intersect1d", x, y, size, fill_value, True)
 
 
@@ -211,7 +213,16 @@ def setxor1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value =
     """
     count = require_size("setxor1d", size)
     x, y = ravel(x), ravel(y)
-    own = _distinct("setxor1d", ops.concatenate([x, y]), int(x.shape[0]) + int(y.shape[0]), None)
-    once = ops.logical_xor(isin(own.values, x), isin(own.values, y))
-    there = ops.logical_and(ops.greater(own.counts, 0), once)
-    return _kept(own.values, there, count, fill_value)
+    lone = [_lone("setxor1d", one, other) for one, other in ((x, y), (y, x))]
+    values, there = (ops.concatenate(parts) for parts in zip(*lone, strict=True))
+    order = ops.argsort(values)
+    return _kept(ops.take(values, order), ops.take(there, order), count, fill_value)
+
+
+def _lone(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """The distinct elements of x, filled up, and whether each is one that is not in y."""
+    size = known_size(name, x, 0)
+    if not size:
+        return x, ops.astype(x, "bool")
+    own = _distinct(name, x, size, None)
+    return own.values, ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, True))

@@ -15,6 +15,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axes
 from compiler.core.values import Value
 from compiler.functions.arranging import axis_or_whole, diagonal, moveaxis
+from compiler.functions.elements import floats
 from compiler.ops.declare import as_operand, count, size_value, zeros_like
 
 __all__ = [
@@ -85,13 +86,15 @@ def average(
         >>> sg.average(np.array([1.0, 4.0]), weights=np.array([2.0, 1.0]))
         np.float64(2.0)
     """
-    x = as_operand(x)
+    x = floats(x)
     axes = normalise_axes("average", axis, x.ndim)
     if weights is None:
         found = ops.mean(x, axis=axes, keepdims=keepdims)
         total = ops.sum(zeros_like(x) + 1, axis=axes, keepdims=keepdims)
     else:
         weights = as_operand(weights)
+        dtype = np.result_type(np.dtype(x.dtype), np.dtype(weights.dtype))
+        x, weights = ops.astype(x, dtype), ops.astype(weights, dtype)
         if weights.ndim == 1 != x.ndim and len(axes) == 1:
             after = x.ndim - 1 - axes[0]
             weights = ops.reshape(weights, (-1,) + (1,) * after)
@@ -245,6 +248,9 @@ def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Valu
 
 
 def _nan_place(position: Any, worst: float, x: Value, axis: int | None, keepdims: bool) -> Any:
+    if axis is None and keepdims:
+        flat = _nan_place(position, worst, x, None, False)
+        return ops.reshape(flat, (1,) * np.ndim(x))
     x, axis = axis_or_whole("nanargmax", x, axis)
     if np.dtype(x.dtype).kind != "f":
         return position(x, axis=axis, keepdims=keepdims)
@@ -362,13 +368,18 @@ def _quantile(
 def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
     """The quantiles of rows in order, nan last, along a new first axis in place of the last."""
     missing = ops.isnan(rows)
-    levels = ops.reshape(ops.astype(levels, rows.dtype), (-1,) + (1,) * (rows.ndim - 1))
+    # ranks in float64, as float32 does not have the places beyond 2**24
+    levels = ops.reshape(ops.astype(levels, "float64"), (-1,) + (1,) * (rows.ndim - 1))
     size = rows.shape[-1]
     if skip:
-        last = ops.sum(ops.astype(ops.logical_not(missing), rows.dtype), axis=-1) - 1
+        last = ops.sum(ops.astype(ops.logical_not(missing), "float64"), axis=-1) - 1
         last = ops.stop_gradient(ops.maximum(last, 0))
     else:
-        last = size_value(size - 1, rows) if isinstance(size, Dim) else float(size - 1)
+        last = (
+            size_value(size - 1, ops.astype(rows, "float64"))
+            if isinstance(size, Dim)
+            else float(size - 1)
+        )
     # per level and row, as a column each: what is left of an element, and what is right of it
     ranks = levels * last
     if not skip:
@@ -384,9 +395,14 @@ def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
             if method == "midpoint"
             else (ranks - ops.floor(ranks))
         )
+        part = ops.astype(part, rows.dtype)
         step = high - low
-        # from the nearer end, so that it is exact at both
-        found = ops.where(ops.less(part, 0.5), low + step * part, high - step * (1 - part))
+        # from the nearer end, so that it is exact at both, and from a finite one
+        from_low = ops.logical_and(ops.less(part, 0.5), ops.greater(low, -math.inf))
+        from_low = ops.logical_or(from_low, ops.equal(high, math.inf))
+        found = ops.where(from_low, low + step * part, high - step * (1 - part))
+        same = ops.logical_and(ops.isinf(low), ops.equal(low, high))
+        found = ops.where(same, low, found)
     hidden = ops.all(missing, axis=-1) if skip else ops.any(missing, axis=-1)
     return ops.where(hidden, math.nan, found)
 
@@ -431,6 +447,7 @@ def cov(
     if weights is None:
         centred = x - ops.mean(x, axis=1, keepdims=True)
         weighted, norm = centred, count(x, (1,)) - ddof
+        norm = max(norm, 0) if isinstance(norm, int | float) else ops.maximum(norm, 0)
     else:
         total = ops.sum(weights)
         mean = ops.sum(x * weights, axis=1, keepdims=True) / total
@@ -439,7 +456,8 @@ def cov(
         if aweights is not None:
             aweights = ops.astype(as_operand(aweights), x.dtype)
             norm = total - ddof * ops.sum(weights * aweights) / total
-    found = ops.matmul(weighted, ops.transpose(centred)) / norm
+        norm = ops.maximum(norm, 0)
+    found = ops.divide(ops.matmul(weighted, ops.transpose(centred)), norm)
     return ops.reshape(found, ()) if scalar else found
 
 
@@ -450,7 +468,7 @@ def _variables(m: Value, rowvar: bool) -> Any:
         raise ShapeError(f"cov: {m.ndim} axes, of at most 2")
     if m.ndim < 2:
         return ops.reshape(m, (1, -1))
-    return m if rowvar or m.shape[0] == 1 else ops.transpose(m)
+    return m if rowvar else ops.transpose(m)
 
 
 def corrcoef(x: Value, y: Value = None, rowvar: bool = True) -> Value:

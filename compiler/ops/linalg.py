@@ -201,6 +201,12 @@ def _outer(a: object, b: object) -> Any:
     return multiply(expand_dims(a, 1), expand_dims(b, 0))
 
 
+def _outer_numpy(a: Any, b: Any) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        _vectors("outer", type_of(a), type_of(b))
+    return np.multiply.outer(a, b)
+
+
 def _batched_outer(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:
@@ -209,7 +215,7 @@ def _batched_outer(
 
 
 outer = composite(
-    "outer", _outer, evaluate=np.multiply.outer, check=_vectors, promotes=slice(None),
+    "outer", _outer, evaluate=_outer_numpy, check=_vectors, promotes=slice(None),
     vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
     batching=_batched_outer, linearity="multilinear",
     doc="All products of two vectors: (m,), (n,) -> (m, n).",

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from compiler.core import dims
+from compiler.core.dims import Dim, Size
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, as_dtype, normalise_axes
-from compiler.ops.arithmetic import astype, square
+from compiler.core.types import TensorType, as_dtype, normalise_axes, unify
+from compiler.ops.arithmetic import astype, maximum, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
@@ -27,7 +28,7 @@ from compiler.ops.declare import (
 )
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze, transpose
 from compiler.ops.slicing import concatenate
 from compiler.reference.extremes import largest, smallest
 from compiler.reference.totals import total
@@ -44,13 +45,12 @@ _select = where
 def _prepared(
     name: str,
     x: Any,
-    axes: tuple[int, ...],
     dtype: object,
     where: object,
     initial: object,
     neutral: float | None,
 ) -> Any:
-    """x cast, with what changes nothing where it is left out, and an initial value among it."""
+    """x cast, with what changes nothing where it is left out."""
     if dtype is not None:
         wanted = as_dtype(dtype, name)
         if wanted.kind != "f" and wanted != INT64:
@@ -61,27 +61,40 @@ def _prepared(
         raise OptionError(f"{name}: where= needs initial=, the value of no element")
     least = initial if neutral is None else neutral
     if where is not None:
+        whole = tuple(x.shape)
         x = _select(
             where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
         )
-    if initial is not None:
-        if not axes:
-            raise OptionError(f"{name}: initial= needs an axis")
-        x = astype(x, INT64) if own.kind == "b" else x
-        x = concatenate([x, _slab(x, axes, initial, neutral)], axes[0])
+        _require_shape(name, whole, x)
     return x
 
 
-def _slab(x: Any, axes: tuple[int, ...], initial: Any, neutral: float | None) -> Any:
-    """What stands behind x along the first axis: the initial value, once per result."""
-    shape = tuple(1 if axis == axes[0] else size for axis, size in enumerate(x.shape))
+def _require_shape(name: str, shape: tuple[Size, ...], x: Any) -> None:
+    if x.ndim != len(shape) or None in map(unify, x.shape, shape):
+        raise ShapeError(f"{name}: where= broadcasts {shape} to {tuple(x.shape)}")
+
+
+def _begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
+    """x with all elements along its reduced axes in the first of them, behind an initial value."""
+    if initial is None:
+        return x, attrs
+    axes = attrs["axes"]
+    if not axes:  # each element by itself
+        x, axes, attrs = expand_dims(x, 0), (0,), {"axes": (0,), "keepdims": False}
+    order = [axis for axis in range(x.ndim) if axis not in axes[1:]]
+    order[order.index(axes[0]) + 1 : order.index(axes[0]) + 1] = axes[1:]
+    length = dims.product([x.shape[axis] for axis in axes])
+    shape = tuple(
+        length if axis == axes[0] else 1 if axis in axes else size
+        for axis, size in enumerate(x.shape)
+    )
+    x = reshape(transpose(x, tuple(order)) if len(axes) > 1 else x, shape)
     first = initial if hasattr(initial, "dtype") else np.asarray(initial)
-    first = broadcast_to(astype(first, x.dtype), shape)
-    if neutral is None:
-        return first
-    for axis in axes[1:]:
-        first = _select(equal(positions(first, axis), 0), first, np.asarray(neutral, x.dtype))
-    return first
+    first = broadcast_to(
+        astype(first, x.dtype),
+        tuple(1 if axis in axes else size for axis, size in enumerate(shape)),
+    )
+    return concatenate([first, x], axes[0]), attrs
 
 
 def _binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any], Attrs]]:
@@ -101,8 +114,12 @@ def _binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[An
         x = as_operand(x)
         axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
         if dtype is not None or where is not None or initial is not None:
-            x = _prepared(name, x, axes, dtype, where, initial, neutral)
-        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+            x = _prepared(name, x, dtype, where, initial, neutral)
+        attrs: Attrs = {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+        if initial is not None and np.dtype(x.dtype).kind == "b":
+            x = astype(x, INT64)
+        x, attrs = _begun(x, attrs, initial)
+        return (x,), attrs
 
     return bind
 
@@ -120,7 +137,9 @@ def _truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any]
         x = as_operand(x)
         axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
         if where is not None:
+            whole = tuple(x.shape)
             x = _select(where, x, np.asarray(neutral))
+            _require_shape(name, whole, x)
         return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
 
     return bind
@@ -213,7 +232,8 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
         if where is not None or initial is not None:
             (one,) = operands
-            operands = (_prepared(name, one, attrs["axes"], None, where, initial, None),)
+            one, attrs = _begun(_prepared(name, one, None, where, initial, None), attrs, initial)
+            operands = (one,)
         single = isinstance(one_axis(name, axis, dim), int | np.integer)
         return operands, attrs | {"ties": "first" if single else "even"}
 
@@ -381,8 +401,8 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         axis: Any = None,
         keepdims: bool = False,
         *,
-        correction: int = 0,
-        ddof: int | None = None,
+        correction: float = 0,
+        ddof: float | None = None,
         dim: Any = None,
         keepdim: bool = False,
     ) -> tuple[Sequence[Any], Attrs]:
@@ -394,25 +414,30 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _freedom(x: Any, axes: tuple[int, ...], correction: int) -> Any:
+def _freedom(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     """The number of elements less the correction, at least 0."""
     number = dims.product([x.shape[axis] for axis in axes])
-    return size_value(dims.maximum(0, number - correction), x)
+    if isinstance(number, Dim) and isinstance(correction, int):
+        return size_value(dims.maximum(0, number - correction), x)
+    freedom = size_value(number, x) - correction
+    if isinstance(number, Dim):
+        return maximum(freedom, 0)
+    return freedom if freedom > 0 else 0
 
 
-def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
+def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
     return sum(square(centred), axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
 
 
 def _var_vjp(
-    g: Any, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: int
+    g: Any, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: float
 ) -> Any:
     g = _restore(g / _freedom(a, axes, correction), a, axes, keepdims)
     return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
 
 
-def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: int) -> Any:
+def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
     if x.dtype.kind != "f":
         return _var(x, axes=axes, keepdims=keepdims, correction=correction)
     # of a number, NumPy makes a number, into which nothing can be written
@@ -435,7 +460,7 @@ def _std(x: object, **attrs: Any) -> Any:
 
 
 def _std_vjp(
-    g: object, o: Any, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: int
+    g: object, o: Any, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: float
 ) -> Any:
     flat = equal(o, 0)
     g = where(flat, 0, g / where(flat, 1, 2 * o))

@@ -59,6 +59,7 @@ from compiler.schedule.groups import (
 from compiler.schedule.long_rows import cut_long_rows
 from compiler.schedule.permuted_stores import beside_source
 from compiler.schedule.placement import (
+    ALONE,
     CALL,
     LOOP,
     OTHER_AXES,
@@ -68,6 +69,7 @@ from compiler.schedule.placement import (
     RECENT,
     WRITTEN_OUT,
     Placement,
+    is_alone,
 )
 from compiler.schedule.products import is_reshape, is_transposed, is_turned, matrix_view, pack_of
 from compiler.schedule.window_stores import at_window, interleaves, source_of
@@ -147,6 +149,8 @@ class _Fuser(Placement):
             if lowering.repeats:
                 return False
             seen_as = reader
+        if is_alone(node) or (is_alone(reader) and node.op.cost == "expensive"):
+            return False
         if isinstance(lowering, Reduce | Window | Overlap):
             return reader.operands.count(seen_as.id) == 1
         if isinstance(lowering, Scatter) and reader.operands[0] == seen_as.id:
@@ -193,7 +197,7 @@ class _Fuser(Placement):
         shared = {base for base, _ in bases if self.nodes[base].type.ndim}
         groups = [self.home[base] for base, _ in bases if base in self.home]
         for group in (*groups, *reversed(self.by_domain.get(shape, [])[-RECENT:])):
-            if not isinstance(group, LoopGroup) or group.order < least:
+            if not isinstance(group, LoopGroup) or group.alone or group.order < least:
                 continue
             own = any(self.home.get(base) is group for base in shared)
             if not (own or shared & group.reads) or self.extents.excess(group, node):
@@ -211,6 +215,8 @@ class _Fuser(Placement):
         self, group: LoopGroup, node: Node, shape: Shape, bases: list[tuple[int, Index]]
     ) -> str:
         """Why a group did not take a reduction over values of this shape."""
+        if group.alone:
+            return ALONE
         found = self.extents.excess(group, node) or self.unreadable(group, bases)
         if not found and shape != group.domain:
             return OTHER_LOOPS

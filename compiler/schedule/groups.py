@@ -32,6 +32,7 @@ class LoopGroup:
         reads: the values that are no scalars which the members read.
         statements: how many compute one element of all members.
         arrays: what is read, and what is computed and may have to be left, in memory.
+        alone: whether nothing else may be computed in the loops.
     """
 
     order: int
@@ -43,6 +44,7 @@ class LoopGroup:
     reads: set[int] = field(default_factory=set)
     statements: int = 0
     arrays: set[int] = field(default_factory=set)
+    alone: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import networkx as nx
 
-from compiler.core.lowering import Alias, Index
+from compiler.core.lowering import Alias, Index, Pointwise
 from compiler.core.reports import Report, collector
 from compiler.core.types import Shape
 from compiler.graph.view import Node, nodes_of
@@ -32,6 +32,7 @@ READ_ELSEWHERE = "read at other places than those where it is computed"
 COMES_LATER = "another operand is computed in a later group"
 JOINED_ANOTHER = "it joined another group that computes one of its operands"
 OTHER_AXES = "a reduction over other axes than the rows of the group have"
+ALONE = "repeated until a number is found, which is not vectorised: in loops of its own"
 PRODUCT = "a product reads its operands from memory, as a whole"
 CALL = "a call of NumPy reads its operands from memory, as a whole"
 LOOP = "a loop or branch reads its operands from memory, as a whole"
@@ -45,6 +46,11 @@ NO_LOOPS = {
     NestedGroup: "computed by a loop or branch, as a whole",
 }
 """What is said of a node and what it reads, if they are in different groups."""
+
+
+def is_alone(node: Node) -> bool:
+    """Whether a node is computed in loops of its own."""
+    return isinstance(node.op.lowering, Pointwise) and node.op.lowering.alone
 
 
 class Placement:
@@ -145,6 +151,8 @@ class Placement:
     def obstacle(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> str:
         """Why a group cannot compute a node that reads these values; empty if it can."""
         shape = node.type.shape
+        if group.alone or is_alone(node):
+            return ALONE
         if shape != group.domain and not is_row(group, shape):
             return OTHER_LOOPS
         return self.extents.excess(group, node) or self.unreadable(group, bases)
@@ -226,6 +234,7 @@ class Placement:
     def join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
         """Let a group compute a node that reads these values."""
         group.members.append(node.id)
+        group.alone |= is_alone(node)
         self.extents.join(group, node, (base for base, _ in bases))
         self.home[node.id] = group
         self.read(group, bases)

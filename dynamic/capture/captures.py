@@ -12,7 +12,6 @@ from compiler import ops
 from compiler.core.dims import Dim, Size
 from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
 from compiler.core.types import Shape, mapped
-from compiler.core.watching import note
 from compiler.graph.expression import Expression, constant, construct
 from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
@@ -24,12 +23,12 @@ from dynamic.capture.effects import (
     Draw,
     Effects,
     Late,
-    SetTraining,
     Step,
     View,
     Write,
     requires,
 )
+from dynamic.capture.flagged import Flagged
 from dynamic.capture.gradients import Gradients
 from dynamic.capture.traced import Traced, class_of
 from dynamic.func.tracer import Level
@@ -71,8 +70,8 @@ class Capture:
         self._written: dict[int, bool] = {}
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
-        self._trained: dict[int, tuple[dict[str, Any], bool, bool]] = {}
         self._steps: list[Step] = []
+        self.flagged = Flagged()
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
         self._renewed: dict[int, int] = {}
@@ -251,12 +250,6 @@ class Capture:
         self._assigned[id(table), name] = table, before
         self._values[id(table), name] = value
 
-    def sets_training(self, table: dict[str, Any], value: bool) -> None:
-        """Note that a module is about to be set to training or evaluation."""
-        note(table, "training")
-        before = self._trained.get(id(table), (table, table["training"], value))[1]
-        self._trained[id(table)] = table, before, value
-
     def do(self, function: Callable[[], object], what: str) -> None:
         """Note what is called when the results are there, after all that is pending."""
         if self.body is not self.top:
@@ -335,9 +328,8 @@ class Capture:
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
-        for table, was, value in self._trained.values():
-            if value is not was:
-                self.add(SetTraining(table, value))
+        for step in self.flagged.steps():
+            self.add(step)
         views = self._views(values)
         freed = []
         made: list[Any] = []
@@ -413,8 +405,7 @@ class Capture:
     def close(self) -> None:
         """Put back what was assigned to modules, and let go of the operands."""
         self.level.open = False
-        for table, was, _ in self._trained.values():
-            table["training"] = was
+        self.flagged.put_back()
         for (_, name), (table, before) in self._assigned.items():
             if not isinstance(before, Traced):  # those of `held` modules are put back elsewhere
                 table[name] = before

@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
+from compiler.core.watching import changing
 from dynamic.core.errors import ArgumentError
 from dynamic.core.user_warnings import keep_silent
 from dynamic.nn.backward_hooks import Hooked
@@ -263,7 +264,7 @@ class Module(Conversion, State):
                     f"make it one with register_buffer({name!r}, ...)",
                 )
             if paused and mode.capture is not None and name == "training":
-                mode.capture.sets_training(self.__dict__, value)
+                mode.capture.flagged.sets_training(self.__dict__, value)
             super().__setattr__(name, value)
 
     def _require_init(self, what: str) -> None:
@@ -315,6 +316,7 @@ class Module(Conversion, State):
             parameter.requires_grad_(requires_grad)
         return self
 
+    @changing("clears gradients")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of the parameters, or set them to zero."""
         for parameter in self.parameters():

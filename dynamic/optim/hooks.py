@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.refusals import refuse
+from compiler.core.watching import changing
 from dynamic.core.errors import AutogradError
 from dynamic.tape.grad_mode import mode, paused
 from dynamic.tape.handles import Hooks, RemovableHandle
@@ -34,6 +35,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(step)
+    @changing("steps an optimizer")
     def hooked(self: Any, *args: object, **kwargs: object) -> Any:
         if paused and mode.capture is not None:
             if args or kwargs:
@@ -67,6 +69,7 @@ def at_each_call(step: Callable[..., None]) -> Callable[..., None]:
     """`step`, the method of a scheduler; in a function that is captured, done at each call."""
 
     @functools.wraps(step)
+    @changing("steps a scheduler")
     def deferred(self: object, *args: object, **kwargs: object) -> None:
         if not paused or mode.capture is None:
             step(self, *args, **kwargs)

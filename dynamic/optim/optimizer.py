@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
+from compiler.core.watching import changing
 from dynamic.core.dtypes import get_default_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.core.places import user_place
@@ -111,6 +112,7 @@ class Optimizer(State):
             if any(id(param) in identities for param in group["params"]):
                 raise OptionError("some parameters appear in more than one parameter group")
 
+    @changing("clears gradients")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients, or set them to zero."""
         for group in self.param_groups:

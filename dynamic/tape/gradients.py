@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
+from compiler.core.watching import changing
 from compiler.ops import astype
 from dynamic.core import provided
 from dynamic.core.eager_ops import stack
@@ -22,6 +23,7 @@ from dynamic.tape.hooks import as_tensor
 from dynamic.tape.noted import waiting
 
 
+@changing("accumulates gradients")
 def backward(
     tensors: object,
     grad_tensors: object = None,

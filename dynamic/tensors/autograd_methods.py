@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.op import Operand
+from compiler.core.watching import changing
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.errors import ArgumentError, AutogradError
@@ -73,6 +74,8 @@ class Autograd(Operand):
         return self._maker is not None and type(self._maker) is not AccumulateGrad
 
     def _require(self, value: bool) -> None:
+        if paused and mode.capture is not None:
+            mode.capture.flagged.sets_requires_grad(self, value)
         if not value:
             freeze(self._maker)
             self._node = None
@@ -142,6 +145,7 @@ class Autograd(Operand):
         return home.grad
 
     @grad.setter
+    @changing("sets a gradient")
     def grad(self, value: Any) -> None:
         if paused and mode.capture is not None:
             mode.capture.lifted(self).grad = value

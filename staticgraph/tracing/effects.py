@@ -31,7 +31,7 @@ from compiler.core.refusals import (
     refuse_effect,
     remembered,
 )  # fmt: skip
-from compiler.core.watching import Watch
+from compiler.core.watching import CHANGES, Watch
 from compiler.core.whose_code import is_library, is_library_code, is_own
 from compiler.graph.expression import is_symbolic
 from staticgraph.tracing.code import type_questions
@@ -119,8 +119,9 @@ def watched(
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
             read = changes[0][0]
+            before_it = "" if isinstance(read.value, bytes) else f" ({shown(read.value)} before)"
             refuse_effect(
-                f"changes {read.name} ({shown(read.value)} before), which a graph would not",
+                f"changes {read.name}{before_it}, which a graph would not",
                 "return the new value, and assign it outside",
                 place or read.place,
             )
@@ -230,6 +231,13 @@ class _Watch(Watch):
                 self._environment(frame)
             elif code in _ENVIRONMENT_WRITES and _is_users(frame):
                 refuse_effect("changes the environment", "change it outside", _place(frame))
+            elif code in CHANGES and not self.surroundings.on_tensors:
+                refuse_effect(
+                    f"{CHANGES[code]} when it is traced, and not at each call, as no argument is a "
+                    "tensor",
+                    "pass a tensor as an argument, or do it outside",
+                    _place(frame),
+                )
             elif code in _TEXT_OF_ARRAYS and _is_users(frame):
                 what = "makes a text of an array, as NumPy is told to print at that time"
                 refuse_effect(what, "make it outside, and pass it by keyword", _place(frame))

@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("viz", "layout of graphs, what is folded into boxes, SVG"),
         _room(
             "root", "`compile_graph`, and the runners of executables",
-            "", "compile", "driver", "dump", "pipeline", "runners",
+            "", "compile", "driver", "dump", "evaluation", "pipeline", "runners",
         ),
     ),
     "dynamic": (

@@ -30,7 +30,8 @@ quantiles = [
     call(spread(2, 3, 2), 0.6, axis=(0, 2), keepdims=True),
     call(ROWS, [0.2, 0.9], axis=1, order=0),
     *(call(spread(6), 0.41, method=one) for one in ("lower", "higher", "nearest", "midpoint")),
-    call(np.array([1.0, np.inf, np.inf]), 0.7, order=0),
+    # NumPy's is nan: it subtracts infinite elements
+    call(np.array([1.0, np.inf, np.inf]), 0.7, order=0, numpy=lambda x, q: np.inf),
     call(integers(5), 0.5, order=0),
 ]
 percentiles = [call(spread(5), 30), call(spread(2, 4), [10.0, 75.0], 1), call(ROWS, 50, 0, order=0)]

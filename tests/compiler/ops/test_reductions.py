@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError
+from compiler.core.errors import OptionError, ShapeError
 
 X = np.random.default_rng(2).uniform(-2, 2, (3, 4))
 MASK = np.random.default_rng(3).uniform(size=(3, 4)) > 0.4
@@ -59,13 +59,33 @@ def test_of_integers_and_bools() -> None:
     assert sg.any(n > 2, axis=1, where=n != 4).tolist() == [False, True]
     assert sg.all(n > 2, axis=0, where=n != 1).tolist() == [False, True, False]
     assert sg.max(np.zeros((0, 2)), axis=0, initial=7.0).tolist() == [7.0, 7.0]
+    assert sg.max(n > 2, initial=False).dtype == bool
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 0, 3), (2, 3)])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_an_initial_value_counts_where_nothing_else_does(name: str, shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.5)
+    for axis in (None, 0) if shape else (None,):
+        expected = getattr(np, name)(x, axis=axis, initial=3.0)
+        assert np.array_equal(getattr(sg, name)(x, axis=axis, initial=3.0), expected)
+    s = sg.placeholder("s", (None,) * len(shape), "float64")
+    assert sg.run(getattr(sg, name)(s, initial=3.0), {s: x}) == getattr(np, name)(x, initial=3.0)
+
+
+def test_ddof_may_be_a_fraction() -> None:
+    x = np.array([1.0, 4.0])
+    assert_allclose(sg.var(x, ddof=1.5), np.var(x, ddof=1.5))
+    s = sg.placeholder("s", (None,), "float64")
+    var = sg.compile([s], sg.var(s, ddof=0.5))
+    assert_allclose([var(x), var(x[:1])], [np.var(x, ddof=0.5), 0])
 
 
 def test_what_has_no_meaning_is_refused() -> None:
     with pytest.raises(OptionError, match="max: where= needs initial="):
         sg.max(X, where=MASK)
-    with pytest.raises(OptionError, match="sum: initial= needs an axis"):
-        sg.sum(X[0, 0], initial=1.0)
+    with pytest.raises(ShapeError, match=r"sum: where= broadcasts \(3,\) to \(2, 3\)"):
+        sg.sum(np.ones(3), where=np.ones((2, 3), bool))
     with pytest.raises(OptionError, match="sum: dtype=int8 is neither floating nor int64"):
         sg.sum(X, dtype="int8")
     with pytest.raises(OptionError, match="var: correction=1 and ddof=2 are one argument"):
