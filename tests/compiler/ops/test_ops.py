@@ -19,7 +19,8 @@ from compiler.inspect.interpret import interpret
 from compiler.ops import control, leaves
 from compiler.ops.incomplete import NoDerivative
 from compiler.transforms.autodiff import gradients
-from tests.samples import SAMPLES, Sample
+from tests.sampled.sample import Sample
+from tests.samples import SAMPLES
 from tests.trace import (
     arrays,
     cotangents,
