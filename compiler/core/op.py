@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.errors import GraphError
+from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import Lowering
 from compiler.core.protocols import CompiledFunction
-from compiler.core.types import Type
+from compiler.core.types import Type, type_of
 from compiler.core.values import Value
 
 Rule: TypeAlias = "Callable[..., Any]"
@@ -221,7 +221,11 @@ class Op:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
         given = _floating(operands, self.promotes) if self.floating else operands
-        return self.evaluate(*given, **attrs)
+        try:
+            return self.evaluate(*given, **attrs)
+        except Exception as error:
+            self._check_shapes(given, attrs, error)
+            raise
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -237,7 +241,22 @@ class Op:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
         given = _floating(operands, self.promotes) if self.floating else operands
-        return self.evaluate(*given, **attrs)
+        try:
+            return self.evaluate(*given, **attrs)
+        except Exception as error:
+            self._check_shapes(given, attrs, error)
+            raise
+
+    def _check_shapes(self, operands: Sequence[Any], attrs: Attrs, error: Exception) -> None:
+        """The ShapeError of symbolic operands of these types, where NumPy or LAPACK has raised."""
+        if isinstance(error, StaticGraphError) and not isinstance(error, np.linalg.LinAlgError):
+            return
+        try:
+            self.infer_type(*[type_of(np.asarray(one)) for one in operands], **attrs)
+        except ShapeError as reason:
+            raise reason from None
+        except Exception:
+            return
 
     @property
     def __name__(self) -> str:
