@@ -33,14 +33,14 @@ browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fa
 	STATICGRAPH_TEST_BROWSER=1 $(BIN)/python -m pytest tests/staticgraph/view
 
 coverage: $(VENV)/.installed-coverage ## which lines of the compiler and of the tape the tests run: at least 97 %
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --cov --cov-report=html:out/coverage --cov-report=term
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long' --cov --cov-report=html:out/coverage --cov-report=term
 
 lint: $(VENV)/.installed-test ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 typecheck: $(VENV)/.installed-test ## check the types
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 bench: $(VENV)/.installed-examples ## measure a training step; against JAX with JAX=/path/to/its/python
 	$(BIN)/python benchmarks/mlp_small.py $(if $(JAX),--jax $(JAX))

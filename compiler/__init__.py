@@ -1,1 +1,17 @@
 """The compiler: op library, graph, passes, emission and runtime; imports neither frontend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.core import provided
+
+
+def _by_kernel(op: str, arrays: Sequence[Any]) -> Any:
+    from compiler.evaluation import by_kernel
+
+    return by_kernel(op, arrays)
+
+
+provided.by_kernel.provide(_by_kernel)

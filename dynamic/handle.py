@@ -29,7 +29,7 @@ def call(function: CompiledFunction, operands: Sequence[object]) -> list[Any]:
     return found
 
 
-def perform(function: CompiledFunction, effects: Any, operands: Sequence[object]) -> list[Any]:
+def perform(function: CompiledFunction, effects: object, operands: Sequence[object]) -> list[Any]:
     """The results of a compiled function that does more than computing them."""
     found: list[Any] = _calls().perform(function, effects, operands)
     return found

@@ -58,7 +58,7 @@ class Optimizer(ABC):
 
     _minimized = False
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if self._minimized and not name.startswith("_"):
             raise OptionError(
                 f"{type(self).__name__}: {name} is part of the updates that minimize has made, and "
@@ -239,7 +239,7 @@ class Adam(Optimizer):
         scale = (1.0 / sqrt(by_second)).astype(parameter.dtype)
         updates[parameter] = kept - rate * mean / (sqrt(square) * scale + self.eps)
 
-    def _decayed(self, parameter: Variable, gradient: Any) -> tuple[Any, Any]:
+    def _decayed(self, parameter: Variable, gradient: object) -> tuple[Any, Any]:
         """What a step starts from, and the gradient, with the decay in one of them."""
         if self.weight_decay:
             gradient = gradient + self.weight_decay * parameter
@@ -268,5 +268,5 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(lr, betas, eps, weight_decay, amsgrad, maximize)
 
-    def _decayed(self, parameter: Variable, gradient: Any) -> tuple[Any, Any]:
+    def _decayed(self, parameter: Variable, gradient: object) -> tuple[Any, Any]:
         return parameter * _as(parameter, 1.0 - self.lr * self.weight_decay), gradient

@@ -20,7 +20,8 @@ from compiler.inspect.interpret import interpret
 from compiler.ops import leaves
 from compiler.transforms import control_flow  # noqa: F401 - provides the loops of gradients
 from compiler.transforms.autodiff import gradients
-from tests.samples import SAMPLES, Sample
+from tests.sampled.sample import Sample
+from tests.samples import SAMPLES
 
 _keys = itertools.count()
 

@@ -22,10 +22,12 @@ class Pointwise:
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
     dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
-    or b). The emitter wraps integer results to their width.
+    or b). The emitter wraps integer results to their width. `alone` says that the code has
+    a loop of its own, so that the loop over elements is not vectorised, and computes nothing else.
     """
 
     code: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,15 @@ class Gemm:
 
 
 @dataclass(frozen=True, slots=True)
+class Attention:
+    """Products with loops over rows between them, block by block of queries.
+
+    The operands lie in row-major memory, queries, keys and values first. Of one result it is the
+    value; of three, the gradients by them, of which those that nothing reads are not computed.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
 
@@ -143,7 +154,7 @@ class Item:
 
 Lowering: TypeAlias = (
     "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
-    " | Matmul | Gemm | Host | Nested | Item"
+    " | Matmul | Gemm | Attention | Host | Nested | Item"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

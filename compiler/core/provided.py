@@ -2,7 +2,8 @@
 
 The gradient rules of loops are loops, and an op that expands to others has the type of what it
 expands to. Both are made of expressions, which are made of ops. So an op's record calls what stands
-here; every frontend imports what provides it.
+here; every frontend imports what provides it. Random numbers that are found by repeated attempts,
+or by formulas of a kernel, are evaluated by one, for the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -54,3 +55,6 @@ scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.co
 
 cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a branch's operands."""
+
+by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
+"""`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""

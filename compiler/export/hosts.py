@@ -81,7 +81,7 @@ def _source(name: str, function: Callable[..., Any]) -> str:
     return "\n".join(lines)
 
 
-def _definition(function: Any, known: set[str]) -> tuple[list[str], str]:
+def _definition(function: object, known: set[str]) -> tuple[list[str], str]:
     """The lines that define a Python function, after those of what it uses; and its name."""
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotNumpyError(

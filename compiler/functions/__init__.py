@@ -18,12 +18,13 @@ _MODULES = {
     "joining":
         "append array_split block broadcast_arrays column_stack concat delete dsplit dstack "
         "ediff1d hsplit hstack insert ix_ meshgrid select vsplit vstack",
+    "bits": "packbits unpackbits",
     "elements":
         "absolute allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
         "array_equal array_equiv bitwise_invert bitwise_left_shift bitwise_right_shift conj "
         "conjugate copy degrees divmod fabs fix float_power frexp i0 imag invert isclose "
-        "iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num nextafter packbits "
-        "piecewise positive radians real rint signbit spacing true_divide unpackbits",
+        "iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num nextafter "
+        "piecewise positive radians real rint signbit spacing true_divide",
     "statistics":
         "amax amin average corrcoef count_nonzero cov median nanargmax nanargmin nancumprod "
         "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "

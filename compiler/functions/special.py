@@ -32,7 +32,7 @@ def _floats(x: Value) -> Any:
     return x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
 
 
-def _where(condition: Any, x: Any, other: Any) -> Any:
+def _where(condition: object, x: object, other: object) -> Any:
     """x where a condition holds; elsewhere a number for which a function is harmless."""
     return ops.where(condition, x, other)
 

@@ -69,7 +69,7 @@ def interpret(
     return [np.asarray(value) for value in fold(outputs, fed, step)]
 
 
-def _in_rows(value: Any) -> Any:
+def _in_rows(value: object) -> Any:
     """Copies, because an array of one element is row-major with any stride, but not to NumPy."""
     if isinstance(value, tuple):
         return tuple(map(_in_rows, value))

@@ -140,7 +140,7 @@ def variables(function: Function) -> set[str]:
     return found
 
 
-def rewritten(one: Any, change: Callable[[Record], Record]) -> Any:
+def rewritten(one: object, change: Callable[[Record], Record]) -> Any:
     """A record, or a tuple of them, in which `change` was made to each, the innermost first."""
     if isinstance(one, tuple):
         return tuple([rewritten(part, change) for part in one])

@@ -11,7 +11,7 @@ from functools import cache
 
 from compiler.ir.parse import function_of
 from compiler.ir.records import Function, While
-from compiler.ir.walk import statements
+from compiler.ir.walk import calls, expressions, statements
 
 SOURCE = '''
 def floor_divide_i(a, b):
@@ -111,16 +111,69 @@ def random_below(span, key, counter):
     return bits % width
 
 
-def random_gamma(a, key, counter):
-    """A gamma number by Marsaglia and Tsang's method, below a = 1 with a power of another.
+def gamma_attempt(a, key, counter):
+    """A gamma number, if the first attempt is accepted without a logarithm, or else -1.
 
-    Of a block 52 bits make the normal number and 12 the uniform one, of which mostly more need not
-    be known.
+    By Marsaglia and Tsang's method, below a = 1 with a power of another number. Of a block 52 bits
+    make the normal number and 12 the uniform one, of which mostly more need not be known.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
+    bits = threefry(key, counter)
+    odd = ((bits >> 11) & 9007199254740990) | 1
+    x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
+    root = 1.0 + x / sqrt(9.0 * d)
+    found = d * (root * root * root)
+    u = f64((bits & 4095) + 1) * 0.000244140625
+    if shape < 1.0:
+        found = found * exp(gamma_power(shape, key, counter))
+    accepted = (root > 0.0) & (u < 1.0 - 0.0331 * (x * x) * (x * x))
+    return type(a)(select(accepted, found, -1.0))
+
+
+def random_gamma(attempt, a, key, counter):
+    """The gamma number of which there was an attempt."""
+    found = f64(attempt)
+    if not found >= 0.0:
+        shape = f64(a)
+        found = raised_gamma(shape, key, counter)
+        if shape < 1.0:
+            found = found * exp(gamma_power(shape, key, counter))
+    return type(attempt)(found)
+
+
+def log_gamma_attempt(a, key, counter):
+    """The logarithm of a gamma number, or else 1e30, as `gamma_attempt`."""
+    shape = f64(a)
+    d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
+    bits = threefry(key, counter)
+    odd = ((bits >> 11) & 9007199254740990) | 1
+    x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
+    root = 1.0 + x / sqrt(9.0 * d)
+    found = log(d * (root * root * root))
+    u = f64((bits & 4095) + 1) * 0.000244140625
+    if shape < 1.0:
+        found = found + gamma_power(shape, key, counter)
+    accepted = (root > 0.0) & (u < 1.0 - 0.0331 * (x * x) * (x * x))
+    return type(a)(select(accepted, found, 1e30))
+
+
+def random_log_gamma(attempt, a, key, counter):
+    """The logarithm of the gamma number of which there was an attempt."""
+    found = f64(attempt)
+    if not found < 1e29:
+        shape = f64(a)
+        found = log(raised_gamma(shape, key, counter))
+        if shape < 1.0:
+            found = found + gamma_power(shape, key, counter)
+    return type(attempt)(found)
+
+
+def raised_gamma(a, key, counter):
+    """A gamma number, of a + 1 where a < 1; attempts differ in bits that no counter has."""
+    d = select(a < 1.0, a + 1.0, a) - 0.3333333333333333
     c = 1.0 / sqrt(9.0 * d)
-    found = select(shape < inf, select(shape >= 0.0, -1.0, nan), shape)
+    found = select(a < inf, select(a >= 0.0, -1.0, nan), a)
     attempt = i64(0)
     while found < 0.0:
         bits = threefry(key, counter ^ (attempt << 44))
@@ -139,11 +192,14 @@ def random_gamma(a, key, counter):
                 if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
                     found = d * cube
         attempt = attempt + 1
-    if shape < 1.0:
-        bits = threefry(key, counter ^ 4611686018427387904)
-        odd = ((bits >> 11) & 9007199254740990) | 1
-        found = found * exp(log(f64(odd) * 1.1102230246251565e-16) / shape)
     return found
+
+
+def gamma_power(a, key, counter):
+    """The logarithm of what makes a gamma number of one of a + 1."""
+    bits = threefry(key, counter ^ 4611686018427387904)
+    odd = ((bits >> 11) & 9007199254740990) | 1
+    return log(f64(odd) * 1.1102230246251565e-16) / a
 
 
 def random_poisson(rate, key, counter):
@@ -181,6 +237,50 @@ def random_poisson(rate, key, counter):
                         found = i64(k)
             attempt = attempt + 1
     return f64(found)
+
+
+def truncated_attempt(lower, upper, key, counter):
+    """A normal number between bounds by the error function; 0 where they are far on one side."""
+    low = f64(lower)
+    high = f64(upper)
+    start = erf(low * 0.7071067811865476)
+    bits = threefry(key, counter)
+    odd = ((bits >> 11) & 9007199254740990) | 1
+    u = f64(odd) * 1.1102230246251565e-16
+    p = start + u * (erf(high * 0.7071067811865476) - start)
+    found = minimum(maximum(1.4142135623730951 * erfinv(p), low), high)
+    return type(lower)(select((low > 1.0) | (high < -1.0), 0.0, found))
+
+
+def random_truncated(attempt, lower, upper, key, counter):
+    """The normal number of which there was an attempt, far out by rejection.
+
+    Marsaglia, Generating a variable from the tail of the normal distribution, Technometrics 6(1),
+    1964: roots of exponential numbers, which are cut off at the other bound.
+    """
+    found = f64(attempt)
+    low = f64(lower)
+    high = f64(upper)
+    if (low > 1.0) | (high < -1.0):
+        sign = select(low > 1.0, 1.0, -1.0)
+        near = select(low > 1.0, low, -high)
+        far = select(low > 1.0, high, -low)
+        reach = -expm1(0.5 * (near - far) * (near + far))
+        attempt_number = i64(0)
+        found = select(near < far, -1.0, near)
+        while found < 0.0:
+            bits = threefry(key, counter ^ (attempt_number << 44))
+            odd = ((bits >> 11) & 9007199254740990) | 1
+            beyond = -log1p(-reach * (f64(odd) * 1.1102230246251565e-16))
+            # the root of near^2 + 2 beyond, less near, without the square
+            more = 2.0 * beyond / (near * (1.0 + sqrt(1.0 + 2.0 * beyond / near / near)))
+            bits = threefry(key, counter ^ ((-1 - attempt_number) << 44))
+            odd = ((bits >> 11) & 9007199254740990) | 1
+            if f64(odd) * 1.1102230246251565e-16 * (near + more) <= near:
+                found = minimum(near + more, far)
+            attempt_number = attempt_number + 1
+        found = sign * found
+    return type(attempt)(found)
 
 
 def gamma_slope(a, x):
@@ -235,7 +335,7 @@ def gamma_slope(a, x):
                     change = abs(d_slope / d + c_slope / c) / (1.0 + abs(relative))
                     i = i + 1.0
                 found = z * value * ((log(z) - digamma(shape)) + relative)
-    return found
+    return type(a)(found)
 
 
 def part_start(at, parts, size, tile):
@@ -248,8 +348,10 @@ NAMES = {
         name: name
         for name in (
             "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "lcm_i",
-            "gamma_slope", "part_start", "pow_i", "random_below", "random_gamma", "random_poisson",
-            "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "gamma_attempt", "gamma_power", "gamma_slope", "log_gamma_attempt", "part_start",
+            "pow_i", "raised_gamma", "random_below", "random_gamma", "random_log_gamma",
+            "random_poisson", "random_truncated", "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "truncated_attempt",
         )
     },
     "fmod_u": "remainder_u",
@@ -281,4 +383,8 @@ def has_loop(name: str) -> bool:
     """Whether what emitted source calls by this name is a function with a loop of its own."""
     if name not in NAMES:
         return False
-    return any(isinstance(one, While) for one in statements(function(NAMES[name]).body))
+    body = list(statements(function(NAMES[name]).body))
+    if any(isinstance(one, While) for one in body):
+        return True
+    called = {inner for one in body for part in expressions(one) for inner in calls(part)}
+    return any(map(has_loop, called))

@@ -7,6 +7,11 @@ from compiler.ops import (
     public_special as _public_special,
 )
 from compiler.ops.arithmetic import absolute as absolute, copy as copy
+from compiler.ops.attention import (
+    attention as attention,
+    attention_cotangents as attention_cotangents,
+    attention_gradients as attention_gradients,
+)
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (
@@ -35,13 +40,24 @@ from compiler.ops.public import *
 from compiler.ops.public_linalg import *
 from compiler.ops.public_special import *
 from compiler.ops.random import (
+    exponential_float32 as exponential_float32,
+    exponential_float64 as exponential_float64,
+    gamma_attempt as gamma_attempt,
     gamma_slope as gamma_slope,
+    gumbel_float32 as gumbel_float32,
+    gumbel_float64 as gumbel_float64,
+    log_gamma_attempt as log_gamma_attempt,
+    normal_float32 as normal_float32,
+    normal_float64 as normal_float64,
     random_below as random_below,
     random_gamma as random_gamma,
+    random_log_gamma as random_log_gamma,
     random_order as random_order,
     random_poisson as random_poisson,
+    random_truncated as random_truncated,
     scaled_bits as scaled_bits,
     threefry as threefry,
+    truncated_attempt as truncated_attempt,
     unit_float32 as unit_float32,
     unit_float64 as unit_float64,
 )

@@ -40,7 +40,7 @@ def numeric(name: str, *types: TensorType) -> None:
             raise DTypeError(f"{name}: {type} is not a number: cast it with astype")
 
 
-def _astype_bind(x: Any, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
+def _astype_bind(x: object, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
     return (x,), {"dtype": as_dtype(dtype, "astype")}
 
 

@@ -85,17 +85,17 @@ def _scaled(near: tuple[float, ...], far: tuple[float, ...], x: Any) -> tuple[An
     return size, low, high
 
 
-def _i0e(x: Any) -> Any:
+def _i0e(x: object) -> Any:
     size, low, high = _scaled(_I0_NEAR, _I0_FAR, x)
     return where(less_equal(size, _BORDER), low, high)
 
 
-def _i1e(x: Any) -> Any:
+def _i1e(x: object) -> Any:
     size, low, high = _scaled(_I1_NEAR, _I1_FAR, x)
     return where(less_equal(size, _BORDER), low * x, sign(x) * high)
 
 
-def _by_x(value: Any, a: Any) -> Any:
+def _by_x(value: object, a: object) -> Any:
     """value / a, of an odd function of slope 1/2 at 0."""
     zero = equal(a, 0)
     return where(zero, 0.5, value / where(zero, 1, a))

@@ -40,7 +40,7 @@ def _total(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     def bind(
-        x: Any, axis: int | None = None, dtype: object = None, *, dim: int | None = None
+        x: object, axis: int | None = None, dtype: object = None, *, dim: int | None = None
     ) -> tuple[Sequence[Any], Attrs]:
         x, axis = axis_or_flat(name, x, axis, dim)
         return (x if dtype is None else astype(x, as_dtype(dtype, name)),), {"axis": axis}
@@ -92,7 +92,7 @@ def _reached(x: Any, *, axis: int, largest: bool) -> Any:
     return np.maximum.accumulate(places, axis)
 
 
-def _extremum_bind(x: Any, axis: int, largest: bool = True) -> tuple[Sequence[Any], Attrs]:
+def _extremum_bind(x: object, axis: int, largest: bool = True) -> tuple[Sequence[Any], Attrs]:
     x, axis = axis_or_flat("extremum_positions", x, axis, None)
     return (x,), {"axis": axis, "largest": bool(largest)}
 
@@ -160,7 +160,7 @@ def _logcumsumexp_vjp(g: object, o: Any, a: Any, *, axis: int) -> Any:
 
 
 def _log_bind(
-    x: Any, axis: int | None = None, *, dim: int | None = None
+    x: object, axis: int | None = None, *, dim: int | None = None
 ) -> tuple[Sequence[Any], Attrs]:
     x, axis = axis_or_flat("logcumsumexp", x, axis, dim)
     return (x,), {"axis": axis}

@@ -76,6 +76,7 @@ def elementwise(
     exact: bool = False,
     floating: bool = False,
     commutative: bool = False,
+    alone: bool = False,
     doc: str = "",
     example: str = "",
 ) -> Op:
@@ -109,7 +110,7 @@ def elementwise(
             domain=domain,
             smooth=smooth,
             exact=exact or result is BOOL,
-            lowering=Pointwise(code),
+            lowering=Pointwise(code, alone),
             promotes=slice(None),
             floating=floating,
             commutative=commutative,

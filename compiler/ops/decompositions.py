@@ -172,7 +172,7 @@ def _eigenvalues_type(a: TensorType, *, lower: bool) -> TensorType:
     return TensorType(a.shape[:-1], a.dtype)
 
 
-def _eigenvalues_bind(a: Any, UPLO: str = "L") -> tuple[Sequence[Any], Attrs]:
+def _eigenvalues_bind(a: object, UPLO: str = "L") -> tuple[Sequence[Any], Attrs]:
     return (as_operand(a),), {"lower": _is_lower("eigvalsh", UPLO)}
 
 

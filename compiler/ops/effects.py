@@ -106,7 +106,7 @@ def quiet(when: bool = True) -> Iterator[None]:
         _is_quiet.reset(token)
 
 
-def _show(token: Any, *values: Any, text: UserText, batched: bool, place: int) -> Any:
+def _show(token: object, *values: object, text: UserText, batched: bool, place: int) -> Any:
     if _is_quiet.get():
         return np.array(token)
     sys.stdout.write(f"{formatted(text.text, values)}{_iteration(token, batched)}\n")
@@ -114,7 +114,7 @@ def _show(token: Any, *values: Any, text: UserText, batched: bool, place: int) -
 
 
 def _require(
-    token: Any, holds: Any, *values: Any, text: UserText, batched: bool, place: int
+    token: object, holds: object, *values: object, text: UserText, batched: bool, place: int
 ) -> Any:
     held = np.asarray(holds)
     if held.dtype.kind != "b":
@@ -175,7 +175,7 @@ EFFECTS = (print, check)
 """The ops with an effect."""
 
 
-def _first(x: Any, *others: object) -> Any:
+def _first(x: object, *others: object) -> Any:
     return x
 
 

@@ -99,7 +99,7 @@ def _beta_density(g: object, o: object, a: Any, b: Any, x: Any) -> Any:
     return where(outside, 0, g * exp(logs + lgamma(a + b) - lgamma(a) - lgamma(b)))
 
 
-def _xlog1py(a: Any, x: Any) -> Any:
+def _xlog1py(a: object, x: object) -> Any:
     flat = equal(a, 0)
     return where(flat, 0, a * log1p(where(flat, 0, x)))
 

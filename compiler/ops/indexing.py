@@ -219,7 +219,7 @@ take = register(
 
 
 def _take_add_bind(
-    g: Any, index: Any, axis: int, size: Size, wrap: bool = True
+    g: object, index: object, axis: int, size: Size, wrap: bool = True
 ) -> tuple[Sequence[Any], Attrs]:
     return (g, index), {"axis": axis, "size": size, **({} if wrap else {"wrap": False})}
 
@@ -388,7 +388,7 @@ def _one_hot(index: Any, *, classes: int, dtype: DType) -> Any:
 
 
 def _one_hot_bind(
-    index: Any, classes: int, dtype: object = "float32"
+    index: object, classes: int, dtype: object = "float32"
 ) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(index),), {"classes": int(classes), "dtype": as_dtype(dtype, "one_hot")}
 

@@ -62,7 +62,7 @@ def _reduction(name: str, reduction: str) -> str:
 
 
 def _loss_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    def bind(x: Any, target: Any, reduction: str = "mean") -> tuple[Sequence[Any], Attrs]:
+    def bind(x: object, target: object, reduction: str = "mean") -> tuple[Sequence[Any], Attrs]:
         return (as_operand(x), as_operand(target)), {"reduction": _reduction(name, reduction)}
 
     return bind

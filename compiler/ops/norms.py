@@ -23,7 +23,7 @@ _axes = axis_binder("vector_norm")
 
 
 def _bind(
-    x: Any,
+    x: object,
     ord: float = 2,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,

@@ -90,7 +90,7 @@ def _put_arrays(
     ]
 
 
-def _put_bind(x: Any, index: Any, values: Any) -> tuple[Sequence[Any], Attrs]:
+def _put_bind(x: object, index: object, values: object) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(x), number_or_operand(values), as_operand(index)), {}
 
 

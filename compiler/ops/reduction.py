@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from compiler.core import dims
-from compiler.core.dims import Dim, Size
+from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, as_dtype, normalise_axes, unify
+from compiler.core.types import TensorType, normalise_axes
 from compiler.ops.arithmetic import astype, maximum, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
@@ -28,8 +28,8 @@ from compiler.ops.declare import (
 )
 from compiler.ops.exponential import exp, log, sqrt
 from compiler.ops.leaves import iota
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze, transpose
-from compiler.ops.slicing import concatenate
+from compiler.ops.reduction_arguments import begun, binder, prepared, truth_binder
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from compiler.reference.extremes import largest, smallest
 from compiler.reference.totals import total
 
@@ -39,110 +39,6 @@ __all__ = [
 ]  # fmt: skip
 
 _any = any
-_select = where
-
-
-def _prepared(
-    name: str,
-    x: Any,
-    dtype: object,
-    where: object,
-    initial: object,
-    neutral: float | None,
-) -> Any:
-    """x cast, with what changes nothing where it is left out."""
-    if dtype is not None:
-        wanted = as_dtype(dtype, name)
-        if wanted.kind != "f" and wanted != INT64:
-            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64")
-        x = astype(x, wanted)
-    own = np.dtype(x.dtype)
-    if neutral is None and where is not None and initial is None:
-        raise OptionError(f"{name}: where= needs initial=, the value of no element")
-    least = initial if neutral is None else neutral
-    if where is not None:
-        whole = tuple(x.shape)
-        x = _select(
-            where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
-        )
-        _require_shape(name, whole, x)
-    return x
-
-
-def _require_shape(name: str, shape: tuple[Size, ...], x: Any) -> None:
-    if x.ndim != len(shape) or None in map(unify, x.shape, shape):
-        raise ShapeError(f"{name}: where= broadcasts {shape} to {tuple(x.shape)}")
-
-
-def _begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
-    """x with all elements along its reduced axes in the first of them, behind an initial value."""
-    if initial is None:
-        return x, attrs
-    axes = attrs["axes"]
-    if not axes:  # each element by itself
-        x, axes, attrs = expand_dims(x, 0), (0,), {"axes": (0,), "keepdims": False}
-    order = [axis for axis in range(x.ndim) if axis not in axes[1:]]
-    order[order.index(axes[0]) + 1 : order.index(axes[0]) + 1] = axes[1:]
-    length = dims.product([x.shape[axis] for axis in axes])
-    shape = tuple(
-        length if axis == axes[0] else 1 if axis in axes else size
-        for axis, size in enumerate(x.shape)
-    )
-    x = reshape(transpose(x, tuple(order)) if len(axes) > 1 else x, shape)
-    first = initial if hasattr(initial, "dtype") else np.asarray(initial)
-    first = broadcast_to(
-        astype(first, x.dtype),
-        tuple(1 if axis in axes else size for axis, size in enumerate(shape)),
-    )
-    return concatenate([first, x], axes[0]), attrs
-
-
-def _binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    """The signature of a reduction, with NumPy's dtype=, where= and initial=."""
-
-    def bind(
-        x: Any,
-        axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
-        *,
-        dtype: object = None,
-        where: object = None,
-        initial: object = None,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-    ) -> tuple[Sequence[Any], Attrs]:
-        x = as_operand(x)
-        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
-        if dtype is not None or where is not None or initial is not None:
-            x = _prepared(name, x, dtype, where, initial, neutral)
-        attrs: Attrs = {"axes": axes, "keepdims": bool(keepdims or keepdim)}
-        if initial is not None and np.dtype(x.dtype).kind == "b":
-            x = astype(x, INT64)
-        x, attrs = _begun(x, attrs, initial)
-        return (x,), attrs
-
-    return bind
-
-
-def _truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    def bind(
-        x: Any,
-        axis: int | Sequence[int] | None = None,
-        keepdims: bool = False,
-        *,
-        where: object = None,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-    ) -> tuple[Sequence[Any], Attrs]:
-        x = as_operand(x)
-        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
-        if where is not None:
-            whole = tuple(x.shape)
-            x = _select(where, x, np.asarray(neutral))
-            _require_shape(name, whole, x)
-        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
-
-    return bind
 
 
 def _restore(g: Any, x: object, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -197,14 +93,14 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 sum = reduction(
     "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
-    linearity="linear", bind=_binder("sum", 0),
+    linearity="linear", bind=binder("sum", 0),
     doc="The sum; of integers and bools int64. Of the elements that are cast to `dtype`, for which "
     "`where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
     "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
-    saves=("ao",), bind=_binder("prod", 1),
+    saves=("ao",), bind=binder("prod", 1),
     doc="The product; of integers and bools int64. The gradient is right where elements are 0. "
     "`dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
@@ -232,7 +128,7 @@ def _extremum_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
         operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
         if where is not None or initial is not None:
             (one,) = operands
-            one, attrs = _begun(_prepared(name, one, None, where, initial, None), attrs, initial)
+            one, attrs = begun(prepared(name, one, None, where, initial, None), attrs, initial)
             operands = (one,)
         single = isinstance(one_axis(name, axis, dim), int | np.integer)
         return operands, attrs | {"ties": "first" if single else "even"}
@@ -359,13 +255,13 @@ def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
 
 any: Op = reduction(
     "any", _numpy(np.logical_or), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
-    bind=_truth_binder("any", False),
+    bind=truth_binder("any", False),
     doc="Whether any element is true; False of none.",
     example=">>> sg.any(np.array([[True, False], [False, False]]), axis=1)\narray([ True, False])",
 )  # fmt: skip
 all = reduction(
     "all", _numpy(np.logical_and), "all", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
-    bind=_truth_binder("all", True),
+    bind=truth_binder("all", True),
     doc="Whether all elements are true; True of none.",
     example=">>> sg.all(np.array([[True, False], [True, True]]), axis=1)\narray([False,  True])",
 )  # fmt: skip

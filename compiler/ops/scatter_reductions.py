@@ -36,14 +36,14 @@ __all__ = ["scatter_reduce"]
 
 
 def _bind(
-    values: Any, index: Any, axis: int, size: Size, wrap: bool = True, **attrs: Any
+    values: object, index: object, axis: int, size: Size, wrap: bool = True, **attrs: object
 ) -> tuple[Sequence[Any], Attrs]:
     found = {"axis": axis, "size": size, "wrap": wrap, **attrs}
     return (as_operand(values), as_operand(index)), found
 
 
 def _extremum_bind(
-    values: Any, index: Any, axis: int, size: Size, largest: bool = True, wrap: bool = True
+    values: object, index: object, axis: int, size: Size, largest: bool = True, wrap: bool = True
 ) -> tuple[Sequence[Any], Attrs]:
     return _bind(values, index, axis, size, wrap, largest=largest)
 
@@ -149,14 +149,14 @@ _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
 def _reduce_bind(
-    x: Any,
-    index: Any,
-    values: Any,
-    axis: Any = None,
+    x: object,
+    index: object,
+    values: object,
+    axis: object = None,
     reduce: str = "sum",
     include_self: bool = True,
     *,
-    dim: Any = None,
+    dim: object = None,
     wrap: bool = True,
 ) -> tuple[Sequence[Any], Attrs]:
     operands, attrs = _along(x, index, values, axis, dim=dim, wrap=wrap)

@@ -70,7 +70,9 @@ def _last_numpy(index: Any, *, axis: int, size: int, wrap: bool) -> Any:
     return result
 
 
-def _last_bind(index: Any, axis: int, size: Size, wrap: bool = True) -> tuple[Sequence[Any], Attrs]:
+def _last_bind(
+    index: object, axis: int, size: Size, wrap: bool = True
+) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(index),), {"axis": axis, "size": size, "wrap": wrap}
 
 

@@ -100,7 +100,7 @@ reshape: Op = register(
 )
 
 
-def _broadcast_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
+def _broadcast_bind(x: object, *shape: object) -> tuple[Sequence[Any], Attrs]:
     sizes = sizes_of("broadcast_to", shape[0] if len(shape) == 1 else shape)
     if -1 in sizes:
         raise ShapeError(f"broadcast_to: negative size in {sizes}")

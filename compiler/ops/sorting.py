@@ -25,7 +25,7 @@ def _order(x: Any, *, axis: int, descending: bool) -> Any:
 
 def _bind_as(name: str) -> Any:
     def bind(
-        x: Any,
+        x: object,
         axis: int | None = -1,
         *,
         dim: int | None = None,

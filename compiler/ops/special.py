@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -87,7 +86,7 @@ _MOST = 100
 _TERMS = 10
 
 
-def _polygamma_bind(n: int, x: Any) -> tuple[tuple[Any], dict[str, Any]]:
+def _polygamma_bind(n: int, x: object) -> tuple[tuple[Any], dict[str, Any]]:
     if not 0 <= n <= _MOST:
         raise OptionError(f"polygamma: n={n} is not between 0 and {_MOST}")
     return (as_operand(x),), {"n": int(n)}
@@ -135,6 +134,8 @@ def _raised(x: object, n: int) -> Any:
 @cache
 def _asymptotic(n: int) -> tuple[float, ...]:
     """B(2k) (2k + n - 1)! / (2k)! for k from 1 on, B the numbers of Bernoulli."""
+    from fractions import Fraction  # a start without it is earlier
+
     numbers = [Fraction(1)]
     for m in range(1, 2 * _TERMS + 1):
         terms = (math.comb(m + 1, k) * number for k, number in enumerate(numbers))
@@ -228,7 +229,7 @@ log_odds = elementwise(
 )  # fmt: skip
 
 
-def _logit_bind(x: Any, eps: float | None = None) -> tuple[tuple[Any], dict[str, Any]]:
+def _logit_bind(x: object, eps: float | None = None) -> tuple[tuple[Any], dict[str, Any]]:
     return (as_operand(x),), {"eps": None if eps is None else float(eps)}
 
 

@@ -202,7 +202,7 @@ def _solve_triangular_by_a(g: Any, o: object, a: Any, b: object, *, upper: bool)
     return unbroadcast(where(read(*places), whole, 0), a)
 
 
-def _solve_triangular_by_b(g: Any, o: object, a: Any, b: object, *, upper: bool) -> Any:
+def _solve_triangular_by_b(g: object, o: object, a: object, b: object, *, upper: bool) -> Any:
     return unbroadcast(solve_triangular(transposed(a), g, upper=not upper), b)
 
 
@@ -374,7 +374,7 @@ def _pinv_vjp(g: object, o: object, a: Any, *, rtol: float | None, hermitian: bo
     return first - transposed(matmul(k, o)) + ok - matmul(matmul(ok, o), a)
 
 
-def _pinv_bind(a: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+def _pinv_bind(a: object, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     rtol = None if rtol is None else float(rtol)
     return (as_operand(a),), {"rtol": rtol, "hermitian": bool(hermitian)}
 

@@ -30,7 +30,7 @@ def window_count(size: Size, window: int, stride: int, dilation: int) -> Size:
 
 
 def _bind(
-    x: Any, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    x: object, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
     attrs = {
@@ -110,7 +110,7 @@ sliding_windows = register(
 
 
 def _overlap_bind(
-    x: Any, shape: Sequence[Size], strides: Sequence[int], dilations: Sequence[int]
+    x: object, shape: Sequence[Size], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(x),), {
         "shape": tuple(shape),

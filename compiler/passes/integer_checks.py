@@ -148,7 +148,7 @@ def _multiplied(node: Expression) -> Found:
     return _far(ops.astype(left, _FLOAT64) * ops.astype(right, _FLOAT64), node)
 
 
-def _far(rounded: Any, node: Expression) -> Found:
+def _far(rounded: object, node: Expression) -> Found:
     """Where an integer is not what floats, rounded, give."""
     apart = ops.abs(rounded - ops.astype(node, _FLOAT64))
     return [(ops.greater(apart, _FAR if node.dtype == _INT64 else 0.5), _overflow(node))]

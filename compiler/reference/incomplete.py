@@ -15,7 +15,7 @@ _MOST = 20_000
 """More terms than arguments of which float64 gives a value need."""
 
 
-def _wide(*arrays: Any) -> tuple[Any, list[Any]]:
+def _wide(*arrays: object) -> tuple[Any, list[Any]]:
     """The dtype of the result, and the arrays in float64 and one shape."""
     given = [np.asarray(one) for one in arrays]
     dtype = np.result_type(*given)
@@ -95,12 +95,12 @@ def _gamma_parts(a: Any, x: Any, upper: bool) -> Any:
         return found.astype(dtype)
 
 
-def gammainc(a: Any, x: Any) -> Any:
+def gammainc(a: object, x: object) -> Any:
     """The regularised lower incomplete gamma function."""
     return _gamma_parts(a, x, False)
 
 
-def gammaincc(a: Any, x: Any) -> Any:
+def gammaincc(a: object, x: object) -> Any:
     """The regularised upper incomplete gamma function."""
     return _gamma_parts(a, x, True)
 

@@ -5,13 +5,11 @@ Where numbers are drawn until one is accepted, all that are left are drawn toget
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from compiler.reference.inverse_error import erfinv
-from compiler.reference.special_functions import digamma, lgamma
+from compiler.reference.special_functions import digamma
 from compiler.reference.threefry import threefry
 
 _WORD = 0xFFFFFFFF
@@ -33,16 +31,6 @@ def unit_float64(bits: Any) -> Any:
 def scaled_bits(bits: Any, span: Any) -> Any:
     """The high part of the product of 64 bits and a number of at most 2**31."""
     return ((bits >> 32 & _WORD) * span + ((bits & _WORD) * span >> 32)) >> 32
-
-
-def _odd(bits: Any) -> Any:
-    """Odd integers below 2**53: twice as many halves as there are numbers in [0, 1)."""
-    return (bits >> 11 & (1 << 53) - 2 | 1).astype(np.float64)
-
-
-def _inside(bits: Any) -> Any:
-    """Numbers in (0, 1)."""
-    return _odd(bits) * 2.0**-53
 
 
 def _together(*operands: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -71,50 +59,6 @@ def _bits(key: Any, counter: Any, elements: Any, attempt: int) -> Any:
     return threefry(key[elements], counter[elements] ^ attempt << 44)
 
 
-def random_gamma(a: Any, key: Any, counter: Any) -> Any:
-    """Gamma numbers with the parameters `a`."""
-    a = np.asarray(a)
-    shape, (wide, key, counter) = _together(a.astype(np.float64), key, counter)
-    with np.errstate(all="ignore"):
-        d = np.where(wide < 1, wide + 1, wide) - 1 / 3
-        c = 1 / np.sqrt(9 * d)
-        result = np.where(wide >= 0, wide, np.nan)
-        left, attempt = np.flatnonzero((wide >= 0) & (wide < np.inf)), 0
-        while left.size:
-            bits, more = (_bits(key, counter, left, one) for one in (attempt, -1 - attempt))
-            x = math.sqrt(2) * erfinv(_odd(bits) * 2.0**-52 - 1)
-            root = 1 + c[left] * x
-            cube = root**3
-            u = ((bits & 4095) + 1) * 2.0**-12
-            bound = 0.5 * x * x + d[left] - d[left] * cube + d[left] * np.log(cube)
-            accepted = (u < 1 - 0.0331 * x**4) | (np.log(u - _odd(more) * 2.0**-65) < bound)
-            accepted &= root > 0
-            result[left[accepted]] = (d[left] * cube)[accepted]
-            left, attempt = left[~accepted], attempt + 1
-        small = np.flatnonzero(wide < 1)
-        power = _inside(_bits(key, counter, small, 1 << 18))
-        result[small] *= np.exp(np.log(power) / wide[small])
-    return result.astype(a.dtype).reshape(shape)
-
-
-def random_poisson(rate: Any, key: Any, counter: Any) -> Any:
-    """Poisson numbers with these rates."""
-    shape, (rate, key, counter) = _together(np.asarray(rate, np.float64), key, counter)
-    result = np.full(rate.shape, -1, np.int64)
-    with np.errstate(all="ignore"):
-        few = np.flatnonzero((rate >= 0) & (rate < 10))
-        result[few] = _by_inversion(rate[few], _inside(_bits(key, counter, few, 0)))
-        left, attempt = np.flatnonzero((rate >= 10) & (rate < 1e18)), 0
-        while left.size:
-            bits = _bits(key, counter, left, attempt)
-            u = (bits >> 23 & (1 << 41) - 2 | 1).astype(np.float64) * 2.0**-41 - 0.5
-            v = ((bits & (1 << 24) - 1) << 1 | 1).astype(np.float64) * 2.0**-25
-            found, accepted = _transformed(rate[left], u, v)
-            result[left[accepted]] = found[accepted].astype(np.int64)
-            left, attempt = left[~accepted], attempt + 1
-    return result.reshape(shape)
-
-
 def random_order(bits: Any, *, axis: int) -> Any:
     """The positions along an axis in the order of their bits.
 
@@ -127,30 +71,6 @@ def random_order(bits: Any, *, axis: int) -> Any:
     width = max(count - 1, 0).bit_length()
     places = np.expand_dims(np.arange(count), [i for i in range(bits.ndim) if i != axis])
     return np.sort(bits >> width << width | places, axis) & (1 << width) - 1
-
-
-def _by_inversion(rate: Any, u: Any) -> Any:
-    chance, found = np.exp(-rate), np.zeros(rate.shape, np.int64)
-    left = u > chance
-    while left.any():
-        u = np.where(left, u - chance, u)
-        found += left
-        chance = np.where(left, chance * (rate / np.maximum(found, 1)), chance)
-        left &= (u > chance) & (found < 100)
-    return found
-
-
-def _transformed(rate: Any, u: Any, v: Any) -> tuple[Any, Any]:
-    """Candidates, and which of them are accepted."""
-    b = 0.931 + 2.53 * np.sqrt(rate)
-    a = 0.02483 * b - 0.059
-    rest = 0.5 - np.abs(u)
-    found = np.floor((2 * a / rest + b) * u + rate + 0.43)
-    at_once = (rest >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
-    never = (found < 0) | (rest < 0.013) & (v > rest)
-    height = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (rest * rest) + b))
-    fits = height <= found * np.log(rate) - rate - lgamma(found + 1)
-    return found, at_once | ~never & fits
 
 
 def gamma_slope(a: Any, x: Any) -> Any:

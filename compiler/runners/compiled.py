@@ -380,7 +380,7 @@ class CompiledRunner:
             return self
         return self.compile(self.definition, self.name, replace(self.options, on_nonfinite=None))
 
-    def _checked(self, workspace: Workspace, results: Any) -> Any:
+    def _checked(self, workspace: Workspace, results: object) -> Any:
         if not isinstance(results, int):
             return results
         if results > 0:

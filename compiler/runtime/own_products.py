@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.core import fork
 from compiler.core.once import Once
+from compiler.llvm.products.workspaces import FLAG, WORKSPACES, slot_bytes
 
 USUAL_CACHE = 1 << 20  # bytes of the second level of the cache, where the system does not tell
 LEAST_WORKSPACE, MOST_WORKSPACE = 1 << 18, 1 << 21  # bytes
@@ -49,8 +50,6 @@ def _workspaces() -> Any:
     """The words of the workspaces: their address, and a flag of each; the system gives the memory
     of each when it is first used.
     """
-    from compiler.llvm.products.driver import FLAG, WORKSPACES, slot_bytes
-
     memory = np.empty(WORKSPACES * slot_bytes(workspace_bytes()) + ALIGNMENT, np.uint8)
     words = np.zeros((WORKSPACES + 1) * FLAG, np.int64)
     words[0] = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import networkx as nx
 
-from compiler.core.lowering import Alias, Index
+from compiler.core.lowering import Alias, Index, Pointwise
 from compiler.core.reports import Report, collector
 from compiler.core.types import Shape
 from compiler.graph.view import Node, nodes_of
 from compiler.schedule.access import canonical, reach
 from compiler.schedule.group_limits import Extents
 from compiler.schedule.groups import (
+    AttentionGroup,
     Group,
     HostGroup,
     LoopGroup,
@@ -21,6 +23,7 @@ from compiler.schedule.groups import (
     Pack,
     is_row,
 )
+from compiler.schedule.products import by_piece
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried
@@ -31,6 +34,7 @@ READ_ELSEWHERE = "read at other places than those where it is computed"
 COMES_LATER = "another operand is computed in a later group"
 JOINED_ANOTHER = "it joined another group that computes one of its operands"
 OTHER_AXES = "a reduction over other axes than the rows of the group have"
+ALONE = "repeated until a number is found, which is not vectorised: in loops of its own"
 PRODUCT = "a product reads its operands from memory, as a whole"
 CALL = "a call of NumPy reads its operands from memory, as a whole"
 LOOP = "a loop or branch reads its operands from memory, as a whole"
@@ -39,10 +43,16 @@ WRITTEN_OUT = "written to memory in order, for what reads it as a whole"
 SEPARATE = "fusion is switched off"
 NO_LOOPS = {
     MatmulGroup: "computed as one product, as a whole",
+    AttentionGroup: "computed by products, block by block, as a whole",
     HostGroup: "computed by a call of NumPy, as a whole",
     NestedGroup: "computed by a loop or branch, as a whole",
 }
 """What is said of a node and what it reads, if they are in different groups."""
+
+
+def is_alone(node: Node) -> bool:
+    """Whether a node is computed in loops of its own."""
+    return isinstance(node.op.lowering, Pointwise) and node.op.lowering.alone
 
 
 class Placement:
@@ -54,6 +64,8 @@ class Placement:
         deferred: values that are complete only when their group has ended.
         stored: values that lie in memory.
         virtual: values that are computed where they are read.
+        by_piece: products, by what puts their columns piece by piece, which took their places.
+        joined: nodes that are a part of others.
         first: an order before all groups.
     """
 
@@ -61,6 +73,8 @@ class Placement:
         self.reports = collector()
         self.nodes = nodes_of(graph)
         self.separate = separate
+        self.by_piece: dict[int, int] = {}
+        self.joined: set[int] = set()
         self.updated = {new: variable for variable, new in graph.graph["updates"]}
         self.roots = (*graph.graph["outputs"], *self.updated)
         self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
@@ -69,6 +83,8 @@ class Placement:
             aliased = isinstance(node.op.lowering, Alias)
             for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
                 self.consumers[operand].append(node.id)
+        if not separate:
+            self._join_pieces()
         self.groups: list[Group] = []
         self.by_domain: dict[Shape, list[LoopGroup]] = {}
         self.home: dict[int, Group] = {}
@@ -81,6 +97,20 @@ class Placement:
         self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
         self.last = 0
+
+    def _join_pieces(self) -> None:
+        """Let products take the places of what puts their columns piece by piece."""
+        for node, between in by_piece(self.nodes, self.consumers, self.roots).items():
+            whole = self.nodes[between[0]]
+            self.nodes[node] = replace(
+                self.nodes[node], op=whole.op, operands=whole.operands, attrs=whole.attrs
+            )
+            for operand in dict.fromkeys(whole.operands):
+                readers = self.consumers[operand]
+                readers[readers.index(whole.id)] = node
+            self.consumers |= {one: [] for one in between}
+            self.joined.update(between)
+            self.by_piece[node] = whole.id
 
     def earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
         """The order of the first group in which all bases can be read."""
@@ -143,6 +173,8 @@ class Placement:
     def obstacle(self, group: LoopGroup, node: Node, bases: list[tuple[int, Index]]) -> str:
         """Why a group cannot compute a node that reads these values; empty if it can."""
         shape = node.type.shape
+        if group.alone or is_alone(node):
+            return ALONE
         if shape != group.domain and not is_row(group, shape):
             return OTHER_LOOPS
         return self.extents.excess(group, node) or self.unreadable(group, bases)
@@ -224,6 +256,7 @@ class Placement:
     def join(self, node: Node, group: LoopGroup, bases: list[tuple[int, Index]]) -> None:
         """Let a group compute a node that reads these values."""
         group.members.append(node.id)
+        group.alone |= is_alone(node)
         self.extents.join(group, node, (base for base, _ in bases))
         self.home[node.id] = group
         self.read(group, bases)

@@ -199,13 +199,13 @@ def _unpacked(packed: Any, like: Sequence[Expression]) -> list[Expression]:
     return found
 
 
-def once(results: Any, gradients: Sequence[Any], error: Exception) -> Any:
+def once(results: object, gradients: Sequence[Any], error: Exception) -> Any:
     """The results of a backward, whose derivatives by the cotangents are an error."""
     rule = _Rule([])
     rule.error = error
     others = [one.expression for one in gradients if _is_floating(one)]
 
-    def marked(result: Any) -> Any:
+    def marked(result: object) -> Any:
         if not isinstance(result, Traced):
             return result
         operands = [result.expression, *others]

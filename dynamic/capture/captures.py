@@ -105,7 +105,7 @@ class Capture:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
 
-    def filled(self, number: Any, shape: Shape) -> Any:
+    def filled(self, number: object, shape: Shape) -> Any:
         """A tensor that is made inside, with one number in a shape of unknown sizes."""
         return Traced.made(ops.broadcast_to(constant(number), shape))
 

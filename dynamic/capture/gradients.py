@@ -55,7 +55,7 @@ class Gradients:
         self._leaves: dict[int, Any] = {}
         self._freed: set[int] = set()
 
-    def add_leaf(self, x: Any, expression: Expression) -> None:
+    def add_leaf(self, x: object, expression: Expression) -> None:
         """A tensor that was made inside requires grad: it has this expression of its own."""
         self._leaves[expression.serial] = x
 

@@ -112,7 +112,7 @@ class Abstract:
         """The largest element of all examples."""
         return self._batch.max()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
         raise AutogradError(_VALUES)
 
 
@@ -152,10 +152,10 @@ class Batched(Tracer, plain=False):
         found = pull([out for out, _ in pairs], batches, [u for _, u in pairs], record)
         return [None if g is None else batched(g, level) for g in found]
 
-    def _with(self, held: Any) -> Batched:
+    def _with(self, held: object) -> Batched:
         return Batched(self._level, held)
 
-    def _exchanged(self, held: Any) -> Any:
+    def _exchanged(self, held: object) -> Any:
         return ops.swapaxes(held, 0, 1)
 
     def _inside(self, function: Callable[[Any], Any]) -> Batched:
@@ -243,7 +243,7 @@ def spread(x: Any) -> Any:
     return x
 
 
-def _is_batch(x: Any, level: Level) -> bool:
+def _is_batch(x: object, level: Level) -> bool:
     while isinstance(x, Tracer):
         if x._level is level:
             return True

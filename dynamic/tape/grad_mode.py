@@ -85,7 +85,7 @@ def decorated(function: Callable[..., object], make: Callable[[], Any]) -> Calla
         return generate
 
     @functools.wraps(function)
-    def switched(*args: object, **kwargs: Any) -> Any:
+    def switched(*args: object, **kwargs: object) -> Any:
         with make():
             return function(*args, **kwargs)
 

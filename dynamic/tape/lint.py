@@ -54,7 +54,7 @@ def tell(rule: str, line: str, message: str) -> None:
     warnings.warn_explicit(text, LintWarning, file, int(number))
 
 
-def look(root: Any, value: float) -> None:
+def look(root: object, value: float) -> None:
     """Look at the graph that a reverse pass is about to go through.
 
     Args:
@@ -125,7 +125,7 @@ def _reached(root: Any, through: Any) -> Iterator[Any]:
             stack += more
 
 
-def _lost_loss(root: Any, value: float) -> None:
+def _lost_loss(root: object, value: float) -> None:
     """The loss is inf or nan: where that came from, as far as it is known."""
     line, what = _origin_of(root)
     if anomaly.state.enabled:
@@ -186,7 +186,7 @@ def _zero_gradients(walk: _Walk) -> None:
             )
 
 
-def _is_flat(node: Any) -> bool:
+def _is_flat(node: object) -> bool:
     """Whether a node hands on zeros, and nobody has hooked it to do something else."""
     return isinstance(node, Node) and node.hooks is None and node.recipe.flat
 
@@ -299,7 +299,7 @@ def _weights_of(leaf: Any, nodes: Collection[Any]) -> Iterator[Any]:
             yield from (one for one in node.edges[:2] if isinstance(one, AccumulateGrad))
 
 
-def _factors(node: Any) -> Iterator[Any]:
+def _factors(node: object) -> Iterator[Any]:
     """The leaves that are factors of a product, views between them left out."""
     if isinstance(node, Node) and node.recipe.op.linearity == "multilinear":
         for factor in node.edges:

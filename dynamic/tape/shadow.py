@@ -32,7 +32,7 @@ _known: dict[int, tuple[weakref.ref[Any], int, Expression]] = {}
 _looked: dict[str, int] = {}
 
 
-def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: Any) -> None:
+def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> None:
     """Note what a tensor was made of; look at it if it is a number."""
     array = getattr(result, "_array", None)
     if not isinstance(array, np.ndarray) or _inside.looks:
@@ -62,7 +62,7 @@ def _applied(
     return made if isinstance(made, Expression) else None
 
 
-def _keep(tensor: Any, made: Expression) -> None:
+def _keep(tensor: object, made: Expression) -> None:
     key = id(tensor)
     gone = weakref.ref(tensor, lambda _: _known.pop(key, None))
     _known[key] = gone, _version(tensor), made
@@ -73,7 +73,7 @@ def _version(tensor: Any) -> int:
     return int(cell[0]) if isinstance(cell, list) else 0  # an inference tensor has none
 
 
-def _expression(operand: Any) -> Expression:
+def _expression(operand: object) -> Expression:
     """What an operand was made of; a placeholder of what is not known, or was overwritten."""
     array = getattr(operand, "_array", None)
     if array is None:

@@ -26,7 +26,7 @@ def watch(follows: bool) -> None:
         paused.pop()
 
 
-def told(op: Op, operands: Sequence[Any], attrs: Attrs, result: Any) -> None:
+def told(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> None:
     """Tell the lint of the value of an op."""
     from dynamic.tape import shadow
 

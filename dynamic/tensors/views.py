@@ -81,7 +81,7 @@ class CopySlices(GraphNode):
         self.found = [place for place, _ in parts]
         return [(self.edges[place], part) for place, part in parts]
 
-    def _evaluated(self, g: Any) -> list[tuple[int, Any]]:
+    def _evaluated(self, g: object) -> list[tuple[int, Any]]:
         """The parts, with the rest on memory that a chain of assignments passes on."""
         region, old = self.region, self.edges[0]
         owned = g is self.owned and self.hooks is None

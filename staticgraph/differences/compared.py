@@ -214,7 +214,7 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     return found
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: object) -> bool:
     return isinstance(value, dynamic.Tensor) and value.is_floating_point()
 
 

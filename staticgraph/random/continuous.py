@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
+from compiler.core.op import Op
 from compiler.core.types import DType
 from compiler.core.values import Value
 from staticgraph.random.draws import (
     Make,
-    as_value,
     common_shape,
     drawn,
     floating,
     key_of,
+    parameter,
+    refuse_reversed,
     shape_of,
 )
 
-_ROOT2 = math.sqrt(2)
+_FLOAT64 = np.dtype(np.float64)
 
 
 def unit(key: object, counters: object, *, dtype: DType) -> Any:
     """Uniform numbers in [0, 1)."""
-    bits = ops.threefry(key, counters)
-    return ops.unit_float32(bits) if dtype.itemsize == 4 else ops.unit_float64(bits)
+    return _of_bits(ops.unit_float32, ops.unit_float64, key, counters, dtype)
+
+
+def _of_bits(narrow: Op, wide: Op, key: object, counters: object, dtype: DType) -> Any:
+    return (narrow if dtype.itemsize == 4 else wide)(ops.threefry(key, counters))
+
+
+def _between(key: object, counters: object, low: Any, high: Any, *, dtype: DType) -> Any:
+    return ops.maximum(unit(key, counters, dtype=dtype) * (high - low) + low, low)
 
 
 def _standard_normal(key: object, counters: object, *, dtype: DType) -> Any:
-    return ops.erfinv(_between_ends(unit(key, counters, dtype=dtype))) * _ROOT2
+    return _of_bits(ops.normal_float32, ops.normal_float64, key, counters, dtype)
 
 
-def _between_ends(u: Any) -> Any:
-    """Uniform numbers in (-1, 1): those of [0, 1) times two less one, and the first one moved."""
-    low = -1 + (2.0**-24 if u.dtype.itemsize == 4 else 2.0**-53)
-    return ops.maximum(u * 2 + low, low)
+def _normal(key: object, counters: object, loc: Any, scale: Any, *, dtype: DType) -> Any:
+    return _standard_normal(key, counters, dtype=dtype) * scale + loc
 
 
 def _standard_exponential(key: object, counters: object, *, dtype: DType) -> Any:
-    return -ops.log1p(-unit(key, counters, dtype=dtype))
+    return _of_bits(ops.exponential_float32, ops.exponential_float64, key, counters, dtype)
+
+
+def _exponential(key: object, counters: object, scale: Any, *, dtype: DType) -> Any:
+    return _standard_exponential(key, counters, dtype=dtype) * scale
 
 
 def _standard_gumbel(key: object, counters: object, *, dtype: DType) -> Any:
-    smallest = 2.0**-126 if dtype.itemsize == 4 else 2.0**-1022
-    return -ops.log(-ops.log(ops.maximum(unit(key, counters, dtype=dtype), smallest)))
+    return _of_bits(ops.gumbel_float32, ops.gumbel_float64, key, counters, dtype)
 
 
 @cache
@@ -71,17 +82,24 @@ def uniform(
     gradient.
 
     Raises:
-        DTypeError, ShapeError: the key is no int64 scalar, the dtype is not floating point, or the
-            shape is none.
+        OptionError: minval is a number, and more than maxval.
+        DTypeError, ShapeError: the key is no int64 scalar, the dtype is not floating point, the
+            shape is none, or the ends do not broadcast to it.
 
     Example:
         >>> sg.random.uniform(sg.random.key(0), (3,))
         array([0.947667  , 0.9785799 , 0.33229148], dtype=float32)
     """
-    found = _standard("uniform", unit, key, shape, dtype)
     if _is_number(minval, 0) and _is_number(maxval, 1):
-        return found
-    return ops.maximum(found * (maxval - minval) + minval, minval)
+        return _standard("uniform", unit, key, shape, dtype)
+    wanted = floating("uniform", dtype)
+    low, high = (
+        parameter("uniform", name, one, wanted)
+        for name, one in (("minval", minval), ("maxval", maxval))
+    )
+    refuse_reversed("uniform", ("minval", "maxval"), low, high)
+    shape = common_shape("uniform", shape_of("uniform", shape), low, high)
+    return drawn(of_dtype(_between, wanted), key_of("uniform", key), shape, [low, high])
 
 
 def _is_number(given: object, value: float) -> bool:
@@ -102,16 +120,21 @@ def normal(
     broadcast to the shape, by which the result has a gradient.
 
     Raises:
+        OptionError: the standard deviation is a negative number.
         DTypeError, ShapeError: as those of `uniform`.
 
     Example:
         >>> sg.random.normal(sg.random.key(0), (3,))
         array([ 1.6226422 ,  2.0252647 , -0.43359444], dtype=float32)
     """
-    found = _standard("normal", _standard_normal, key, shape, dtype)
-    if not _is_number(scale, 1):
-        found = found * scale
-    return found if _is_number(loc, 0) else found + loc
+    if _is_number(loc, 0) and _is_number(scale, 1):
+        return _standard("normal", _standard_normal, key, shape, dtype)
+    wanted = floating("normal", dtype)
+    parameters = [
+        parameter("normal", "loc", loc, wanted), parameter("normal", "scale", scale, wanted, 0),
+    ]  # fmt: skip
+    shape = common_shape("normal", shape_of("normal", shape), *parameters)
+    return drawn(of_dtype(_normal, wanted), key_of("normal", key), shape, parameters)
 
 
 def exponential(
@@ -123,14 +146,19 @@ def exponential(
     gradient.
 
     Raises:
+        OptionError: the mean is a negative number.
         DTypeError, ShapeError: as those of `uniform`.
 
     Example:
         >>> sg.random.exponential(sg.random.key(0), (2,)).round(4)
         array([2.9501, 3.8434], dtype=float32)
     """
-    found = _standard("exponential", _standard_exponential, key, shape, dtype)
-    return found if _is_number(scale, 1) else found * scale
+    if _is_number(scale, 1):
+        return _standard("exponential", _standard_exponential, key, shape, dtype)
+    wanted = floating("exponential", dtype)
+    mean = parameter("exponential", "scale", scale, wanted, 0)
+    shape = common_shape("exponential", shape_of("exponential", shape), mean)
+    return drawn(of_dtype(_exponential, wanted), key_of("exponential", key), shape, [mean])
 
 
 def gumbel(key: object, shape: object = (), dtype: object = "float32") -> Value:
@@ -156,10 +184,11 @@ def truncated_normal(
     """Standard normal numbers between two bounds, of a shape (that of the bounds if None).
 
     The bounds are numbers, or operands that broadcast to the shape, by which the result has a
-    gradient. Between bounds of one sign, far from 0, little is left of the digits of the uniform
-    numbers.
+    gradient: that of the number at a fixed quantile. They may be infinite, or as far from 0 as they
+    like: there the method is Marsaglia's (Technometrics 6(1), 1964).
 
     Raises:
+        OptionError: a number of the lower bounds is more than the upper one.
         DTypeError, ShapeError: as those of `uniform`, and for bounds that do not broadcast.
 
     Example:
@@ -168,25 +197,28 @@ def truncated_normal(
         True
     """
     wanted = floating("truncated_normal", dtype)
-    shape = common_shape("truncated_normal", shape, lower, upper)
-    bounds = [ops.astype(as_value(one), wanted) for one in (lower, upper)]
-    make = of_dtype(_truncated, wanted)
-    return drawn(make, key_of("truncated_normal", key), shape, bounds)
+    bounds = [
+        parameter("truncated_normal", name, one, wanted)
+        for name, one in (("lower", lower), ("upper", upper))
+    ]
+    refuse_reversed("truncated_normal", ("lower", "upper"), *bounds)
+    shape = common_shape("truncated_normal", shape, *bounds)
+    return drawn(_truncated, key_of("truncated_normal", key), shape, bounds)
 
 
-def _truncated(key: object, counters: object, lower: Any, upper: Any, *, dtype: DType) -> Any:
-    low, high = (ops.erf(one * math.sqrt(0.5)) for one in (lower, upper))
-    u = unit(key, counters, dtype=dtype)
-    return ops.clip(ops.erfinv(u * (high - low) + low) * _ROOT2, lower, upper)
+def _truncated(key: object, counters: object, lower: object, upper: object) -> Any:
+    attempt = ops.truncated_attempt(lower, upper, key, counters)
+    return ops.random_truncated(attempt, lower, upper, key, counters)
 
 
 def gamma(key: object, a: Value, shape: object = None, dtype: object = "float32") -> Value:
-    """Gamma numbers of scale 1, of a shape (that of the parameter if None); nan for a < 0.
+    """Gamma numbers of scale 1, of a shape (that of the parameter if None).
 
     They have a gradient by `a`: that of the number at a fixed quantile (Figurnov, Mohamed and Mnih,
-    Implicit reparameterization gradients, NeurIPS 2018).
+    Implicit reparameterization gradients, NeurIPS 2018). Where an operand is negative they are nan.
 
     Raises:
+        OptionError: the parameter is a negative number.
         DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
 
     Example:
@@ -194,21 +226,22 @@ def gamma(key: object, a: Value, shape: object = None, dtype: object = "float32"
         >>> float(found.mean().round(1))
         3.0
     """
-    wanted = floating("gamma", dtype)
-    shape = common_shape("gamma", shape, a)
-    return drawn(_gamma, key_of("gamma", key), shape, [ops.astype(as_value(a), wanted)])
+    given = parameter("gamma", "a", a, floating("gamma", dtype), 0)
+    return drawn(_gamma, key_of("gamma", key), common_shape("gamma", shape, given), [given])
 
 
 def _gamma(key: object, counters: object, a: object) -> Any:
-    return ops.random_gamma(a, key, counters)
+    return ops.random_gamma(ops.gamma_attempt(a, key, counters), a, key, counters)
 
 
 def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = "float32") -> Value:
     """Beta numbers, of a shape (that of the parameters if None): quotients of gamma numbers.
 
-    They have gradients by both parameters, as those of `gamma`.
+    They have gradients by both parameters, as those of `gamma`, are nan where operands are
+    negative, and are computed in float64, of logarithms: so small parameters give numbers too.
 
     Raises:
+        OptionError: a parameter is a negative number.
         DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
 
     Example:
@@ -217,13 +250,17 @@ def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = 
         0.75
     """
     wanted = floating("beta", dtype)
-    shape = common_shape("beta", shape, a, b)
-    parameters = [ops.astype(as_value(one), wanted) for one in (a, b)]
-    return drawn(_beta, key_of("beta", key), shape, parameters)
+    parameters = [parameter("beta", name, one, _FLOAT64, 0) for name, one in (("a", a), ("b", b))]
+    shape = common_shape("beta", shape, *parameters)
+    return drawn(of_dtype(_beta, wanted), key_of("beta", key), shape, parameters)
 
 
-def _beta(key: object, counters: object, a: object, b: object) -> Any:
+def _beta(key: object, counters: object, a: object, b: object, *, dtype: DType) -> Any:
     first, second = (
-        ops.random_gamma(one, ops.threefry(key, i), counters) for i, one in enumerate((a, b))
+        _log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b))
     )
-    return first / (first + second)
+    return ops.astype(1.0 / (1.0 + ops.exp(second - first)), dtype)
+
+
+def _log_gamma(key: object, counters: object, a: object) -> Any:
+    return ops.random_log_gamma(ops.log_gamma_attempt(a, key, counters), a, key, counters)

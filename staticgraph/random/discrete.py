@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,22 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
-from compiler.core.types import as_dtype, normalise_axis
-from compiler.core.values import Value
+from compiler.core.types import DType, as_dtype, normalise_axis
+from compiler.core.values import Array, Value
 from staticgraph.random.continuous import gumbel, of_dtype, unit
 from staticgraph.random.draws import (
     INT64,
+    Make,
     as_value,
     common_shape,
     drawn,
     key_of,
-    refuse_outside,
+    parameter,
     shape_of,
 )
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_LARGEST_RATE = math.nextafter(1e18, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
 
@@ -38,10 +41,10 @@ def bernoulli(key: object, p: Value = 0.5, shape: object = None) -> Value:
         >>> sg.random.bernoulli(sg.random.key(0), 0.5, (3,))
         array([False, False,  True])
     """
-    refuse_outside("bernoulli", "p", p, 0, 1)
-    shape = common_shape("bernoulli", shape, p)
-    p = as_value(p)
-    chance = p if np.dtype(p.dtype).kind == "f" and p.shape != () else ops.astype(p, "float32")
+    given = p if isinstance(p, Operand) else np.asarray(p)
+    wide = np.dtype(given.dtype) == _FLOAT64 and given.shape != ()
+    chance = parameter("bernoulli", "p", p, _FLOAT64 if wide else _FLOAT32, 0, 1)
+    shape = common_shape("bernoulli", shape, chance)
     return drawn(_below, key_of("bernoulli", key), shape, [chance])
 
 
@@ -54,13 +57,13 @@ def randint(
 ) -> Value:
     """Integers from minval to before maxval, all as likely, of a shape and dtype.
 
-    Bounds that are operands broadcast to the shape. Where maxval is not larger the result is
-    minval.
+    Bounds that are operands or arrays broadcast to the shape. Where maxval is not larger the result
+    is minval.
 
     Raises:
-        OptionError: the bounds are numbers of which maxval is not the larger, or does not fit.
-        DTypeError, ShapeError: the key is no int64 scalar, the dtype has no integers, or the shape
-            is none.
+        OptionError: the bounds are numbers of which maxval is not the larger, or do not fit.
+        DTypeError, ShapeError: the key is no int64 scalar, the dtype or the bounds are no integers,
+            the shape is none, or the bounds do not broadcast to it.
 
     Example:
         >>> sg.random.randint(sg.random.key(0), (5,), 0, 10)
@@ -70,15 +73,36 @@ def randint(
     if wanted.kind not in "iu":
         raise DTypeError(f"randint: {wanted} is no dtype of integers")
     key, sizes = key_of("randint", key), shape_of("randint", shape)
-    if isinstance(minval, Operand | np.ndarray) or isinstance(maxval, Operand | np.ndarray):
-        low, high = (ops.astype(as_value(one), INT64) for one in (minval, maxval))
-        return ops.astype(drawn(_from_any, key, sizes, [high - low, low]), wanted)
-    low, high, info = int(minval), int(maxval), np.iinfo(wanted)
-    if not low < high or low < info.min or high > int(info.max) + 1 or high - low >= 1 << 63:
-        raise OptionError(f"randint: no {wanted} between {minval} and {maxval}")
-    make = _from_few if high - low <= _NARROW else _from_any
-    found = drawn(make, key, sizes, [np.array(one, INT64) for one in (high - low, low)])
+    low, high = (_bound(*one) for one in (("minval", minval), ("maxval", maxval)))
+    if isinstance(low, Operand) or isinstance(high, Operand):
+        make, low = _from_any, ops.astype(low, INT64)
+        span = ops.astype(high, INT64) - low
+    else:
+        make, span, low = _range(low, high, wanted)
+    found = drawn(make, key, common_shape("randint", sizes, span, low), [span, low])
     return ops.astype(found, wanted)
+
+
+def _bound(name: str, value: object) -> Any:
+    """A bound of integers, as it is."""
+    given: Any = value if isinstance(value, Operand) else np.asarray(value)
+    if np.dtype(given.dtype).kind not in "iu":
+        raise DTypeError(f"randint: {name} is no integer of 64 bits: {value!r}")
+    return given
+
+
+def _range(low: Array, high: Array, wanted: DType) -> tuple[Make, Array, Array]:
+    """How integers between bounds are drawn, how many there are, and the lower bound."""
+    info, is_number = np.iinfo(wanted), low.shape == high.shape == ()
+    low, high = low.astype(object), high.astype(object)  # Python's integers do not wrap
+    span = np.asarray(high - low)
+    text = f"between {low} and {high}"
+    if np.any(low < info.min) or np.any(high > info.max + 1) or (is_number and span <= 0):
+        raise OptionError(f"randint: no {wanted} {text}")
+    if np.any(span >= 1 << 63):
+        raise OptionError(f"randint: there are 2**63 integers or more {text}: take bits")
+    make = _from_few if is_number and span <= _NARROW else _from_any
+    return make, span.astype(INT64), np.asarray(low).astype(INT64)
 
 
 def _from_few(key: object, counters: object, span: object, low: Any) -> Any:
@@ -90,9 +114,12 @@ def _from_any(key: object, counters: object, span: object, low: Any) -> Any:
 
 
 def poisson(key: object, rate: Value, shape: object = None) -> Value:
-    """Poisson numbers, of a shape (that of the rate if None): int64; -1 for rates that are none.
+    """Poisson numbers, of a shape (that of the rate if None): int64.
+
+    Where an operand is no rate from 0 to before 1e18 they are -1.
 
     Raises:
+        OptionError: the rate is a number that is none, or not below 1e18.
         DTypeError, ShapeError: the key is no int64 scalar, or the rate does not broadcast to the
             shape.
 
@@ -100,8 +127,8 @@ def poisson(key: object, rate: Value, shape: object = None) -> Value:
         >>> sg.random.poisson(sg.random.key(0), np.array([0.0, 1e6])) > 5
         array([False,  True])
     """
-    shape = common_shape("poisson", shape, rate)
-    return drawn(_poisson, key_of("poisson", key), shape, [ops.astype(as_value(rate), _FLOAT64)])
+    given = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
+    return drawn(_poisson, key_of("poisson", key), common_shape("poisson", shape, given), [given])
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
@@ -115,7 +142,8 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
     sum of a logit and a Gumbel number wins (Maddison, Tarlow and Minka, A* sampling, 2014).
 
     Raises:
-        ShapeError: there is no such axis, or the shape does not end with that of the logits.
+        ShapeError: there is no such axis, nothing lies along it, or the shape does not end with
+            that of the logits.
         DTypeError: the logits are not floating point, or the key is no int64 scalar.
 
     Example:
@@ -126,6 +154,8 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
     if np.dtype(logits.dtype).kind != "f":
         raise DTypeError(f"categorical: the logits are {logits.dtype}, not floating point")
     place = normalise_axis("categorical", axis, len(logits.shape))
+    if logits.shape[place] == 0:
+        raise ShapeError(f"categorical: there are no logits along axis {axis} of {logits.shape}")
     rest = (*logits.shape[:place], *logits.shape[place + 1 :])
     wanted = rest if shape is None else shape_of("categorical", shape)
     if wanted[len(wanted) - len(rest) :] != rest:
@@ -168,15 +198,20 @@ def dropout(x: Value, rate: float = 0.5, *, key: object) -> Value:
 
     Raises:
         OptionError: the rate is no probability.
-        DTypeError: the key is no int64 scalar.
+        DTypeError: the key is no int64 scalar, or x is not floating point.
 
     Example:
         >>> sg.random.dropout(np.ones(4), 0.5, key=sg.random.key(1))
         array([0., 2., 0., 0.])
     """
-    refuse_outside("dropout", "the rate", rate, 0, 1)
+    if not isinstance(rate, int | float | np.number):
+        raise OptionError(f"dropout: the rate is a number, not {rate!r}")
+    if not 0 <= rate <= 1:
+        raise OptionError(f"dropout: the rate {rate!r} is not between 0 and 1")
     key, x = key_of("dropout", key), as_value(x)
+    if np.dtype(x.dtype).kind != "f":
+        raise DTypeError(f"dropout: x is {x.dtype}, not floating point")
     if rate == 0:
         return x
     u = drawn(of_dtype(unit, _FLOAT32), key, tuple(x.shape))
-    return ops.where(u >= rate, x * (0.0 if rate == 1 else 1 / (1 - rate)), 0.0)
+    return ops.where(u >= float(rate), x * (1.0 if rate == 1 else 1 / (1 - float(rate))), 0.0)

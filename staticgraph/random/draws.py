@@ -8,6 +8,7 @@ parameters with a gradient) is an application of ops, fused with what reads it.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,10 +54,17 @@ def shape_of(function: str, shape: object) -> Shape:
     """A shape as a tuple of sizes; ShapeError for anything else."""
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     for size in sizes:
-        known = hasattr(size, "__index__") and not isinstance(size, bool)
-        if not isinstance(size, Dim) and (not known or size.__index__() < 0):
+        if not isinstance(size, Dim) and _size(size) < 0:
             raise ShapeError(f"{function}: {shape!r} is no shape: {size!r} is no size")
     return tuple(size if isinstance(size, Dim) else int(size) for size in sizes)
+
+
+def _size(size: object) -> int:
+    """An int, or -1 for what is none."""
+    try:
+        return -1 if isinstance(size, bool) else operator.index(size)  # type: ignore[arg-type]
+    except TypeError:  # of an array of several, too
+        return -1
 
 
 def floating(function: str, dtype: object) -> DType:
@@ -67,14 +75,55 @@ def floating(function: str, dtype: object) -> DType:
     return found
 
 
+def parameter(
+    function: str,
+    name: str,
+    value: object,
+    dtype: DType,
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Value:
+    """A parameter of a distribution in the dtype in which it is computed with.
+
+    Raises:
+        DTypeError: it is no number, nor numbers.
+        OptionError: one is not between `low` and `high`, or is nan and `high` is finite; of
+            operands no values are known.
+    """
+    given: Any = value if isinstance(value, Operand) else np.asarray(value)
+    if np.dtype(given.dtype).kind not in "biuf":
+        raise DTypeError(f"{function}: {name} is no number: {value!r}")
+    if not isinstance(given, Operand):
+        unordered = (given != given) & (high < math.inf)
+        wrong = given[(given < low) | (given > high) | unordered]
+        if wrong.size:
+            raise OptionError(f"{function}: {name} {wrong[0]} is not between {low:g} and {high:g}")
+        return given.astype(dtype)
+    found: Value = ops.astype(given, dtype)
+    return found
+
+
+def refuse_reversed(function: str, names: tuple[str, str], low: object, high: object) -> None:
+    """OptionError where arrays, of which the second is not to be less, are the other way round."""
+    if not isinstance(low, Operand) and not isinstance(high, Operand):
+        pair = [np.asarray(one) for one in (low, high)]
+        if np.any(pair[0] > pair[1]):
+            first, second = (one if one.ndim else one.item() for one in pair)
+            raise OptionError(f"{function}: {names[0]} {first} is more than {names[1]} {second}")
+
+
 def common_shape(function: str, shape: object, *parameters: Value) -> Shape:
     """The shape that was asked for, or else that of the parameters; they must broadcast to it."""
-    kinds = [TensorType(tuple(as_value(one).shape), INT64) for one in parameters]
+    kinds = [TensorType(tuple(one.shape), INT64) for one in parameters]
     together = broadcast_shapes(function, *kinds)
     if shape is None:
         return together
     wanted = shape_of(function, shape)
-    if broadcast_shapes(function, *kinds, TensorType(wanted, INT64)) != wanted:
+    try:
+        fits = broadcast_shapes(function, *kinds, TensorType(wanted, INT64)) == wanted
+    except ShapeError:
+        fits = False
+    if not fits:
         raise ShapeError(f"{function}: parameters of the shape {together} in {wanted}")
     return wanted
 
@@ -141,9 +190,3 @@ def _kernel(make: Make, parameters: Sequence[Any]) -> Callable[..., Any]:
     ]
     numbers = make(key, arange(count), *inputs)
     return compile([key, length, *inputs], numbers, lint="off", name="random numbers")
-
-
-def refuse_outside(function: str, name: str, value: object, low: float, high: float) -> None:
-    """OptionError for a number that is not in a closed interval; of operands nothing is known."""
-    if isinstance(value, bool | int | float | np.number) and not low <= value <= high:
-        raise OptionError(f"{function}: {name} {value!r} is not between {low} and {high}")

@@ -28,7 +28,10 @@ def key(seed: int) -> Any:
     """
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
         raise OptionError(f"key: the seed is an int, not {seed!r}")
-    number = seed.__index__()
+    try:
+        number = seed.__index__()
+    except TypeError:  # of an array of several, or of other numbers
+        raise OptionError(f"key: the seed is an int, not {seed!r}") from None
     if not -(1 << 63) <= number < 1 << 64:
         raise OptionError(f"key: the seed {number} has more than 64 bits")
     return np.array(number - (1 << 64) if number >= 1 << 63 else number, INT64)

@@ -147,9 +147,7 @@ def _line_of(
     given: Guards,
     noted: Collection[tuple[int, object]],
 ) -> str | None:
-    """The line after which the surroundings are others; None under a debugger."""
-    if sys.gettrace() is not None:
-        return None
+    """The line after which the surroundings are others, of another run that no debugger sees."""
     fresh = surroundings.again()
     compared = [one for one in fresh.guards.reads if _place_in(one) not in noted]
     guards = Guards(compared)
@@ -179,12 +177,13 @@ def _line_of(
         at[frame] = frame.f_lineno
         return local
 
+    before = sys.gettrace()
     sys.settrace(entered)
     try:
         with suppress(Exception), forgetting_refusals():
             again()
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return found[0] if found else None
 
 
@@ -198,7 +197,7 @@ class _Watch(Watch):
         self.users: set[CodeType] = set()
         self.busy = False
 
-    def seen_event(self, frame: FrameType, event: str, arg: Any) -> None:
+    def seen_event(self, frame: FrameType, event: str, arg: object) -> None:
         """Look at what is called, or returns."""
         if event == "c_call":
             self._builtin(frame, arg)

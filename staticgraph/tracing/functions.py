@@ -180,7 +180,7 @@ class Function(InspectedFunction):
             return name  # it decorates: its module has it in the place of the function
         return _copied, (self._f, self._shapes, self.name, self._options, self._own)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The function as a method."""
         return self if instance is None else functools.partial(self, instance)
 
@@ -324,7 +324,7 @@ def _is_array(x: object) -> bool:
     return type(x) is np.ndarray or isinstance(x, Operand)
 
 
-def _same_static(one: Any, other: Any) -> bool:
+def _same_static(one: object, other: object) -> bool:
     """Whether a static argument that equals another tells a function nothing else."""
     return one is other or not hasattr(one, "__dict__") or is_dataclass(one)
 

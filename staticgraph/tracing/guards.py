@@ -167,7 +167,7 @@ def _alike(now: Any, before: Any) -> bool:
     return False
 
 
-def reads_of_containers(value: Any, name: str) -> list[Read]:
+def reads_of_containers(value: object, name: str) -> list[Read]:
     """The reads of what the lists and dicts in a value hold."""
     found: list[Read] = []
     if isinstance(value, dict):

@@ -24,7 +24,7 @@ GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
 DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Whether it is a tensor of an eager engine."""
     return isinstance(value, Operand) and not isinstance(value, Op) and hasattr(value, "arrays")
 

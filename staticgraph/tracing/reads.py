@@ -277,7 +277,7 @@ class Surroundings:
             self._read("cell", cell, None, cell.cell_contents, name, place)
             self._value(cell.cell_contents, label, place)
 
-    def _of_library(self, value: Any, name: str, place: str) -> None:
+    def _of_library(self, value: object, name: str, place: str) -> None:
         """What a function of a library calls: functions of the user's, which it was given."""
         if isinstance(value, FunctionType | MethodType | functools.partial):
             self._value(value, name, place)
@@ -295,7 +295,7 @@ class Surroundings:
         for one in (part.func, part.args, part.keywords):
             self._value(one, name, place)
 
-    def _wrapper(self, value: Any, name: str, place: str) -> None:
+    def _wrapper(self, value: object, name: str, place: str) -> None:
         for key in ("__func__", "fget", "fset", "func", "dispatcher", "__wrapped__"):
             inner = getattr(value, key, None)
             if inner is not None:
@@ -413,7 +413,7 @@ class Surroundings:
                 self._read("item", table, key, table[key], f"{one.__name__}.{key}", at)
                 self._value(table[key], f"{one.__name__}.{key}", at)
 
-    def _object(self, value: Any, name: str, place: str) -> None:
+    def _object(self, value: object, name: str, place: str) -> None:
         """The attributes of an object that some code names."""
         kind = type(value)
         table = getattr(value, "__dict__", None)
@@ -464,7 +464,7 @@ class Surroundings:
             self._read("item", one, "params", one["params"], own, place)
             self._read("each", one["params"], None, [*one["params"]], own, place)
 
-    def _slot(self, value: Any, key: str, name: str, place: str) -> None:
+    def _slot(self, value: object, key: str, name: str, place: str) -> None:
         try:
             found = getattr(value, key)
         except AttributeError:

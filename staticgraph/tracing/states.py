@@ -73,7 +73,7 @@ def _nothing(state: object) -> None:
     return None
 
 
-def state_of(value: Any, name: str, place: str) -> State | None:
+def state_of(value: object, name: str, place: str) -> State | None:
     """The state of a generator of random numbers, or of an iterator."""
     if isinstance(value, random.Random):
         return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)

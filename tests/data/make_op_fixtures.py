@@ -34,7 +34,8 @@ from tests.data.op_cases import (
     weights,
 )
 from tests.data.torch_ops import TORCH, TWICE
-from tests.samples import SAMPLES, WITHOUT, Sample
+from tests.sampled.sample import Sample
+from tests.samples import SAMPLES, WITHOUT
 
 HERE = Path(__file__).parent
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.samples import WITHOUT, Sample, call, elementwise
+from tests.sampled.sample import Sample, call
+from tests.samples import WITHOUT, elementwise
 
 NAN, INF = np.nan, np.inf
 DTYPES = ("float64", "float32")

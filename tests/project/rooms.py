@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("viz", "layout of graphs, what is folded into boxes, SVG"),
         _room(
             "root", "`compile_graph`, and the runners of executables",
-            "", "compile", "driver", "dump", "pipeline", "runners",
+            "", "compile", "driver", "dump", "evaluation", "pipeline", "runners",
         ),
     ),
     "dynamic": (
@@ -114,25 +114,31 @@ def modules(root: Path, package: str) -> dict[str, Path]:
     return found
 
 
-def imported(path: Path, *, types: bool = True) -> Iterator[str]:
+@functools.cache
+def imported(path: Path, *, types: bool = True) -> frozenset[str]:
     """The dotted names that a file imports, in functions too; with those for types alone or not."""
-    tree = ast.parse(path.read_text())
-    unread = set() if types else {inner for node in _for_types(tree) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
-        if node in unread:
-            continue
+    found: set[str] = set()
+    for node in _statements(ast.parse(path.read_text()).body, types):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import in line {node.lineno}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(found)
 
 
-def _for_types(tree: ast.AST) -> Iterator[ast.stmt]:
-    """The statements under `if TYPE_CHECKING`, which no run executes."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from node.body
+def _statements(body: Iterable[ast.AST], types: bool) -> Iterator[ast.AST]:
+    """Statements and those within them; those that no run executes, for types alone, or not.
+
+    Expressions, of which a file mostly consists, have no imports.
+    """
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
+            yield from _statements(node.orelse, types)
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, field, ()), types)
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
 
 import pytest
 
@@ -12,32 +11,36 @@ from tests.paths import ROOT
 from tests.project.rooms import imported, modules
 
 PACKAGES = ("compiler", "staticgraph", "dynamic")
-MODULES = {name: path for package in PACKAGES for name, path in modules(ROOT, package).items()}
-IMPORTS = {name: set(imported(path)) for name, path in MODULES.items()}
-WHEN_RUN = {name: set(imported(path, types=False)) for name, path in MODULES.items()}
+
+
+def _imports(types: bool = True) -> dict[str, frozenset[str]]:
+    """What each module imports; with what it imports for types alone or not."""
+    return {
+        name: imported(path, types=types)
+        for package in PACKAGES
+        for name, path in modules(ROOT, package).items()
+    }
 
 
 def _within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def _breaches(
-    importer: str, *imported: str, imports: Mapping[str, set[str]] = IMPORTS
-) -> list[str]:
+def _breaches(importer: str, *packages: str, types: bool = True) -> list[str]:
     return [
         f"{module} imports {name}"
-        for module, names in imports.items()
+        for module, names in _imports(types).items()
         if _within(module, importer)
         for name in names
-        if any(_within(name, package) for package in imported)
+        if any(_within(name, package) for package in packages)
     ]
 
 
 def test_the_sources_are_read() -> None:
-    assert "compiler.ops.arithmetic" in MODULES
-    assert "numpy" in IMPORTS["compiler.ops.arithmetic"]
+    imports = _imports()
+    assert "numpy" in imports["compiler.ops.arithmetic"]
     in_a_function = "compiler.transforms.control_symbolic"
-    assert in_a_function in IMPORTS["compiler.transforms.control_flow"]
+    assert in_a_function in imports["compiler.transforms.control_flow"]
 
 
 def test_compiler_imports_neither_frontend() -> None:
@@ -71,7 +74,7 @@ def test_nothing_but_another_command_imports_a_command(command: str) -> None:
     users = [
         breach
         for package in PACKAGES
-        for breach in _breaches(package, command, imports=WHEN_RUN)
+        for breach in _breaches(package, command, types=False)
         if not any(_within(breach.split()[0], one) for one in COMMANDS)
         and breach.split()[0] != "staticgraph.__main__"  # the command line loads it when called
     ]

@@ -141,7 +141,7 @@ class Translator:
             self._loop_over(one, middle, stop, step, MaskedLoop(self.module))
 
     def _loop_over(
-        self, one: For, start: Any, stop: object, step: Any, hint: object = None
+        self, one: For, start: object, stop: object, step: object, hint: object = None
     ) -> None:
         with self.loop(start, stop, step, hint) as index:
             hidden = self.values.get(one.variable)
@@ -240,7 +240,7 @@ class Translator:
     # -- functions of the module ---------------------------------------------------------------
 
     def inlined(
-        self, symbol: str, result: Any, types: Sequence[object], define: Callable[..., Any]
+        self, symbol: str, result: object, types: Sequence[object], define: Callable[..., Any]
     ) -> Any:
         """The module's own function of this name; `define(builder, *arguments)` gives its value."""
         found = self.module.globals.get(symbol)

@@ -24,14 +24,17 @@ from compiler.llvm.conventions import CBLAS_NO_TRANS
 from compiler.llvm.lower.translate import Translator
 from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
 from compiler.llvm.products.tiles import Emitter, Shape
+from compiler.llvm.products.workspaces import (
+    DEPTH_BYTES,
+    FLAG,
+    GROUP,
+    MOST_ROWS,
+    WIDE,
+    WORKSPACES,
+    slot_bytes,
+)
 
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
-WORKSPACES = 64  # products that are computed at a time, at most: others wait
-FLAG = 8  # words from the flag of one workspace to that of the next: a line of the cache
-WIDE = 64  # bytes of the widest vectors, and of a line of the cache
-DEPTH_BYTES = 1536  # of a row, summed at a time: a dozen rows stay in the first cache
-MOST_ROWS = 12  # of a tile
-GROUP = 8  # tiles whose rows are copied together from a transposed operand: whole lines of memory
 STEP = 16  # of the depth, that are then copied at a time
 FEW = 8  # tiles one above the other, for which the right operand is not packed
 NARROW = 2  # tiles side by side, for which the left operand is not packed
@@ -55,11 +58,6 @@ def shape_of(itemsize: int) -> Shape:
 def shape(itemsize: int, wide: int, many: bool) -> Shape:
     """The tile where vectors have `wide` bytes; `many`: in 32 registers, else in 16."""
     return Shape(MOST_ROWS if many else MOST_ROWS // 2, 2, wide // itemsize, itemsize)
-
-
-def slot_bytes(workspace: int) -> int:
-    """The memory of one product: the packed block, and a group of rows."""
-    return workspace + GROUP * MOST_ROWS * (DEPTH_BYTES + WIDE)
 
 
 SOURCE = """

@@ -324,7 +324,7 @@ class Emitter:
         """Of each vector of some, which lanes are among the first `count` elements."""
         return [self._mask(count, i) for i in range(vectors or self.shape.vectors)]
 
-    def _mask(self, count: Any, index: int) -> Any:
+    def _mask(self, count: object, index: int) -> Any:
         lanes = self.shape.lanes
         kind = ir.VectorType(_I32, lanes)
         numbers = ir.Constant(kind, [index * lanes + lane for lane in range(lanes)])

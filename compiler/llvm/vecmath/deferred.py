@@ -115,7 +115,7 @@ class KernelModule(ir.Module):  # type: ignore[misc]
         return f"{text}\n@llvm.compiler.used = {used}\n"
 
 
-def define_deferred(parsed: Any, module: KernelModule, machine: object, optimise: Passes) -> Any:
+def define_deferred(parsed: object, module: KernelModule, machine: object, optimise: Passes) -> Any:
     """The code `parsed`, optimised from `module`, with the functions that it calls."""
     if not module.variants:
         return parsed

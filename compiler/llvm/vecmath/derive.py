@@ -1,4 +1,4 @@
-"""Derive the polynomial coefficients: `python compiler/llvm/vecmath/derive.py` rewrites the table.
+"""Derive the polynomial coefficients: `python compiler/llvm/vecmath/derive.py` rewrites them.
 
 Each series is interpolated at Chebyshev nodes in 80-digit arithmetic (Trefethen, Approximation
 Theory and Approximation Practice, ch. 4: within a small factor of the minimax error), then rounded
@@ -18,9 +18,10 @@ from mpmath import mp  # type: ignore[import-untyped]
 DIGITS = 80
 SINGULARITY = 1e-20
 TWO_OVER_PI_BITS = 1200
-HEADER = '''"""Polynomial coefficients, constant term first, by format width; from `derive.py`.
+HEADER = '''"""Polynomial coefficients of {} functions, constant term first, by format width.
 
-Each comment gives the approximated function, its interval, and the largest absolute error.
+From `derive.py`. Each comment gives the approximated function, its interval, and the largest
+absolute error.
 """
 
 '''
@@ -178,13 +179,12 @@ def digamma_correction(w: object) -> Any:
     return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
 
 
-def all_series() -> tuple[Series, ...]:
-    """Every approximation that the formulas use."""
+def elementary_series() -> tuple[Series, ...]:
+    """The approximations of elementary functions."""
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.001")
     # The reduced mantissa lies in [sqrt(1/2), sqrt(2)], so s = f/(2 + f) in +-(3 - 2 sqrt(2)).
     log_z = (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.001")
     eighth_turn_squared = (mp.pi / 4) ** 2 * mp.mpf("1.01")
-    one, stirling = mp.mpf(1), mp.mpf("0.04001")
     return (
         Series("EXP", "(exp(r) - 1 - r) / r^2", exponential_tail, -half_ln2, half_ln2,
                {32: 4, 64: 9}),
@@ -204,6 +204,17 @@ def all_series() -> tuple[Series, ...]:
                {32: 4, 64: 12}),
         Series("ATAN", "(atan(x) - x) / x^3, z = x^2", arctangent_tail, mp.mpf(0),
                mp.mpf("0.2501"), {32: 5, 64: 12}),
+        Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
+               eighth_turn_squared, {32: 2, 64: 5}),
+        Series("SINC", "sin(pi t)/(pi t), z = t^2", cardinal_sine, mp.mpf(0), mp.mpf("0.2501"),
+               {32: 5, 64: 9}),
+    )  # fmt: skip
+
+
+def special_series() -> tuple[Series, ...]:
+    """The approximations of the error and gamma functions."""
+    one, stirling = mp.mpf(1), mp.mpf("0.04001")
+    return (
         Series("ERF", "erf(x)/x - 1, z = x^2", erf_excess, mp.mpf(0), mp.mpf("0.92") ** 2,
                {32: 5, 64: 12}),
         Series("ERF_FAR", "log2(erfc(x))/x", erfc_exponent, mp.mpf("0.919"), mp.mpf("3.93"),
@@ -222,10 +233,6 @@ def all_series() -> tuple[Series, ...]:
                {32: 9, 64: 19}),
         Series("ERFINV_FARTHEST", "erfinv(x)/x, u = sqrt(w) - 5, w = -log(1 - x^2)",
                lambda u: erfinv_quotient((u + 5) ** 2), mp.mpf(-1), mp.mpf("1.01"), {64: 16}),
-        Series("COS", "(cos(r) - 1 + z/2) / r^4, z = r^2", cosine_tail, mp.mpf(0),
-               eighth_turn_squared, {32: 2, 64: 5}),
-        Series("SINC", "sin(pi t)/(pi t), z = t^2", cardinal_sine, mp.mpf(0), mp.mpf("0.2501"),
-               {32: 5, 64: 9}),
         Series("LGAMMA", "log(gamma(y + 2))/((y + 1) y)", log_gamma_quotient, -one, one, {64: 27}),
         Series("LGAMMA_COARSE", "log(gamma(y + 2))/((y + 1) y)", log_gamma_quotient, -one, one,
                {64: 13}),
@@ -243,10 +250,15 @@ def all_series() -> tuple[Series, ...]:
     )  # fmt: skip
 
 
-def render() -> str:
-    """The text of `coefficients.py`."""
+def render() -> dict[str, str]:
+    """The files of coefficients, by name, and what is in them."""
     with mp.workdps(DIGITS):
-        return HEADER + "\n".join([*map(_render_series, all_series()), _render_two_over_pi()])
+        elementary = [*map(_render_series, elementary_series()), _render_two_over_pi()]
+        special = map(_render_series, special_series())
+        return {
+            "coefficients.py": HEADER.format("elementary") + "\n".join(elementary),
+            "special_coefficients.py": HEADER.format("special") + "\n".join(special),
+        }
 
 
 def _render_two_over_pi() -> str:
@@ -284,4 +296,5 @@ def _render_series(series: Series) -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("coefficients.py").write_text(render(), encoding="utf-8")
+    for name, text in render().items():
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8")

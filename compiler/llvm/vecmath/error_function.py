@@ -11,7 +11,7 @@ erfinv function, GPU Computing Gems 2, 2012).
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath import coefficients
+from compiler.llvm.vecmath import special_coefficients as coefficients
 from compiler.llvm.vecmath.exponential import (
     exp_reduced,
     power_of_two,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from compiler.llvm.vecmath import coefficients
+from compiler.llvm.vecmath import special_coefficients as coefficients
 from compiler.llvm.vecmath.half_turns import from_integer, sine_of_half_turns
 from compiler.llvm.vecmath.lane import (
     BINARY32,

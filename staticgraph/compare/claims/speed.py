@@ -178,7 +178,7 @@ def recording(setup: Setup) -> Finding:
     x = dynamic.tensor(rng.standard_normal(64).astype("float32"), requires_grad=True)
     depth = 20
 
-    def chain(x: Any) -> Any:
+    def chain(x: object) -> Any:
         for _ in range(depth):
             x = dynamic.sin(x)
         return x

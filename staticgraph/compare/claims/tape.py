@@ -28,7 +28,7 @@ DEPTH, SIZE = 20, 250_000
 ARRAY = 4 * SIZE  # bytes
 
 
-def _chain(x: Any) -> Any:
+def _chain(x: object) -> Any:
     """Twenty ops of which each keeps an array for its gradient."""
     for _ in range(DEPTH):
         x = dynamic.sin(x)

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from compiler.llvm.machine import target_machine
-from compiler.llvm.products import driver
+from compiler.llvm.products import driver, workspaces
 from compiler.runtime.cache import objects
 from compiler.runtime.cache.store import Code
 from tests.fences import fenced, placed
@@ -50,8 +50,10 @@ class Gemm:
         code = driver.products_object(shape, WORKSPACE, machine)
         self.loaded = objects.load_object(Code(symbols, code))
         address, place = self.loaded.addresses
-        self.memory = np.empty(driver.WORKSPACES * driver.slot_bytes(WORKSPACE) + 64, np.uint8)
-        self.words = np.zeros((driver.WORKSPACES + 1) * driver.FLAG, np.int64)
+        self.memory = np.empty(
+            workspaces.WORKSPACES * workspaces.slot_bytes(WORKSPACE) + 64, np.uint8
+        )
+        self.words = np.zeros((workspaces.WORKSPACES + 1) * workspaces.FLAG, np.int64)
         self.words[0] = self.memory.ctypes.data + -self.memory.ctypes.data % 64
         ctypes.c_int64.from_address(place).value = self.words.ctypes.data
         real, flag, size = REALS[dtype], ctypes.c_int, ctypes.c_int64
@@ -100,7 +102,7 @@ def check(gemm: Gemm, dtype: str) -> None:
 def test_each_transposition_and_sizes_that_are_no_whole_tiles(gemm: tuple[str, Gemm]) -> None:
     dtype, multiply = gemm
     check(multiply, dtype)
-    assert not multiply.words[driver.FLAG :].any()  # no workspace is left taken
+    assert not multiply.words[workspaces.FLAG :].any()  # no workspace is left taken
 
 
 @pytest.mark.slow
@@ -191,7 +193,7 @@ def test_an_element_has_the_same_bits_in_every_part_of_a_product(gemm: tuple[str
 
 def test_threads_wait_for_a_workspace(gemm: tuple[str, Gemm]) -> None:
     dtype, multiply = gemm
-    flags = multiply.words[driver.FLAG :: driver.FLAG]
+    flags = multiply.words[workspaces.FLAG :: workspaces.FLAG]
     flags[1:] = 1  # all but one are taken
     try:
         a, b = (whole_numbers((130, 130), dtype, False) for _ in range(2))

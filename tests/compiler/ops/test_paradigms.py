@@ -13,7 +13,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
-from tests.samples import Sample
+from tests.sampled.sample import Sample
 from tests.trace import cotangents, each_sample, outputs, replace, traced
 
 # both evaluate the same rules with NumPy; only the order of additions differs

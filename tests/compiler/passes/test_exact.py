@@ -16,7 +16,8 @@ from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.passes.exact import is_rounded_once
 from compiler.transforms.autodiff import gradients
-from tests.samples import SAMPLES, Sample
+from tests.sampled.sample import Sample
+from tests.samples import SAMPLES
 from tests.trace import cotangents, outputs, replace, traced
 
 pytestmark = pytest.mark.slow

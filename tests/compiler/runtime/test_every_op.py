@@ -70,7 +70,7 @@ def _close(values: list[np.ndarray], expected: list[np.ndarray]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [3, pytest.param(None, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [2, pytest.param(None, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_kernels_compute_what_numpy_does(
     name: str, count: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

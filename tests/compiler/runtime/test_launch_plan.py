@@ -241,7 +241,10 @@ print(counts["launch_plans"])
 print([name for name in sys.argv[1:] if name in sys.modules])
 print(train.source + str(train.plan))
 """
-LATER = ("networkx", "numba", "compiler.driver", "compiler.passes", "compiler.codegen.kernel")
+LATER = (
+    "networkx", "numba", "compiler.driver", "compiler.passes", "compiler.codegen.kernel",
+    "compiler.llvm.lower.translate", "compiler.llvm.products.driver",
+)  # fmt: skip
 
 
 LARGE = """

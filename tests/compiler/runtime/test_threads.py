@@ -53,7 +53,7 @@ def shared(executable: Any) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(SAMPLES, 60))
+@pytest.mark.parametrize("name", some(SAMPLES, 30))
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
     inputs = list(feeds)

@@ -13,7 +13,7 @@ from compiler import ops
 from compiler.core.pytree import leaves, rebuilt
 from compiler.inspect.interpret import interpret
 from compiler.ops.effects import EFFECTS
-from tests.samples import Sample
+from tests.sampled.sample import Sample
 from tests.trace import each_sample
 
 BATCH = 3

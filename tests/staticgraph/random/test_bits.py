@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import dynamic
 import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import DTypeError, OptionError, ShapeError
+from tests.combinations import some
 
 ALL = -1
 PI = (0x13198A2E03707344, 0x243F6A8885A308D3)
@@ -54,6 +60,59 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
         assert_array_equal(found, expected)
 
 
+DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "beta": lambda key, n: sg.random.beta(key, 2.0, 0.3, n) * 2 + 1,
+    "uniform": lambda key, n: sg.random.uniform(key, n, "float32", -1.0, 2.5),
+    "normal": lambda key, n: sg.random.normal(key, n),
+    "exponential": lambda key, n: sg.random.exponential(key, n),
+    "far": lambda key, n: sg.random.truncated_normal(key, 6.0, 7.0, n, "float64"),
+    "gumbel": lambda key, n: sg.random.gumbel(key, n, "float64"),
+    "truncated": lambda key, n: sg.random.truncated_normal(key, -1.0, 2.0, n),
+    "gamma": lambda key, n: sg.random.gamma(key, 0.7, n),
+    "poisson": lambda key, n: sg.random.poisson(key, 3.5, n),
+    "normal64": lambda key, n: sg.random.normal(key, n, "float64", 1.0, 3.0),
+    "randint": lambda key, n: sg.random.randint(key, n, 0, 1 << 40),
+    "poisson far": lambda key, n: sg.random.poisson(key, 35.0, n),
+    "bernoulli": lambda key, n: sg.random.bernoulli(key, 0.3, n),
+    "categorical": lambda key, n: sg.random.categorical(key, LOGITS, shape=n),
+}
+LOGITS = np.log(np.array([0.2, 0.3, 0.5]))
+
+
+@pytest.mark.parametrize("name", some(DRAWS, 1))
+def test_the_same_key_gives_the_same_bits_however_it_is_asked(name: str, tmp_path: Path) -> None:
+    draw, key, shape = DRAWS[name], sg.random.key(77), (37, 5)
+    expected = draw(key, shape)
+    assert_array_equal(draw(dynamic.tensor(key), shape).numpy(), expected)
+    given, like = sg.placeholder("key", (), "int64"), sg.placeholder("like", (None, 5), "uint8")
+    graph = draw(given, (like.shape[0], 5))
+    rows = np.empty(shape, "uint8")
+    for options in ({}, {"numerics": "exact"}, {"debug": True}):
+        compiled = sg.compile([given, like], [graph, like + 1], **options)
+        assert_array_equal(compiled(key, rows)[0], expected)
+    sg.compile([given], draw(given, shape)).save(tmp_path / "draw.sg")
+    assert_array_equal(sg.load(tmp_path / "draw.sg")(key), expected)
+    assert_array_equal(sg.function(lambda key: draw(key, shape))(key), expected)
+    keys = sg.random.split(key, 3)
+    each = np.stack([draw(one, shape) for one in keys])
+    assert_array_equal(sg.vmap(lambda key: draw(key, shape))(keys), each)
+    batch = dynamic.func.vmap(lambda key: draw(key, shape))(dynamic.tensor(keys))
+    assert_array_equal(batch.numpy(), each)
+    many = sg.placeholder("keys", (None,), "int64")
+    _, stacked = sg.scan(lambda total, key: (total, draw(key, shape)), sg.zeros(()), many)
+    assert_array_equal(sg.compile([many], stacked)(keys), each)
+    for empty in ((0,), (3, 0)):
+        assert draw(key, empty).shape == empty
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DRAWS)
+def test_numba_has_the_same_bits(name: str) -> None:
+    key, given = sg.random.key(77), sg.placeholder("key", (), "int64")
+    compiled = sg.compile([given], DRAWS[name](given, (37, 5)), backend="numba")
+    assert_array_equal(compiled(key), DRAWS[name](key, (37, 5)))
+
+
 def test_a_part_of_a_long_draw_is_the_short_one() -> None:
     key = sg.random.key(5)
     long = sg.random.normal(key, (70, 1000))
@@ -76,6 +135,8 @@ def test_seeds_have_64_bits() -> None:
         sg.random.key(1 << 64)
     with pytest.raises(OptionError, match=r"key: the seed is an int, not 0\.5"):
         sg.random.key(0.5)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"key: the seed is an int, not array\(\[1, 2\]\)"):
+        sg.random.key(np.array([1, 2]))  # type: ignore[arg-type]
 
 
 def test_what_is_no_key_is_refused() -> None:
@@ -85,6 +146,8 @@ def test_what_is_no_key_is_refused() -> None:
         sg.random.bits(sg.random.split(sg.random.key(0)))
     with pytest.raises(ShapeError, match=r"uniform: \(2, 0\.5\) is no shape: 0\.5 is no size"):
         sg.random.uniform(sg.random.key(0), (2, 0.5))
+    with pytest.raises(ShapeError, match=r"uniform: array\(\[2, 3\]\) is no shape"):
+        sg.random.uniform(sg.random.key(0), np.array([2, 3]))
     with pytest.raises(DTypeError, match="uniform: int64 is not floating point"):
         sg.random.uniform(sg.random.key(0), (2,), "int64")
     with pytest.raises(DTypeError, match="fold_in: the data are float64, not integers"):

@@ -94,6 +94,6 @@ class Way:
         }
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: object) -> bool:
     ask = getattr(value, "is_floating_point", None)
     return bool(ask()) if ask is not None else False

@@ -38,14 +38,14 @@ class Names:
                     return self._adapted(getattr(place, name))
         raise AttributeError(f"{self.label} has nothing that stands for {name!r}")
 
-    def _adapted(self, found: Any) -> Any:
+    def _adapted(self, found: object) -> Any:
         """A function that takes our names of arguments; anything else as it is."""
         if not callable(found) or isinstance(found, type):
             return found
         renamed = self.renamed
 
         @functools.wraps(found)
-        def adapted(*args: Any, **kwargs: Any) -> Any:
+        def adapted(*args: object, **kwargs: object) -> Any:
             return found(*args, **{renamed.get(key, key): kwargs[key] for key in kwargs})
 
         return adapted
@@ -87,7 +87,7 @@ def for_jax(name: str, jax: Any) -> Any:
     return made
 
 
-def _inside(module: Any, path: str) -> Any:
+def _inside(module: object, path: str) -> Any:
     for part in filter(None, path.split(".")):
         module = getattr(module, part, None)
     return module

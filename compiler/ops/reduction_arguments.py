@@ -1,0 +1,128 @@
+"""NumPy's further arguments of reductions: dtype, where and initial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core import dims
+from compiler.core.dims import Size
+from compiler.core.errors import OptionError, ShapeError
+from compiler.core.op import Attrs
+from compiler.core.types import as_dtype, normalise_axes, unify
+from compiler.ops.arithmetic import astype
+from compiler.ops.comparison import where as select
+from compiler.ops.declare import (
+    INT64,
+    as_operand,
+    one_axis,
+)
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from compiler.ops.slicing import concatenate
+
+
+def prepared(
+    name: str,
+    x: Any,
+    dtype: object,
+    where: object,
+    initial: object,
+    neutral: float | None,
+) -> Any:
+    """x cast, with what changes nothing where it is left out."""
+    if dtype is not None:
+        wanted = as_dtype(dtype, name)
+        if wanted.kind != "f" and wanted != INT64:
+            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64")
+        x = astype(x, wanted)
+    own = np.dtype(x.dtype)
+    if neutral is None and where is not None and initial is None:
+        raise OptionError(f"{name}: where= needs initial=, the value of no element")
+    least = initial if neutral is None else neutral
+    if where is not None:
+        whole = tuple(x.shape)
+        x = select(
+            where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
+        )
+        _require_shape(name, whole, x)
+    return x
+
+
+def _require_shape(name: str, shape: tuple[Size, ...], x: Any) -> None:
+    if x.ndim != len(shape) or None in map(unify, x.shape, shape):
+        raise ShapeError(f"{name}: where= broadcasts {shape} to {tuple(x.shape)}")
+
+
+def begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
+    """x with all elements along its reduced axes in the first of them, behind an initial value."""
+    if initial is None:
+        return x, attrs
+    axes = attrs["axes"]
+    if not axes:  # each element by itself
+        x, axes, attrs = expand_dims(x, 0), (0,), {"axes": (0,), "keepdims": False}
+    order = [axis for axis in range(x.ndim) if axis not in axes[1:]]
+    order[order.index(axes[0]) + 1 : order.index(axes[0]) + 1] = axes[1:]
+    length = dims.product([x.shape[axis] for axis in axes])
+    shape = tuple(
+        length if axis == axes[0] else 1 if axis in axes else size
+        for axis, size in enumerate(x.shape)
+    )
+    x = reshape(transpose(x, tuple(order)) if len(axes) > 1 else x, shape)
+    first = initial if hasattr(initial, "dtype") else np.asarray(initial)
+    first = broadcast_to(
+        astype(first, x.dtype),
+        tuple(1 if axis in axes else size for axis, size in enumerate(shape)),
+    )
+    return concatenate([first, x], axes[0]), attrs
+
+
+def binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    """The signature of a reduction, with NumPy's dtype=, where= and initial=."""
+
+    def bind(
+        x: Any,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        where: object = None,
+        initial: object = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x = as_operand(x)
+        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        if dtype is not None or where is not None or initial is not None:
+            x = prepared(name, x, dtype, where, initial, neutral)
+        attrs: Attrs = {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+        if initial is not None and np.dtype(x.dtype).kind == "b":
+            x = astype(x, INT64)
+        x, attrs = begun(x, attrs, initial)
+        return (x,), attrs
+
+    return bind
+
+
+def truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    """The signature of a reduction of truths, with NumPy's where=."""
+
+    def bind(
+        x: Any,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool = False,
+        *,
+        where: object = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Sequence[Any], Attrs]:
+        x = as_operand(x)
+        axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        if where is not None:
+            whole = tuple(x.shape)
+            x = select(where, x, np.asarray(neutral))
+            _require_shape(name, whole, x)
+        return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
+
+    return bind

@@ -1,0 +1,1 @@
+"""Sample inputs of ops by subject, and what they are made of; `tests/samples.py` has all."""
