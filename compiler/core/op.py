@@ -316,11 +316,13 @@ class Op:
 
 
 def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
-    """Operands without handles, with integers cast as frontends cast them.
+    """Operands without handles, with numbers and integers cast as frontends cast them.
 
     NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
     """
     for operand in operands:
+        if isinstance(operand, bool | int | float):
+            break
         if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
             break
     else:
@@ -333,7 +335,10 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
     common = np.result_type(*numbers) if numbers else None
     cast = []
     for i, operand in enumerate(operands):
-        if isinstance(operand, np.ndarray | np.generic):
+        if common is not None and isinstance(operand, bool | int | float) and i in shared:
+            # in the dtype of what it meets: a function of it alone would be in float64
+            operand = np.asarray(operand, common if common.kind == "f" else np.float64)
+        elif isinstance(operand, np.ndarray | np.generic):
             dtype = common if common is not None and i in shared else operand.dtype
             operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
         cast.append(operand)
