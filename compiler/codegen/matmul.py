@@ -172,7 +172,8 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     """The product of a group; a batch of rows that meet one matrix is one tall matrix."""
     node = nodes[group.node]
     left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands[-2:])
-    batch = _batch_shape(node.type.shape, left_shape, right_shape)
+    shape = node.type.shape if group.by_piece is None else (*left_shape[:-1], 1)
+    batch = _batch_shape(shape, left_shape, right_shape)
     left = _matrix(group.left, left_shape, len(batch), row=True)
     right = _matrix(group.right, right_shape, len(batch), row=False)
     m: Size = left_shape[-2] if len(left_shape) > 1 else 1
@@ -196,9 +197,11 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
             packed = Packed(group.pack, shape, base)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
-            of = replace(of, windows=Windows(group.pack, shape, base, True, n))
+            of = replace(of, windows=Windows(group.pack, shape, base, True, n, False))
         else:
-            of = replace(of, windows=Windows(group.pack, shape, base, False, m))
+            of = replace(
+                of, windows=Windows(group.pack, shape, base, False, m, group.by_piece is not None)
+            )
     return of
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from compiler.graph.definition import Node
 
 LONGEST = 40  # characters of a user's name
-OF_NODES = ("scratch", "partial", "product", "packed")  # what memory holds of a node
+OF_NODES = ("scratch", "partial", "product", "packed", "block")  # what memory holds of a node
 _OTHERS = re.compile(r"[^A-Za-z0-9_]+")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 

@@ -17,7 +17,8 @@ Memory = tuple[str, int]
 
 ("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
 ("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
-tile keeps of each row). ("product", a value) is what is added to that value.
+tile keeps of each row), ("packed", columns of a matrix), ("block", columns of a product).
+("product", a value) is what is added to that value.
 """
 
 ORIGIN = Affine()

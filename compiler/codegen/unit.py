@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.finite import look_over
+from compiler.codegen.finite import look_on_the_way, look_over
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -34,7 +35,7 @@ from compiler.ir.records import (
 from compiler.ir.sizes import size_expression, times
 from compiler.ir.walk import block_names
 from compiler.schedule.chunks import Cells, Cut
-from compiler.schedule.groups import MatmulGroup, computed
+from compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,9 +107,20 @@ def product_units(
     product = product_of(nodes, group)
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
         yield UnitBuilder(nodes, memory, labels).copy(group.node, group.onto)
-    yield UnitBuilder(nodes, memory, labels).matmul(index, product)
+    yield UnitBuilder(nodes, memory, labels).matmul(index, product, computed(group)[0])
     if product.sums_chunks:
         yield UnitBuilder(nodes, memory, labels).add_depths(index, product)
+
+
+def attention_unit(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    group: AttentionGroup,
+) -> Unit:
+    """The unit that computes an attention or its gradients, the `index`-th group."""
+    return UnitBuilder(nodes, memory, labels).attention(index, attention_of(nodes, group))
 
 
 class UnitBuilder:
@@ -123,11 +135,11 @@ class UnitBuilder:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def matmul(self, index: int, product: Product) -> Unit:
-        """The unit of a product, or of a chunk of it; the `index`-th group."""
+    def matmul(self, index: int, product: Product, node: int) -> Unit:
+        """The unit of a product, or of a chunk of it; the `index`-th group, named after `node`."""
         parts = self.size, self._memory_pointer(index)
         block = matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
-        return self._made(block, product.node, product.chunks)
+        return self._made(block, node, product.chunks)
 
     def add_depths(self, index: int, product: Product) -> Unit:
         """The unit that adds what the chunks of a product gave."""
@@ -135,6 +147,12 @@ class UnitBuilder:
         block = sum_of_chunks(product, self.size, self._memory_pointer(index))
         self._parameter("chunks", product.chunks, "i64")
         return self._made(block, product.node)
+
+    def attention(self, index: int, of: AttentionOf) -> Unit:
+        """The unit of a chunk of an attention, the `index`-th group."""
+        gemm = self._gemm(of.dtype.name)
+        writer = AttentionWriter(of, self.size, self._memory_pointer(index), gemm)
+        return self._made(writer.statements(), of.node, of.plan.chunks)
 
     def _side(self, cells: Cells) -> Name:
         return self._parameter(cells.counted, cells, "i64")
@@ -151,9 +169,16 @@ class UnitBuilder:
             if count != 0:
                 first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
                 bounds = first, last
-            block += self._look_over(self.memory.place[node], node, *bounds)
+            block = self._looking(block, node, bounds)
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
+
+    def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
+        """Statements that check a value that they write: on the way, or once more over it all."""
+        slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
+        flag = self._parameter("lost", 0, "p_i64")
+        found = look_on_the_way(block, self.pointer(slot, 0), dtype, flag)
+        return found or [*block, *self._look_over(slot, node, *bounds)]
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""

@@ -31,9 +31,11 @@ from compiler.ir.records import (
     Expr,
     For,
     If,
+    Load,
     Name,
     Select,
     Stmt,
+    Store,
 )
 from compiler.ir.sizes import times, total_of
 from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
@@ -56,10 +58,12 @@ class Windows(Pieces):
     Attributes:
         is_left: whether it is the left one, and its columns are summed over.
         other: the rows of the left operand, or the columns of the right one, that it meets.
+        by_piece: whether the result has the pieces first, and then the rows.
     """
 
     is_left: bool
     other: Size
+    by_piece: bool
 
     @property
     def matrices(self) -> int:
@@ -142,6 +146,17 @@ class Windows(Pieces):
         return max(1, min(MOST_PARTS, self.other // LEAST_ROWS))
 
     @property
+    def part_rows(self) -> Size:
+        """How many rows of the result a part has, unless it is the last one."""
+        parts, rows = self.row_parts, self.other
+        return rows if parts == 1 or not isinstance(rows, int) else -(-rows // parts // 8) * 8
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether a block's columns are computed side by side, and then put piece by piece."""
+        return self.by_piece and self.together > 1
+
+    @property
     def cut(self) -> str:
         """What threads share: parts of blocks, slabs, or blocks, whose results are added."""
         if not self.is_left:
@@ -162,6 +177,8 @@ class Windows(Pieces):
             extent = self.slabs * self.matrices
         elif self.cut == "blocks":
             extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
+        if self.is_gathered:
+            memory["block", node] = padded(self.part_rows * self.block)
         sums = self.cut == "blocks"
         if sums:
             memory["partial", node] = padded(self.other * (self.rows * self.matrices))
@@ -234,23 +251,60 @@ def _columns(
     assert of.plan is not None
     own = of.plan.memory["packed", windows.pack.value]
     copy = copy_of(windows, windows.block, own, (), size, pointer)
+    if windows.by_piece:
+        call.c, call.ldc = _place_by_piece(windows, size), size(windows.lines * windows.width)
+    else:
+        call.c = total_of((call.c, _start(windows, size)))
     if parts == 1:
         found.append(copy)
     else:
-        number, rows = at % Const(parts), windows.other
+        number, rows, each = at % Const(parts), windows.other, windows.part_rows
         assert isinstance(rows, int)
-        each = -(-rows // parts // 8) * 8
+        assert isinstance(each, int)
         is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
         found.append(If(is_new, (copy,)))
         found.append(Assign("top", number * Const(each)))
         call.rows(Name("top"), Call("max", (ZERO, _least(Const(each), Const(rows) - Name("top")))))
-    call.b = ZERO
-    call.columns(_start(windows, size), _length(windows, size))
-    call.ldb = size(windows.block)
+    call.n, call.b, call.ldb = _length(windows, size), ZERO, size(windows.block)
+    after: list[Stmt] = []
+    memory = of.target
+    if windows.is_gathered:
+        memory = ("block", of.node)
+        start = times(Name("chunk"), size(of.plan.memory[memory]))
+        after.append(_by_piece(windows, call, (of.target, memory), start, size, pointer))
+        call.c, call.ldc = start, call.ldb
     left = Call("address", (pointer(("node", of.left.base), of.left.first), call.a))
-    result = Call("address", (pointer(of.target, 0), call.c))
-    found.append(multiplied(left, packed, None, result))
+    result = Call("address", (pointer(memory, 0), call.c))
+    found += [multiplied(left, packed, None, result), *after]
     return [For("unit", first, Name("last"), tuple(found))]
+
+
+def _place_by_piece(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
+    """Where the first row of a block begins in a result that has the pieces first."""
+    piece = windows.lines * windows.width
+    terms = [times(Name("piece"), size(windows.other * windows.matrices * piece))]
+    if windows.pack.lead:
+        terms.append(times(Name("i0"), size(windows.other * piece)))
+    return total_of((*terms, times(Name("line"), size(windows.width))))
+
+
+def _by_piece(
+    windows: Windows,
+    call: Arguments,
+    memory: tuple[Memory, Memory],
+    start: Expr,
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> Stmt:
+    """What puts the columns of a block, which begins at `start`, where `call` has the result."""
+    image, row, column = map(Name, ("image", "im", "jn"))
+    result, block = (pointer(one, 0) for one in memory)
+    piece = windows.lines * windows.width
+    step = size(windows.other * windows.matrices * piece)
+    to = total_of((call.c, times(image, step), times(row, call.ldc), column))
+    place = total_of((start, times(row, call.ldb), times(image, size(piece)), column))
+    along = For("jn", ZERO, size(piece), (Store(result, to, Load(block, place)),))
+    return For("image", ZERO, Name("count"), (For("im", ZERO, call.m, (along,)),))
 
 
 def _summed(

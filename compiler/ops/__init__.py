@@ -7,6 +7,11 @@ from compiler.ops import (
     public_special as _public_special,
 )
 from compiler.ops.arithmetic import absolute as absolute, copy as copy
+from compiler.ops.attention import (
+    attention as attention,
+    attention_cotangents as attention_cotangents,
+    attention_gradients as attention_gradients,
+)
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (

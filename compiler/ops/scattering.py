@@ -17,9 +17,10 @@ from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
 from compiler.core.values import Value
+from compiler.ops.arithmetic import maximum
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, where
-from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
+from compiler.ops.declare import INT64, as_operand, composite, one_axis, unbroadcast
 from compiler.ops.indexing import (
     along_add,
     require_element,
@@ -30,7 +31,7 @@ from compiler.ops.indexing import (
 )
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
-from compiler.ops.slicing import concatenate, embed, strided_slice
+from compiler.ops.slicing import embed, strided_slice
 from compiler.reference.indices import check_range
 
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
@@ -222,10 +223,19 @@ def cotangents_at(
 def _scatter(x: Any, values: object, index: Any, *, axis: int, wrap: bool) -> Any:
     values = grown(fitted(values, index.shape), x, axis, 0.0)
     last = last_of(x, index, axis, wrap)
-    size = size_value(x.shape[axis], last)
-    order = where(less(last, 0), positions(last, axis), last + size)
-    both = concatenate([x, values], axis)  # so that there is something to read if no value is
-    return take_along_axis.bound((both, order), {"axis": axis, "wrap": False})
+    given = take_along_axis.bound(
+        (_readable(values, axis), maximum(last, 0)), {"axis": axis, "wrap": False}
+    )
+    return where(less(last, 0), x, given)
+
+
+def _readable(values: Any, axis: int) -> Any:
+    """Values of which there is one at place 0 of an axis, whether it is meant or not."""
+    size = values.shape[axis]
+    if isinstance(size, int) and size > 0:
+        return values
+    shape = resized(tuple(values.shape), axis, size + 1)
+    return embed(values, (0,) * values.ndim, shape, (1,) * values.ndim)
 
 
 def _scatter_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
@@ -408,9 +418,8 @@ def copied_slices(x: Any, values: object, index: object, *, axis: int, wrap: boo
     """`index_copy` in other ops."""
     values = _slices(values, x, index, axis)
     last = _last_slices(x, index, axis, wrap)
-    size = size_value(x.shape[axis], last)
-    order = where(less(last, 0), positions(last, 0), last + size)
-    return take.bound((concatenate([x, values], axis), order), {"axis": axis})
+    given = take.bound((_readable(values, axis), maximum(last, 0)), {"axis": axis})
+    return where(_as_column(less(last, 0), x, axis), x, given)
 
 
 def _slices_numpy(name: str) -> Callable[..., Any]:

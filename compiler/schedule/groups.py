@@ -80,7 +80,8 @@ class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
     With a `pack`, the right operand is not in memory, or, if `is_left`, the left one: its view is
-    one of `pack.value`. A right one may be turned.
+    one of `pack.value`. A right one may be turned. If `node` is the product
+    `by_piece`, its first axis is that of the pieces of a right one, and the rows come next.
     """
 
     order: int
@@ -91,6 +92,7 @@ class MatmulGroup:
     pack: Pack | None = None
     is_turned: bool = False
     is_left: bool = False
+    by_piece: int | None = None
 
     @property
     def read(self) -> tuple[int, int]:
@@ -112,6 +114,15 @@ class NestedGroup:
 
 
 @dataclass(slots=True, eq=False)
+class AttentionGroup:
+    """An attention, or its gradients: then `items` are the nodes that read them, by their index."""
+
+    order: int
+    node: int
+    items: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class HostGroup:
     """A call of an op's NumPy function on operands in memory.
 
@@ -123,11 +134,16 @@ class HostGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup
+WholeGroup = AttentionGroup | HostGroup | NestedGroup
+"""What reads operands in memory and leaves results there, one or several, as a whole."""
+
+Group = LoopGroup | MatmulGroup | WholeGroup
 
 
 def computed(group: Group) -> list[int]:
     """The nodes that a group computes, in order."""
+    if isinstance(group, MatmulGroup) and group.by_piece is not None:
+        return [group.by_piece, group.node]
     if not isinstance(group, LoopGroup):
         return [group.node]
     return [*group.members, *(store.target for store in group.stores)]

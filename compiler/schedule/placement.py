@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import networkx as nx
 
@@ -13,6 +14,7 @@ from compiler.graph.view import Node, nodes_of
 from compiler.schedule.access import canonical, reach
 from compiler.schedule.group_limits import Extents
 from compiler.schedule.groups import (
+    AttentionGroup,
     Group,
     HostGroup,
     LoopGroup,
@@ -21,6 +23,7 @@ from compiler.schedule.groups import (
     Pack,
     is_row,
 )
+from compiler.schedule.products import by_piece
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried
@@ -40,6 +43,7 @@ WRITTEN_OUT = "written to memory in order, for what reads it as a whole"
 SEPARATE = "fusion is switched off"
 NO_LOOPS = {
     MatmulGroup: "computed as one product, as a whole",
+    AttentionGroup: "computed by products, block by block, as a whole",
     HostGroup: "computed by a call of NumPy, as a whole",
     NestedGroup: "computed by a loop or branch, as a whole",
 }
@@ -60,6 +64,8 @@ class Placement:
         deferred: values that are complete only when their group has ended.
         stored: values that lie in memory.
         virtual: values that are computed where they are read.
+        by_piece: products, by what puts their columns piece by piece, which took their places.
+        joined: nodes that are a part of others.
         first: an order before all groups.
     """
 
@@ -67,6 +73,8 @@ class Placement:
         self.reports = collector()
         self.nodes = nodes_of(graph)
         self.separate = separate
+        self.by_piece: dict[int, int] = {}
+        self.joined: set[int] = set()
         self.updated = {new: variable for variable, new in graph.graph["updates"]}
         self.roots = (*graph.graph["outputs"], *self.updated)
         self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
@@ -75,6 +83,8 @@ class Placement:
             aliased = isinstance(node.op.lowering, Alias)
             for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
                 self.consumers[operand].append(node.id)
+        if not separate:
+            self._join_pieces()
         self.groups: list[Group] = []
         self.by_domain: dict[Shape, list[LoopGroup]] = {}
         self.home: dict[int, Group] = {}
@@ -87,6 +97,20 @@ class Placement:
         self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
         self.last = 0
+
+    def _join_pieces(self) -> None:
+        """Let products take the places of what puts their columns piece by piece."""
+        for node, between in by_piece(self.nodes, self.consumers, self.roots).items():
+            whole = self.nodes[between[0]]
+            self.nodes[node] = replace(
+                self.nodes[node], op=whole.op, operands=whole.operands, attrs=whole.attrs
+            )
+            for operand in dict.fromkeys(whole.operands):
+                readers = self.consumers[operand]
+                readers[readers.index(whole.id)] = node
+            self.consumers |= {one: [] for one in between}
+            self.joined.update(between)
+            self.by_piece[node] = whole.id
 
     def earliest(self, bases: Iterable[tuple[int, Index]]) -> int:
         """The order of the first group in which all bases can be read."""

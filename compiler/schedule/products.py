@@ -66,6 +66,40 @@ def pack_of(
     return None
 
 
+def by_piece(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], roots: Container[int]
+) -> dict[int, tuple[int, int]]:
+    """The nodes that put the columns of a product with windows piece by piece, such as by image.
+
+    Each is the transpose of a reshape of the product: (matrices, rows, pieces * others) as (all
+    rows, pieces, ...) as (pieces, all rows, ...). Of each, the product and the reshape, which
+    nothing else reads: it may be computed at once.
+    """
+    found = {}
+    for node in nodes.values():
+        if node.op.name != "transpose" or node.attrs["axes"] != (1, 0, 2, 3):
+            continue
+        split = nodes[node.operands[0]]
+        if not is_reshape(split) or not isinstance(split.type.shape[0], int):
+            continue
+        whole = nodes[split.operands[0]]
+        alone = consumers[split.id] == [node.id] and consumers[whole.id] == [split.id]
+        if not alone or not isinstance(whole.op.lowering, Matmul):
+            continue
+        alias = nodes[whole.operands[1]]
+        kept = any(one.id in roots for one in (split, whole, alias))
+        if kept or not is_reshape(alias):
+            continue
+        pack = pack_of(nodes, consumers, alias)
+        if pack is None:
+            continue
+        pieces, *others = nodes[pack.source].type.shape[pack.split :]
+        _, count, *inside = split.type.shape
+        if count == pieces and product(inside) == product(others):
+            found[node.id] = whole.id, split.id
+    return found
+
+
 def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:
     """Whether the columns of a packed matrix are the rows of the operand that it is read as."""
     shape = nodes[operand].type.shape
@@ -123,7 +157,7 @@ def _multiplies(
         return False
     left, right = reader.operands
     other = nodes[left if right == node.id else right]
-    batches = (one.type.shape[:-2] for one in (reader, other, node))
+    batches = (one.type.shape[:-2] for one in (other, node))
     if len({tuple(size for size in batch if size != 1) for batch in batches}) > 1:
         return False
     if left != node.id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,3 +48,46 @@ def test_an_empty_batch_has_a_gradient_of_zeros() -> None:
     gradient = sg.compile([x, w], sg.grad((y * y).sum(), w))
     given = np.empty((0, 16, 9, 9), "float32"), np.ones((16, 8, 6, 6), "float32")
     np.testing.assert_array_equal(gradient(*given), np.zeros((16, 8, 6, 6)))
+
+
+READERS: dict[str, Callable[[Any, Any], Any]] = {
+    "several": lambda y, w: [y, sg.relu(y), y.sum((0, 2, 3)), sg.transpose(y, (2, 3, 1, 0))],
+    "pooled, flattened and multiplied": lambda y, w: (
+        sg.reshape(sg.max_pool2d(y, 2), (y.shape[0], -1)) @ sg.ones((8 * 4 * 5, 3))
+    ),
+    "convolved again": lambda y, w: sg.conv2d(sg.relu(y), w, padding=1),
+    "put side by side": lambda y, w: sg.concatenate([y, -y], axis=1),
+    "as a matrix for each place": lambda y, w: sg.transpose(y, (0, 2, 3, 1)) @ sg.ones((8, 2)),
+    "with the filters first": lambda y, w: sg.transpose(y, (1, 0, 2, 3)),
+    "in a loop": lambda y, w: sg.scan(
+        lambda carry, _: (sg.tanh(sg.conv2d(carry, w, padding=1)), None), y, length=3
+    )[0],
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("batch", [3, None])
+def test_whatever_reads_the_result(reader: str, batch: int | None) -> None:
+    """The product puts its columns image by image: each reader finds them there."""
+    rng = np.random.default_rng(0)
+    x = sg.placeholder("x", (batch, 8, 9, 11))
+    w = sg.placeholder("w", (8, 8, 3, 3))
+    outputs = READERS[reader](sg.conv2d(x, w, padding=1), w)
+    given = [rng.standard_normal(s).astype("float32") / 4 for s in ((3, 8, 9, 11), (8, 8, 3, 3))]
+    found = sg.compile([x, w], outputs)(*given)
+    expected = sg.compile([x, w], outputs, debug=True)(*given)
+    pairs = zip(found, expected, strict=True) if reader == "several" else [(found, expected)]
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=0, atol=3e-6 * np.abs(other).max())
+
+
+def test_an_image_that_is_updated_by_its_convolution() -> None:
+    rng = np.random.default_rng(0)
+    start, filters = (
+        rng.standard_normal(s).astype("float32") for s in ((2, 8, 9, 9), (8, 8, 3, 3))
+    )
+    image, w = sg.variable(start.copy()), sg.placeholder("w", filters.shape)
+    new = sg.conv2d(image, w, padding=1)
+    expected = sg.compile([w], new, debug=True)(filters)
+    sg.compile([w], [], updates={image: new})(filters)
+    np.testing.assert_allclose(image.value, expected, rtol=0, atol=1e-5)
