@@ -14,4 +14,11 @@ def _by_kernel(op: str, arrays: Sequence[Any]) -> Any:
     return by_kernel(op, arrays)
 
 
+def _shuffle(words: Any) -> Any:
+    from compiler.runtime.shuffle import shuffle
+
+    return shuffle(words)
+
+
 provided.by_kernel.provide(_by_kernel)
+provided.shuffle.provide(_shuffle)

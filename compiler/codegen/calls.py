@@ -23,7 +23,14 @@ from compiler.codegen.bytecode import (
 from compiler.codegen.finite import NONE, Checks
 from compiler.codegen.frame import Frame, TableEntries
 from compiler.codegen.region import Region
-from compiler.codegen.unit import Parameter, Unit, UnitBuilder, loop_units, product_units
+from compiler.codegen.unit import (
+    Parameter,
+    Unit,
+    UnitBuilder,
+    attention_unit,
+    loop_units,
+    product_units,
+)
 from compiler.core.dims import Unknown
 from compiler.core.types import TensorType, TupleType
 from compiler.ir import records
@@ -31,7 +38,7 @@ from compiler.ir.records import Function
 from compiler.ir.text import definition
 from compiler.ops import control
 from compiler.schedule.chunks import Cut
-from compiler.schedule.groups import HostGroup, LoopGroup, NestedGroup, computed
+from compiler.schedule.groups import AttentionGroup, HostGroup, LoopGroup, NestedGroup, computed
 
 
 class Calls:
@@ -100,8 +107,11 @@ class Calls:
                 yield self._host(region, group)
             else:
                 parts = region.fusion.nodes, region.memory, self.labels, i
+                units: Iterable[Unit]
                 if isinstance(group, LoopGroup):
                     units = loop_units(*parts, region.loops[i], checks.within.get(i, ()))
+                elif isinstance(group, AttentionGroup):
+                    units = [attention_unit(*parts, group)]
                 else:
                     units = product_units(*parts, group)
                 for unit in units:

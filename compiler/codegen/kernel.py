@@ -25,7 +25,7 @@ from compiler.core.types import mapped
 from compiler.graph.view import Node, nodes_of
 from compiler.ir.records import ZERO, Expr, Function
 from compiler.ir.sizes import size_expression
-from compiler.schedule.groups import Fusion, MatmulGroup
+from compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,10 +185,10 @@ def _table(root: Region, unknowns: Sequence[Unknown], entries: TableEntries) -> 
             entries.new()
     unknown = {atom: entries.new() for atom in unknowns}
     used = {
-        region.fusion.nodes[group.node].type.dtype.name
+        region.fusion.nodes[region.fusion.nodes[group.node].operands[0]].type.dtype.name
         for region in root.all()
         for group in region.fusion.groups
-        if isinstance(group, MatmulGroup)
+        if isinstance(group, MatmulGroup | AttentionGroup)
     }
     gemm = {name: entries.new() for name in sorted(used & set(BLAS_DTYPES))}
     own, failed, pool, _, unlocks, _ = (entries.new() for _ in range(6))

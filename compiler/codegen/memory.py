@@ -15,7 +15,7 @@ from compiler.core.types import DType, Shape, TupleType
 from compiler.graph.definition import LEAVES
 from compiler.schedule.arena import arrange
 from compiler.schedule.chunks import Cut
-from compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, NestedGroup
+from compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, WholeGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class _Planner:
     def _accesses_of(self, index: int) -> list[Access]:
         group = self.fusion.groups[index]
         anywhere = Affine()
-        if isinstance(group, NestedGroup | HostGroup):
+        if isinstance(group, WholeGroup):
             read = map(self.storage, self.nodes[group.node].operands)
             several = isinstance(self.nodes[group.node].type, TupleType)
             written = group.items.values() if several else (group.node,)

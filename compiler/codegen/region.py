@@ -12,6 +12,7 @@ from typing import Any
 
 import networkx as nx
 
+from compiler.codegen.attention import attention_of
 from compiler.codegen.body import Names, build_body
 from compiler.codegen.chunks import ChunkPlan, plan_chunks
 from compiler.codegen.loops import nest_of
@@ -26,7 +27,7 @@ from compiler.ir.records import Expr
 from compiler.ops import control
 from compiler.passes.copy_insertion import separate_roots
 from compiler.schedule.fuse import fuse
-from compiler.schedule.groups import Fusion, LoopGroup, MatmulGroup, NestedGroup
+from compiler.schedule.groups import AttentionGroup, Fusion, LoopGroup, MatmulGroup, NestedGroup
 
 BODIES = {
     "scan": ("body",),
@@ -163,6 +164,8 @@ def _chunked(region: Region) -> dict[int, ChunkPlan]:
     for i, group in enumerate(region.fusion.groups):
         if isinstance(group, MatmulGroup):
             plans[i] = product_of(region.fusion.nodes, group).plan
+        elif isinstance(group, AttentionGroup):
+            plans[i] = attention_of(region.fusion.nodes, group).plan
     return {i: plan for i, plan in plans.items() if plan is not None}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.finite import look_over
+from compiler.codegen.finite import look_on_the_way, look_over
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -34,7 +35,7 @@ from compiler.ir.records import (
 from compiler.ir.sizes import size_expression, times
 from compiler.ir.walk import block_names
 from compiler.schedule.chunks import Cells, Cut
-from compiler.schedule.groups import MatmulGroup, computed
+from compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +112,17 @@ def product_units(
         yield UnitBuilder(nodes, memory, labels).add_depths(index, product)
 
 
+def attention_unit(
+    nodes: Mapping[int, Node],
+    memory: MemoryPlan,
+    labels: Mapping[Unknown, str],
+    index: int,
+    group: AttentionGroup,
+) -> Unit:
+    """The unit that computes an attention or its gradients, the `index`-th group."""
+    return UnitBuilder(nodes, memory, labels).attention(index, attention_of(nodes, group))
+
+
 class UnitBuilder:
     """Makes one unit; names are given in the order of use, so that equal loops have one text."""
 
@@ -136,6 +148,12 @@ class UnitBuilder:
         self._parameter("chunks", product.chunks, "i64")
         return self._made(block, product.node)
 
+    def attention(self, index: int, of: AttentionOf) -> Unit:
+        """The unit of a chunk of an attention, the `index`-th group."""
+        gemm = self._gemm(of.dtype.name)
+        writer = AttentionWriter(of, self.size, self._memory_pointer(index), gemm)
+        return self._made(writer.statements(), of.node, of.plan.chunks)
+
     def _side(self, cells: Cells) -> Name:
         return self._parameter(cells.counted, cells, "i64")
 
@@ -151,9 +169,16 @@ class UnitBuilder:
             if count != 0:
                 first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
                 bounds = first, last
-            block += self._look_over(self.memory.place[node], node, *bounds)
+            block = self._looking(block, node, bounds)
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
+
+    def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
+        """Statements that check a value that they write: on the way, or once more over it all."""
+        slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
+        flag = self._parameter("lost", 0, "p_i64")
+        found = look_on_the_way(block, self.pointer(slot, 0), dtype, flag)
+        return found or [*block, *self._look_over(slot, node, *bounds)]
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""

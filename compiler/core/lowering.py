@@ -125,6 +125,15 @@ class Gemm:
 
 
 @dataclass(frozen=True, slots=True)
+class Attention:
+    """Products with loops over rows between them, block by block of queries.
+
+    The operands lie in row-major memory, queries, keys and values first. Of one result it is the
+    value; of three, the gradients by them, of which those that nothing reads are not computed.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
 
@@ -145,7 +154,7 @@ class Item:
 
 Lowering: TypeAlias = (
     "Pointwise | IndexMap | Gather | Scatter | Iota | SizeValue | Reduce | Window | Overlap | Alias"
-    " | Matmul | Gemm | Host | Nested | Item"
+    " | Matmul | Gemm | Attention | Host | Nested | Item"
 )
 
 TypeRule: TypeAlias = "Callable[..., TensorType]"

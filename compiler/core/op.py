@@ -31,7 +31,7 @@ BatchRule: TypeAlias = "Callable[..., Any]"
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
-Sweep: TypeAlias = Literal["", "rows", "reduction", "windows"]
+Sweep: TypeAlias = Literal["", "rows", "reduction", "windows", "blocks"]
 
 
 class Operand:
@@ -150,8 +150,9 @@ class Op:
         exact: whether nothing is rounded: its elements are chosen, moved, compared or counted.
         sweep: how one kernel of it, or of its cotangents, goes over memory if it is not
             elementwise: "rows" along one axis or the last ones, which have the operand's shape;
-            "reduction" of such rows to one element; "windows" over images, (n, c, h, w); "" where
-            it is worth none of its own. Eager tensors that are large are computed so.
+            "reduction" of such rows to one element; "windows" over images, (n, c, h, w); "blocks"
+            of rows of matrices; "" where it is worth none of its own. Eager tensors that are large
+            are computed so.
         choices: values of arguments, by their names in the signature, that random programs try;
             of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all

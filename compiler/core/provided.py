@@ -58,3 +58,6 @@ cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.co
 
 by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
 """`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""
+
+shuffle: Provided[[Any], Any] = Provided("compiler")
+"""`shuffle(words)`: the positions along the last axis in an order that random words decide."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from compiler.codegen.attention import attention_of
 from compiler.codegen.matmul import product_of
 from compiler.codegen.region import Region
 from compiler.codegen.scalar import expensive_calls
@@ -15,7 +16,14 @@ from compiler.core.types import TensorType, TupleType
 from compiler.graph.view import Node
 from compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
 from compiler.ir.walk import parts
-from compiler.schedule.groups import Group, HostGroup, LoopGroup, MatmulGroup, computed
+from compiler.schedule.groups import (
+    AttentionGroup,
+    Group,
+    HostGroup,
+    LoopGroup,
+    MatmulGroup,
+    computed,
+)
 
 FUNCTION = 8  # statements that take as long as one function such as exp
 _ARITHMETIC = frozenset("+-*/")
@@ -49,6 +57,8 @@ def costs(region: Region, sizes: Mapping[Unknown, int]) -> Iterator[tuple[Group,
             yield group, _Loops(region, region.loops[i].body, sizes).costs()
         elif isinstance(group, MatmulGroup):
             yield group, [_product(region, group, sizes)]
+        elif isinstance(group, AttentionGroup):
+            yield group, [_attention(region, group, sizes)]
         elif isinstance(group, HostGroup):
             yield group, [_call(region, group, sizes)]
 
@@ -122,6 +132,19 @@ def _product(region: Region, group: MatmulGroup, sizes: Mapping[Unknown, int]) -
     taken += result if group.onto is None else 2 * result
     flops = 2 * batch * m * n * k
     return Cost(region.first + computed(group)[0], flops, flops, taken * one.dtype.itemsize)
+
+
+def _attention(region: Region, group: AttentionGroup, sizes: Mapping[Unknown, int]) -> Cost:
+    """Two products of all pairs and a softmax; for the gradients, one of these and four more."""
+    of = attention_of(region.fusion.nodes, group)
+    queries, keys, inner, outer = (evaluate(size, sizes) for size in of.sizes)
+    pairs = evaluate(of.heads, sizes) * queries * keys // (2 if of.causal else 1)
+    products = inner + outer if of.gradients is None else 3 * inner + 2 * outer
+    node = region.fusion.nodes[group.node]
+    types = [region.fusion.nodes[operand].type for operand in node.operands]
+    moved = sum(_bytes(type, sizes) for type in [*types, *_types(node)])
+    flops = pairs * (2 * products + 5)
+    return Cost(region.first + group.node, pairs * (2 * products + FUNCTION), flops, moved)
 
 
 def _call(region: Region, group: HostGroup, sizes: Mapping[Unknown, int]) -> Cost:

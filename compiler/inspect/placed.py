@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from compiler.codegen.attention import attention_of
 from compiler.codegen.chunks import obstacle
 from compiler.codegen.comments import escaped
 from compiler.codegen.kernel import Kernel
@@ -23,6 +24,7 @@ from compiler.ops import leaves
 from compiler.schedule.access import is_free
 from compiler.schedule.chunks import Cut
 from compiler.schedule.groups import (
+    AttentionGroup,
     Group,
     HostGroup,
     LoopGroup,
@@ -161,6 +163,8 @@ class _Places:
                     kind += f", row by row of ({rows})" if rows else ", one row"
             case MatmulGroup():
                 kind = "a product of matrices"
+            case AttentionGroup():
+                kind = "products with loops between them, block by block of queries"
             case HostGroup():
                 kind = "a call of NumPy"
             case NestedGroup():
@@ -197,6 +201,8 @@ class _Places:
             reason = obstacle(self.nodes, loops.body, loops.nest) or reason
         elif isinstance(group, MatmulGroup):
             cut = product_of(self.nodes, group).chunks
+        elif isinstance(group, AttentionGroup):
+            cut = attention_of(self.nodes, group).plan.chunks
         else:
             return ""
         if cut is None:

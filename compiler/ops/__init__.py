@@ -7,6 +7,11 @@ from compiler.ops import (
     public_special as _public_special,
 )
 from compiler.ops.arithmetic import absolute as absolute, copy as copy
+from compiler.ops.attention import (
+    attention as attention,
+    attention_cotangents as attention_cotangents,
+    attention_gradients as attention_gradients,
+)
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (
@@ -21,6 +26,7 @@ from compiler.ops.indexing import (
     getitem as getitem,
     take_add as take_add,
 )
+from compiler.ops.last_positions import last_positions as last_positions
 from compiler.ops.leaves import (
     constant as constant,
     iota as iota,
@@ -61,7 +67,6 @@ from compiler.ops.scatter_reductions import (
     along_extremum as along_extremum,
     along_prod as along_prod,
 )
-from compiler.ops.scattering import last_positions as last_positions
 from compiler.ops.slicing import embed as embed, strided_slice as strided_slice
 from compiler.ops.special import log_odds as log_odds
 from compiler.ops.systems import (

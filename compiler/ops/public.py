@@ -1,6 +1,7 @@
 """The ops that both frontends export under their own names: the public ones of each family."""
 
 from compiler.ops.arithmetic import *
+from compiler.ops.attention import *
 from compiler.ops.bitwise import *
 from compiler.ops.comparison import *
 from compiler.ops.conv import *

@@ -254,11 +254,15 @@ def _order_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
     return (x,), {"axis": axis}
 
 
+def _in_random_order(bits: Any, *, axis: int) -> Any:
+    return np.moveaxis(provided.shuffle(np.moveaxis(bits, axis, -1)), -1, axis)
+
+
 random_order: Op = host_along(
-    "random_order", samplers.random_order, result=lambda dtype: INT64, bind=_order_bind,
-    vjp=(None,), exact=True,
-    doc="The positions along an axis in the order of 64 random bits, of which fewer are compared "
-    "up to a length of 2**20: int64.",
+    "random_order", _in_random_order, result=lambda dtype: INT64, bind=_order_bind, vjp=(None,),
+    exact=True,
+    doc="The positions along an axis in an order that 64 random bits each decide: Durstenfeld, "
+    "Algorithm 235, Communications of the ACM 7(7), 1964; int64. At most 2**31 lie along the axis.",
 )  # fmt: skip
 
 

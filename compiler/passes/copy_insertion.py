@@ -7,6 +7,7 @@ from typing import Any
 import networkx as nx
 
 from compiler.core.lowering import (
+    Attention,
     Gather,
     Gemm,
     Host,
@@ -23,7 +24,10 @@ from compiler.graph.build import build, expressions_of
 from compiler.graph.expression import Expression
 from compiler.ops.arithmetic import copy
 
-_COMPUTED = Pointwise | Gather | Matmul | Gemm | Host | Reduce | Scatter | Window | Overlap | Item
+_COMPUTED = (
+    Pointwise | Gather | Matmul | Gemm | Attention | Host | Reduce | Scatter | Window | Overlap
+    | Item
+)  # fmt: skip
 
 
 def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

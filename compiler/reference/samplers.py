@@ -59,20 +59,6 @@ def _bits(key: Any, counter: Any, elements: Any, attempt: int) -> Any:
     return threefry(key[elements], counter[elements] ^ attempt << 44)
 
 
-def random_order(bits: Any, *, axis: int) -> Any:
-    """The positions along an axis in the order of their bits.
-
-    NumPy sorts integers several times faster than it orders positions by them: so up to 2**20 the
-    low bits are the position, and 44 others are left to compare.
-    """
-    count = bits.shape[axis]
-    if count > 1 << 20:
-        return np.argsort(bits, axis)
-    width = max(count - 1, 0).bit_length()
-    places = np.expand_dims(np.arange(count), [i for i in range(bits.ndim) if i != axis])
-    return np.sort(bits >> width << width | places, axis) & (1 << width) - 1
-
-
 def gamma_slope(a: Any, x: Any) -> Any:
     """How fast quantiles x of gamma distributions grow with their parameters a."""
     dtype = np.result_type(a, x)

@@ -9,12 +9,13 @@ computes one of their operands if they fit there, since everything else they rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import networkx as nx
 
 from compiler.core.lowering import (
     Alias,
+    Attention,
     Gather,
     Gemm,
     Host,
@@ -41,6 +42,7 @@ from compiler.schedule.access import (
     reach,
 )
 from compiler.schedule.groups import (
+    AttentionGroup,
     Fusion,
     HostGroup,
     LoopGroup,
@@ -48,6 +50,7 @@ from compiler.schedule.groups import (
     NestedGroup,
     Store,
     View,
+    WholeGroup,
     is_deferrable,
     is_row,
     totals_rows,
@@ -114,10 +117,12 @@ class _Fuser(Placement):
             self._place_overlap(node, lowering)
         elif isinstance(lowering, Scatter):
             self._place_scatter(node, lowering)
+        elif isinstance(lowering, Attention):
+            self._place_whole(node, AttentionGroup, PRODUCT)
         elif isinstance(lowering, Host):
-            self._place_host(node)
+            self._place_whole(node, HostGroup, CALL)
         elif isinstance(lowering, Nested):
-            self._place_nested(node)
+            self._place_whole(node, NestedGroup, LOOP)
         elif isinstance(lowering, Item):
             self._place_item(node)
         elif lowering is None and node.op not in LEAVES:
@@ -249,31 +254,22 @@ class _Fuser(Placement):
 
     # -- what is not a loop over its own elements ----------------------------------------------
 
-    def _place_host(self, node: Node) -> None:
-        self._place_call(node, HostGroup(self._next_order_after(node), node.id), CALL)
-        if not isinstance(node.type, TupleType):
-            self.stored.add(node.id)
-
-    def _place_nested(self, node: Node) -> None:
-        self._place_call(node, NestedGroup(self._next_order_after(node), node.id), LOOP)
-
-    def _next_order_after(self, node: Node) -> int:
-        """The order of a group that reads its operands from memory."""
+    def _place_whole(self, node: Node, kind: Callable[[int, int], WholeGroup], reason: str) -> None:
         for operand in node.operands:
             self._materialise(operand)
-        return self.next_order()
-
-    def _place_call(self, node: Node, group: HostGroup | NestedGroup, reason: str) -> None:
+        group = kind(self.next_order(), node.id)
         self.report_own(node, node.operands, reason)
         self.groups.append(group)
         self.home[node.id] = group
         self.deferred.add(node.id)
+        if not isinstance(node.type, TupleType):
+            self.stored.add(node.id)
         for operand in node.operands:
             self.readers[operand] = group.order
 
     def _place_item(self, node: Node) -> None:
         group = self.home[node.operands[0]]
-        assert isinstance(group, NestedGroup | HostGroup)
+        assert isinstance(group, WholeGroup)
         group.items[node.attrs["index"]] = node.id
         self.home[node.id] = group
         self.deferred.add(node.id)

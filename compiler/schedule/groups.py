@@ -114,6 +114,15 @@ class NestedGroup:
 
 
 @dataclass(slots=True, eq=False)
+class AttentionGroup:
+    """An attention, or its gradients: then `items` are the nodes that read them, by their index."""
+
+    order: int
+    node: int
+    items: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class HostGroup:
     """A call of an op's NumPy function on operands in memory.
 
@@ -125,7 +134,10 @@ class HostGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-Group = LoopGroup | MatmulGroup | HostGroup | NestedGroup
+WholeGroup = AttentionGroup | HostGroup | NestedGroup
+"""What reads operands in memory and leaves results there, one or several, as a whole."""
+
+Group = LoopGroup | MatmulGroup | WholeGroup
 
 
 def computed(group: Group) -> list[int]:

@@ -14,6 +14,7 @@ from compiler.graph.view import Node, nodes_of
 from compiler.schedule.access import canonical, reach
 from compiler.schedule.group_limits import Extents
 from compiler.schedule.groups import (
+    AttentionGroup,
     Group,
     HostGroup,
     LoopGroup,
@@ -42,6 +43,7 @@ WRITTEN_OUT = "written to memory in order, for what reads it as a whole"
 SEPARATE = "fusion is switched off"
 NO_LOOPS = {
     MatmulGroup: "computed as one product, as a whole",
+    AttentionGroup: "computed by products, block by block, as a whole",
     HostGroup: "computed by a call of NumPy, as a whole",
     NestedGroup: "computed by a loop or branch, as a whole",
 }

@@ -145,6 +145,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("mm", "mv", "matmul")),
     ops.dot: PyTorchOp(operands=("self", "tensor")),
     ops.outer: PyTorchOp("Mul"),
+    ops.attention: PyTorchOp("ScaledDotProductFlashAttentionForCpu"),
     ops.conv2d: PyTorchOp(
         "Convolution",
         operands=("input", "weight", "bias"),

@@ -45,7 +45,7 @@ MOST_SUMS = 1 << 14
 KEPT = 1024
 """How many kernels are kept."""
 
-_SWEPT = ("rows", "reduction")
+_SWEPT = ("rows", "reduction", "blocks")
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 

@@ -10,6 +10,7 @@ from tests.sampled.kinds import (
 )
 from tests.sampled.sample import Sample, call
 from tests.values import (
+    bools,
     integers,
     nonzero,
     positive,
@@ -95,5 +96,28 @@ SAMPLES: dict[str, list[Sample]] = {
         call(nonzero(1, 1, 4, 4), 2, 3, 1),
         call(np.array([[[[0.0, 0.0, 3.0], [0.0, 0.0, 4.0]]]]), 2, 2, 1, order=1),
         call(integers(1, 2, 4, 4, low=1), 2.0, 2, order=0),
+    ],
+    "attention": [
+        call(spread(3, 2), spread(4, 2), spread(4, 3), scale=0.7, causal=False),
+        call(spread(2, 3, 2), spread(2, 4, 2), spread(2, 4, 1), scale=0.7, causal=True),
+        call(spread(70, 1), spread(68, 1), spread(68, 2), scale=0.5, causal=True, order=1),
+        call(spread(3, 0), spread(2, 0), spread(2, 1), scale=1.0, causal=True, sizes=False),
+    ],
+    "attention_gradients": [
+        call(
+            spread(3, 2), spread(4, 2), spread(4, 3), spread(3, 3), scale=0.7, causal=False, order=1
+        ),
+        call(
+            spread(2, 3, 2), spread(2, 2, 2), spread(2, 2, 1), spread(2, 3, 1), scale=0.7,
+            causal=True,
+        ),
+    ],
+    "scaled_dot_product_attention": [
+        call(spread(3, 2), spread(4, 2), spread(4, 3), sizes=False),
+        call(spread(5, 2), spread(5, 2), spread(5, 1), is_causal=True, scale=0.5),
+        call(spread(2, 3, 2), spread(4, 2), spread(4, 2), is_causal=True, scale=0.6),
+        call(spread(3, 2), spread(4, 2), spread(4, 3), bools(1, 4) | True, scale=0.6),
+        call(spread(3, 2), spread(0, 2), spread(0, 3), sizes=False),
+        call(spread(0, 2), spread(4, 2), spread(4, 3), sizes=False),
     ],
 }  # fmt: skip

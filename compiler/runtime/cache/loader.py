@@ -195,6 +195,11 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
     return load_object(code), key
 
 
+def load_unit(unit: Function, text: str) -> Loaded:
+    """A function of the emitted language on its own, compiled or from the cache."""
+    return _units((unit,), (text,))[0]
+
+
 def work_address() -> int:
     """The address of what a thread of the pool runs."""
     return _trampoline_code().addresses[2]

@@ -53,6 +53,8 @@ def scaled_dot_product_attention(
         groups = query.shape[-3] // key.shape[-3]
         key, value = (_repeated(x, groups) for x in (key, value))
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is None and not dropout_p:
+        return ops.scaled_dot_product_attention(query, key, value, None, is_causal, scale)
     if is_causal:
         mask = _causal(query.shape[-2], key.shape[-2])
         attn_mask = query.constant(mask)

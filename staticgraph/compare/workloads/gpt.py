@@ -6,7 +6,6 @@ without the scales and shifts of the norms.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -60,15 +59,14 @@ def loss(sg: Any, tokens: Any, following: Any, characters: Any, places: Any, **w
     """Ours, static."""
     batch, length = tokens.shape
     width = characters.shape[1]
-    later = sg.constant(np.triu(np.full((length, length), -np.inf, np.float32), 1))
     x = sg.take(characters, tokens, axis=0) + places
     for i in range(LAYERS):
         qkv = (sg.layer_norm(x, width, eps=EPSILON) @ w[f"qkv{i}"]).reshape(
             batch, length, 3, HEADS, width // HEADS
         )
         q, k, v = (qkv[:, :, j].permute(0, 2, 1, 3) for j in range(3))
-        scores = q @ sg.swapaxes(k, -1, -2) / math.sqrt(width // HEADS) + later
-        mixed = (sg.softmax(scores, -1) @ v).permute(0, 2, 1, 3).reshape(batch, length, width)
+        mixed = sg.scaled_dot_product_attention(q, k, v, is_causal=True)
+        mixed = mixed.permute(0, 2, 1, 3).reshape(batch, length, width)
         x = x + mixed @ w[f"out{i}"]
         x = x + sg.gelu(sg.layer_norm(x, width, eps=EPSILON) @ w[f"up{i}"]) @ w[f"down{i}"]
     logits = sg.layer_norm(x, width, eps=EPSILON) @ w["head"]

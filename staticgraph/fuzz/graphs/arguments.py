@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.core.op import Op, all_ops
-from staticgraph.fuzz.graphs import along, matrices, scatters
+from staticgraph.fuzz.graphs import along, attention, matrices, scatters
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
 from staticgraph.fuzz.graphs.products import PRODUCTS, image, within
 
@@ -388,6 +388,6 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "pad": _pad, "concatenate": _concatenate, "stack": _stack, "split": _split,
     "sliding_windows": _sliding_windows, "overlap_add": _overlap_add, "as_strided": _as_strided,
     "iota": _iota, "size_of": _size_of, **PRODUCTS, **along.GENERATORS,
-    **matrices.GENERATORS, **scatters.GENERATORS,
+    **attention.GENERATORS, **matrices.GENERATORS, **scatters.GENERATORS,
 }  # fmt: skip
 """A generator for each op that is not a leaf, a loop or a branch."""

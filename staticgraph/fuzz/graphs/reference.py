@@ -20,6 +20,7 @@ from compiler.core.op import Op
 from compiler.ops import all_ops
 from staticgraph.fuzz.graphs import (
     along_reference,
+    attention_reference,
     matrices_reference,
     scatters_reference,
     special,
@@ -410,7 +411,7 @@ by a function of NumPy apart from it: that function, in higher precision."""
 
 REFERENCE = _EVALUATED | ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
 REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
-REFERENCE |= windows_reference.REFERENCE
+REFERENCE |= windows_reference.REFERENCE | attention_reference.REFERENCE
 
 EXACT = frozenset(op.name for op in all_ops() if op.exact) | {
     "arange", "clip", "cummax", "cummin", "getitem", "masked_fill", "pad", "permute",

@@ -159,8 +159,16 @@ def test_permutations_are_equally_likely() -> None:
     rows = np.arange(12).reshape(4, 3)
     assert_array_equal(sg.random.permutation(keys[0], rows), rows[orders[0]])
     assert_array_equal(sg.random.permutation(keys[0], rows.T, axis=1), rows.T[:, orders[0]])
-    long = (1 << 20) + 1
-    assert_array_equal(np.bincount(sg.random.permutation(KEY, long)), np.ones(long))
+    assert_array_equal(np.bincount(sg.random.permutation(KEY, 100_000)), np.ones(100_000))
+    words = sg.random.bits(KEY, (3, 9, 2))
+    found = ops.random_order(words, axis=1)
+    for row, column in np.ndindex(3, 2):
+        order: list[int] = []
+        for i, word in enumerate(words[row, :, column].tolist()):
+            order.append(i)
+            other = word % (1 << 64) * (i + 1) >> 64
+            order[i], order[other] = order[other], i
+        assert_array_equal(found[row, :, column], order)
 
 
 def test_dropout_divides_what_it_keeps() -> None:
