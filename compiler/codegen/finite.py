@@ -1,9 +1,10 @@
 """Checks of what a kernel gives for inf and nan: its outputs, and the new values of variables.
 
-What a unit has just written is in the cache: it goes over that once more, chunk by chunk, where a
-chunk writes elements that lie in a row. All else, such as products, is gone over when everything is
-computed. A value minus itself is 0, or nan if it is not finite; these are added up in vectors and
-without a branch, and nothing that is computed depends on them.
+A value is looked at where a long loop writes it. What short loops have just written is in the
+cache: their unit goes over that once more, chunk by chunk, where a chunk writes elements that lie
+in a row. All else, such as products, is gone over when everything is computed. A value minus itself
+is 0, or nan if it is not finite; these are added up in vectors and without a branch, and nothing
+that is computed depends on them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from compiler.ir.records import (
     Assign,
     Binary,
     Call,
+    Const,
     Expr,
     For,
     If,
@@ -50,6 +52,8 @@ class Checks:
 
 
 NONE = Checks({}, ())
+LONG = 256
+"""Iterations of a loop inside others from which values are looked at where they are written."""
 
 
 def plan_checks(
@@ -106,6 +110,48 @@ def _elements(
     return count if in_order and count != 0 else None
 
 
+def look_on_the_way(
+    block: Sequence[Stmt], pointer: Name, dtype: DType, flag: Expr
+) -> list[Stmt] | None:
+    """The statements with what adds up the elements where a loop writes them.
+
+    None if that is not one long loop: short ones are gone over faster when they are done.
+    """
+    total, kept = Name(f"off_{pointer.name}"), Name(f"kept_{pointer.name}")
+    writes = 0
+
+    def looking(statements: Sequence[Stmt], depth: int, is_long: bool) -> tuple[Stmt, ...]:
+        nonlocal writes
+        made: list[Stmt] = []
+        for one in statements:
+            if isinstance(one, For):
+                body = looking(one.body, depth + 1, not depth or _is_long(one))
+                one = For(one.variable, one.start, one.stop, body, one.step)
+            elif isinstance(one, Store) and one.pointer == pointer:
+                writes += 1 if is_long else 2
+                lost = Assign(total.name, Call("fsum", (total, kept - kept)))
+                made += [Assign(kept.name, one.value, node=one.node), lost]
+                one = Store(one.pointer, one.index, kept, node=one.node)
+            made.append(one)
+        return tuple(made)
+
+    found = looking(block, 0, False)
+    if writes != 1:
+        return None
+    return [Assign(total.name, literal(0, dtype)), *found, *_note_lost(total, dtype, flag)]
+
+
+def _is_long(loop: For) -> bool:
+    """Whether a loop in others is known to have so many iterations that a sum in it is no cost."""
+    start, stop = loop.start, loop.stop
+    return isinstance(start, Const) and isinstance(stop, Const) and stop.value - start.value >= LONG
+
+
+def _note_lost(total: Name, dtype: DType, flag: Expr) -> list[Stmt]:
+    """The statement that sets the flag if an element that was added up is not finite."""
+    return [If(Binary("!=", total, literal(0, dtype)), (Store(flag, ZERO, ONE),))]
+
+
 def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr, flag: Expr) -> list[Stmt]:
     """The statements that set the flag if an element from `start` to `stop` is not finite."""
     # a variable keeps the type that it has first
@@ -114,5 +160,5 @@ def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr, flag: Expr) 
     return [
         Assign(total.name, literal(0, dtype)),
         For("at", start, stop, (added,)),
-        If(Binary("!=", total, literal(0, dtype)), (Store(flag, ZERO, ONE),)),
+        *_note_lost(total, dtype, flag),
     ]

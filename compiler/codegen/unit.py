@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.finite import look_over
+from compiler.codegen.finite import look_on_the_way, look_over
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -169,9 +169,16 @@ class UnitBuilder:
             if count != 0:
                 first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
                 bounds = first, last
-            block += self._look_over(self.memory.place[node], node, *bounds)
+            block = self._looking(block, node, bounds)
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
+
+    def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
+        """Statements that check a value that they write: on the way, or once more over it all."""
+        slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
+        flag = self._parameter("lost", 0, "p_i64")
+        found = look_on_the_way(block, self.pointer(slot, 0), dtype, flag)
+        return found or [*block, *self._look_over(slot, node, *bounds)]
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""

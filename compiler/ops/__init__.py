@@ -26,6 +26,7 @@ from compiler.ops.indexing import (
     getitem as getitem,
     take_add as take_add,
 )
+from compiler.ops.last_positions import last_positions as last_positions
 from compiler.ops.leaves import (
     constant as constant,
     iota as iota,
@@ -67,7 +68,6 @@ from compiler.ops.scatter_reductions import (
     along_extremum as along_extremum,
     along_prod as along_prod,
 )
-from compiler.ops.scattering import last_positions as last_positions
 from compiler.ops.slicing import embed as embed, strided_slice as strided_slice
 from compiler.ops.special import log_odds as log_odds
 from compiler.ops.systems import (

@@ -36,8 +36,7 @@ def getitem(x: Value, key: Value) -> Value:
     x = as_operand(x)
     if isinstance(key, Operand | np.ndarray | list):
         return take(x, key, axis=0)
-    keys = list(key) if isinstance(key, tuple) else [key]
-    keys = _without_ellipsis(keys, x)
+    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), x.ndim)
     starts: list[Size] = []
     sizes: list[Size] = []
     steps: list[int] = []
@@ -50,7 +49,7 @@ def getitem(x: Value, key: Value) -> Value:
             continue
         axis, size = len(starts), x.shape[len(starts)]
         if isinstance(one, slice):
-            start, length, step = _slice_bounds(one, size)
+            start, length, step = slice_bounds(one, size)
             if step < 0:
                 start, step = start + (length - 1) * step, -step
                 reverse.append(axis)
@@ -82,16 +81,16 @@ def _apply_basic(
     return expand_dims(x, tuple(insert)) if insert else x
 
 
-def _without_ellipsis(keys: list[Any], x: Any) -> list[Any]:
+def without_ellipsis(keys: Sequence[object], ndim: int) -> list[object]:
+    """A basic index with an entry for each of so many axes, and None for each new one."""
     used = sum(key is not None and key is not Ellipsis for key in keys)
-    if used > x.ndim:
-        raise ShapeError(f"getitem: {used} indices for {x.ndim} axes")
+    if used > ndim:
+        raise ShapeError(f"getitem: {used} indices for {ndim} axes")
     places = [i for i, key in enumerate(keys) if key is Ellipsis]
     if len(places) > 1:
         raise ShapeError("getitem: more than one ellipsis")
-    fill = [slice(None)] * (x.ndim - used)
     at = places[0] if places else len(keys)
-    return keys[:at] + fill + keys[at + 1 :]
+    return [*keys[:at], *[slice(None)] * (ndim - used), *keys[at + 1 :]]
 
 
 def _position(x: Any, axis: int, key: object) -> Size:
@@ -106,7 +105,7 @@ def _position(x: Any, axis: int, key: object) -> Size:
     return place if place >= 0 else size + place
 
 
-def _slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
+def slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
     """Start, number of elements and step of a slice of an axis, clamped as Python does."""
     step = 1 if key.step is None else _int(key.step)
     if step == 0:

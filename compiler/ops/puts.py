@@ -18,15 +18,14 @@ from compiler.ops.batching import Apply, Example, aligned, evaluated, full, wide
 from compiler.ops.comparison import equal, less, where
 from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
 from compiler.ops.indexing import require_element, require_index, take
+from compiler.ops.last_positions import in_order, last_positions
 from compiler.ops.reduction import positions
 from compiler.ops.scattering import (
     copied_slices,
     cotangents_at,
     fitted,
-    in_order,
     index_add,
     index_copy,
-    last_positions,
     number_or_operand,
     require_fitting,
     staying,

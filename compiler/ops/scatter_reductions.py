@@ -17,17 +17,16 @@ from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, logical_and, where
 from compiler.ops.declare import as_operand, composite, unbroadcast
 from compiler.ops.indexing import along_add, along_type, take_along_axis
+from compiler.ops.last_positions import grid, resized
 from compiler.ops.scattering import (
     added,
     along_bind,
     cut,
     fitted,
     gathered,
-    grid,
     grown,
     last_of,
     require_along,
-    resized,
     writable,
 )
 from compiler.reference.indices import check_range

@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size
 from compiler.core.errors import ShapeError
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, register
+from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
 from compiler.core.values import Value
-from compiler.ops.batching import shifted_one
+from compiler.ops.arithmetic import maximum
 from compiler.ops.comparison import equal, less, where
-from compiler.ops.declare import INT64, as_operand, composite, one_axis, size_value, unbroadcast
+from compiler.ops.declare import INT64, as_operand, composite, one_axis, unbroadcast
 from compiler.ops.indexing import (
     along_add,
     require_element,
@@ -28,68 +26,13 @@ from compiler.ops.indexing import (
     take_add,
     take_along_axis,
 )
+from compiler.ops.last_positions import grid, in_order, last_positions, resized
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to, expand_dims, reshape
-from compiler.ops.slicing import concatenate, embed, strided_slice
+from compiler.ops.slicing import embed, strided_slice
 from compiler.reference.indices import check_range
 
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
-
-
-def in_order(index: object) -> Any:
-    """An index whose last element of several is the one that NumPy writes last.
-
-    NumPy writes in the order in which index and values lie in memory.
-    """
-    return np.asarray(index, order="C")
-
-
-def grid(index: Any, axis: int) -> tuple[Any, ...]:
-    """NumPy's key of the places that an index along an axis names."""
-    places: list[Any] = list(np.ix_(*map(range, index.shape)))
-    places[axis] = in_order(index)
-    return tuple(places)
-
-
-def resized(shape: Shape, axis: int, size: Size) -> Shape:
-    """A shape with another size of one axis."""
-    return (*shape[:axis], size, *shape[axis + 1 :])
-
-
-def _last_type(index: TensorType, *, axis: int, size: Size, wrap: bool) -> TensorType:
-    require_index("last_positions", index)
-    result = TensorType(resized(index.shape, axis, size), INT64)
-    require_element("last_positions", result, axis, index)
-    return result
-
-
-def _last_numpy(index: Any, *, axis: int, size: int, wrap: bool) -> Any:
-    index = check_range("last_positions", np.asarray(index), size, wrap)
-    result = np.full(resized(index.shape, axis, size), -1, INT64)
-    result[grid(index, axis)] = positions(index, axis)  # of several, NumPy leaves the last
-    return result
-
-
-def _last_bind(
-    index: object, axis: int, size: Size, wrap: bool = True
-) -> tuple[Sequence[Any], Attrs]:
-    return (as_operand(index),), {"axis": axis, "size": size, "wrap": wrap}
-
-
-last_positions: Op = register(
-    Op(
-        name="last_positions",
-        infer_type=_last_type,
-        evaluate=_last_numpy,
-        vjp=(None,),
-        bind=_last_bind,
-        lowering=Host(),
-        batching=shifted_one,
-        exact=True,
-        doc="The inverse of an index along `axis`: per place of an axis of `size` the last "
-        "position at which the index names it, -1 if none does. int64.",
-    )
-)
 
 
 _numbers = positions  # `positions` is the name of an argument too
@@ -222,10 +165,19 @@ def cotangents_at(
 def _scatter(x: Any, values: object, index: Any, *, axis: int, wrap: bool) -> Any:
     values = grown(fitted(values, index.shape), x, axis, 0.0)
     last = last_of(x, index, axis, wrap)
-    size = size_value(x.shape[axis], last)
-    order = where(less(last, 0), positions(last, axis), last + size)
-    both = concatenate([x, values], axis)  # so that there is something to read if no value is
-    return take_along_axis.bound((both, order), {"axis": axis, "wrap": False})
+    given = take_along_axis.bound(
+        (_readable(values, axis), maximum(last, 0)), {"axis": axis, "wrap": False}
+    )
+    return where(less(last, 0), x, given)
+
+
+def _readable(values: Any, axis: int) -> Any:
+    """Values of which there is one at place 0 of an axis, whether it is meant or not."""
+    size = values.shape[axis]
+    if isinstance(size, int) and size > 0:
+        return values
+    shape = resized(tuple(values.shape), axis, size + 1)
+    return embed(values, (0,) * values.ndim, shape, (1,) * values.ndim)
 
 
 def _scatter_numpy(x: Any, values: object, index: object, *, axis: int, wrap: bool) -> Any:
@@ -408,9 +360,8 @@ def copied_slices(x: Any, values: object, index: object, *, axis: int, wrap: boo
     """`index_copy` in other ops."""
     values = _slices(values, x, index, axis)
     last = _last_slices(x, index, axis, wrap)
-    size = size_value(x.shape[axis], last)
-    order = where(less(last, 0), positions(last, 0), last + size)
-    return take.bound((concatenate([x, values], axis), order), {"axis": axis})
+    given = take.bound((_readable(values, axis), maximum(last, 0)), {"axis": axis})
+    return where(_as_column(less(last, 0), x, axis), x, given)
 
 
 def _slices_numpy(name: str) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,13 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
+from compiler.graph.expression import construct
+from compiler.ops import leaves
+from compiler.ops.declare import size_value
+from compiler.ops.indexing import slice_bounds, without_ellipsis
+from compiler.ops.slicing import embed
 from dynamic.core import eager_ops
+from dynamic.tape.grad_mode import mode
 
 _TRANSPOSES = (ops.transpose, eager_ops.swap, eager_ops.transpose_2d)
 _SAME_ORDER = (ops.reshape, ops.expand_dims, ops.squeeze, eager_ops.squeeze_dim)
@@ -22,9 +27,7 @@ def written(tensor: Any, op: Op | None, attrs: Attrs, value: object) -> Any:
     CaptureError for an op that takes elements more than once, or where a tensor tells it to.
     """
     if op is eager_ops.select:
-        shape = tuple(map(operator.index, tensor.shape))
-        places = np.arange(int(np.prod(shape))).reshape(shape)[attrs["key"]]
-        result = ops.put.bound((tensor, value, tensor.constant(places)), {})
+        result = _overlaid(tensor, attrs["key"], value)
     elif op in _TRANSPOSES:
         result = ops.transpose(value, tuple(np.argsort(attrs["axes"]).tolist()))
     elif op in _SAME_ORDER:
@@ -35,3 +38,58 @@ def written(tensor: Any, op: Op | None, attrs: Attrs, value: object) -> Any:
             "use where, or clone() it first",
         )
     return result._current()
+
+
+def _overlaid(tensor: Any, key: object, value: Any) -> Any:
+    """`tensor` with `value` at a basic index, of whatever sizes: element by element, one of both.
+
+    So writes that follow each other are one loop, without a copy for each.
+    """
+    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), tensor.ndim)
+    shape: list[Any] = []
+    masks: list[Any] = []
+    placed: list[tuple[int, Any, int]] = []  # axes along which the value has other places
+    taken, ndim = 0, tensor.ndim
+    for one in keys:
+        if one is None:
+            taken += 1
+            continue
+        axis = len(shape)
+        size = tensor.shape[axis]
+        along = mode.capture.made(construct(leaves.iota, (), {"size": size}))
+        if not isinstance(one, slice):
+            shape.append(1)
+            masks.append(_on_axis(ops.equal(along, along[one]), axis, ndim))
+            continue
+        shape.append(value.shape[taken])
+        taken += 1
+        start, length, step = slice_bounds(one, size)
+        if (start, length, step) != (0, size, 1):
+            masks.append(_on_axis(_inside(along, start, length, step), axis, ndim))
+            if not (isinstance(shape[-1], int) and shape[-1] == 1):
+                placed.append((axis, start, step))
+    value = ops.reshape(value, tuple(shape))
+    for axis, start, step in placed:
+        starts, steps, whole = [0] * ndim, [1] * ndim, [*value.shape]
+        starts[axis], steps[axis], whole[axis] = start, step, tensor.shape[axis]
+        value = embed(value, starts, whole, steps)
+    if not masks:
+        return ops.broadcast_to(value, tensor.shape)
+    mask = masks[0]
+    for one in masks[1:]:
+        mask = ops.logical_and(mask, one)
+    return ops.where(mask, value, tensor)
+
+
+def _inside(along: Any, start: Any, length: Any, step: int) -> Any:
+    """Per place on an axis whether a slice takes it."""
+    first = size_value(start, along)
+    last = size_value(start + length * step, along)
+    found = ops.logical_and(ops.greater_equal(along, first), ops.less(along, last))
+    if step == 1:
+        return found
+    return ops.logical_and(found, ops.equal(ops.remainder(along - first, step), 0))
+
+
+def _on_axis(mask: Any, axis: int, ndim: int) -> Any:
+    return ops.reshape(mask, tuple(mask.shape[0] if i == axis else 1 for i in range(ndim)))

@@ -71,7 +71,7 @@ def checked(optimizer: object, options: Options, *checks: Check) -> Options:
     """The options, after the checks, in this order; ValueError for an implementation not here."""
     for name, value in options.items():
         for one in value if isinstance(value, tuple | list) else [value]:
-            if np.iscomplexobj(number(one)):
+            if not isinstance(one, Tensor) and np.iscomplexobj(one):
                 raise OptionError(f"{type(optimizer).__name__}: {name} must be real, not {one!r}")
     for check in checks:
         check(options)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from staticgraph.compare.records import Settings
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
+SECONDS_OF_A_SWEEP = 0.1  # at each of its sizes
 
 
 def add_commands(commands: object) -> None:
@@ -59,8 +60,12 @@ def _add_compare(commands: Any) -> None:
         metavar="N",
         help="of ours; peers try 1 and N; the cores if not given",
     )
-    add("--seconds", type=float, default=SECONDS, metavar="S",
-        help="per contender and round (%(default)s)")  # fmt: skip
+    add(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help=f"per contender and round ({SECONDS}, at each size of a sweep {SECONDS_OF_A_SWEEP})",
+    )
     add("--rounds", type=int, default=ROUNDS, metavar="R", help="how many (%(default)s)")
     add("--starts", type=int, default=STARTS, metavar="K",
         help="processes that are started with empty caches (%(default)s)")  # fmt: skip
@@ -103,7 +108,7 @@ def run_compare(given: argparse.Namespace) -> int:
             workloads=_workloads(given.workloads, list(WORKLOADS)),
             peers=_peers(given.peers, given.peer),
             threads=_threads(given.threads),
-            seconds=_positive("--seconds", given.seconds),
+            seconds=_seconds(given),
             rounds=int(_positive("--rounds", given.rounds)),
             starts=int(_positive("--starts", given.starts)),
             json=_writable(given.json),
@@ -125,9 +130,7 @@ def _run_claims(given: argparse.Namespace) -> int:
 
     chosen(given.workloads)
     path = None if given.claims == Path("-") else _writable(given.claims)
-    setup = Setup(
-        _positive("--seconds", given.seconds), _peers(given.peers, given.peer).get("torch")
-    )
+    setup = Setup(_seconds(given), _peers(given.peers, given.peer).get("torch"))
     console = Console(stderr=True)
     try:
         with console.status("claims") as status:
@@ -189,13 +192,19 @@ def _check_not_given(given: argparse.Namespace) -> None:
             raise OptionError(f"compare: {option} is for a function of your own: my.py:loss")
 
 
+def _seconds(given: argparse.Namespace) -> float:
+    if given.seconds is None:
+        return SECONDS_OF_A_SWEEP if given.sweep else SECONDS
+    return _positive("--seconds", given.seconds)
+
+
 def _settings(given: argparse.Namespace) -> Settings:
     from staticgraph.compare.kinds import THREAD_VARIABLES
     from staticgraph.compare.records import Settings
 
     return Settings(
         threads=_threads(given.threads),
-        seconds=_positive("--seconds", given.seconds),
+        seconds=_seconds(given),
         rounds=int(_positive("--rounds", given.rounds)),
         starts=int(_positive("--starts", given.starts)),
         variables=THREAD_VARIABLES,

@@ -14,6 +14,20 @@ from tests.data.torch_indexing import alike, tensors
 from tests.samples import elementwise
 
 
+def _attention(q: Any, k: Any, v: Any, scale: float, causal: bool) -> Any:
+    scores = scale * (q @ k.mT)
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, -math.inf)
+    return scores.softmax(-1) @ v
+
+
+def _attention_gradients(q: Any, k: Any, v: Any, g: Any, **options: Any) -> list[Any]:
+    q, k, v = (one.clone() if one.requires_grad else one.requires_grad_() for one in (q, k, v))
+    result = _attention(q, k, v, **options)
+    return list(torch.autograd.grad(result, (q, k, v), g, create_graph=True))
+
+
 def _pairwise(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: function(*tensors(a, b))
 
@@ -348,6 +362,8 @@ TORCH: dict[str, Callable[..., Any]] = {
     ),
     "matrix_power": lambda x, n: torch.linalg.matrix_power(x, n) + x * 0,
     "matrix_rank": torch.linalg.matrix_rank,
+    "attention": _attention, "attention_gradients": _attention_gradients,
+    "scaled_dot_product_attention": F.scaled_dot_product_attention,
     "mse_loss": _broadcast_loss(F.mse_loss),
     "binary_cross_entropy_with_logits": _broadcast_loss(F.binary_cross_entropy_with_logits),
     "layer_norm": lambda x, shape, *rest, **options: F.layer_norm(

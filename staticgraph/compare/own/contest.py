@@ -14,8 +14,10 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from compiler.core.values import Array
 from compiler.inspect.limits import Bound
 from staticgraph.compare.agreement import Agreement, against
+from staticgraph.compare.given import Given, given
 from staticgraph.compare.kinds import COMPILED, Contender, Kind, thread_variables
 from staticgraph.compare.meter import Meter, Need
 from staticgraph.compare.own.memory import Resident
@@ -100,6 +102,7 @@ class AtSize:
 
     sizes: Sizes
     taken: list[Taken]
+    inputs: tuple[Given, ...] = ()
     looks: dict[str, Any] = field(default_factory=dict)
     exact: list[Any] | None = None
 
@@ -167,7 +170,9 @@ class Contest:
 
     def _measure(self, point: AtSize, ends: ExitStack) -> None:
         settings = self.task.settings
-        files = self._stored(point.sizes)
+        arrays = self.task.make(point.sizes)
+        point.inputs = given(arrays)
+        files = self._stored(arrays)
         for taken in point.taken:
             self._each(point, taken, "set up", lambda one: self._set_up(one, files, point, ends))
         self._compare(point)
@@ -200,10 +205,10 @@ class Contest:
             except ContenderError as error:
                 taken.failure = self._failures[label] = str(error)
 
-    def _stored(self, sizes: Sizes) -> dict[str, str]:
+    def _stored(self, arrays: Mapping[str, Array]) -> dict[str, str]:
         """The files of the arrays; NumPy reads them in every environment."""
         files = {}
-        for name, array in self.task.make(sizes).items():
+        for name, array in arrays.items():
             path = self.folder / f"{name}.npy"
             np.save(path, array)
             files[name] = str(path)
@@ -260,7 +265,8 @@ class Contest:
         contender = next((x for x in self.contenders if x.kind.name == COMPILED), None)
         if contender is None or contender.label in self._failures:
             return
-        files, folders = self._stored(self.task.sweep[0]), self._folders(contender)
+        files = self._stored(self.task.make(self.task.sweep[0]))
+        folders = self._folders(contender)
         try:
             for found in (self.cold, self.warm):
                 process = self._starter(contender, folders)

@@ -104,6 +104,7 @@ def _point(
         ]
     return Point(
         sizes=at.sizes,
+        inputs=at.inputs,
         bytes=at.moved,
         flops=at.flops,
         limit=None if least is None else least.seconds,

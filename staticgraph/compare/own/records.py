@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead
+from staticgraph.compare.given import Given
 from staticgraph.compare.records import Machine, Settings
 
 SCHEMA = "staticgraph-compare-function/1"
@@ -91,6 +92,7 @@ class Point:
 
     Attributes:
         sizes: by name.
+        inputs: the arrays that all were given.
         bytes, flops: what a call moves and computes at least; flops by dtype.
         limit: the shortest time that the machine allows for them, by what `bound_by` says.
         entries: one per contender and number of threads.
@@ -99,6 +101,7 @@ class Point:
     """
 
     sizes: Mapping[str, int]
+    inputs: tuple[Given, ...] = ()
     bytes: int = 0
     flops: Mapping[str, int] = field(default_factory=dict)
     limit: float | None = None

@@ -12,6 +12,8 @@ from staticgraph.compare.report.numbers import calls, duration, share
 
 EVEN = 1.1
 """Below this ratio two times are called the same: runs differ by as much."""
+BUSY = 2.0
+"""How many times the minimum a median is when the machine was busy."""
 NOTABLE = 1e-4
 """The relative difference above which it is said why it is rounding."""
 DOMINANT = 0.5
@@ -28,6 +30,7 @@ def verdict(found: Comparison) -> Iterator[str]:
     ]
     if pairs:
         yield from _speed(pairs)
+        yield from _busy(pairs)
         yield from _paying(found, pairs)
         yield from _why(pairs)
         yield from _limit(pairs)
@@ -90,6 +93,23 @@ def _speed(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
             f"{duration(eager.median)})"
         )
     yield f"A compiled call is {', and '.join(parts)}."
+
+
+def _busy(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+    """Whether the machine did something else, so that medians say little."""
+    found = [
+        (one.median / one.minimum, point, ours, eager)
+        for point, ours, eager in pairs
+        for one in (ours, eager)
+        if one.median and one.minimum
+    ]
+    worst, point, ours, eager = max(found, key=lambda one: one[0], default=(0.0, *pairs[0]))
+    if worst > BUSY and ours.minimum and eager.minimum:
+        yield (
+            f"The machine did something else meanwhile: medians {_at(point)} are up to {worst:.1f} "
+            f"times the minima, by which compiled is {_times(eager.minimum / ours.minimum)} there. "
+            "Measure again when it is idle."
+        )
 
 
 def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from staticgraph.compare.given import HEADS
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.own import text
 from staticgraph.compare.own.specs import shown
@@ -49,6 +50,11 @@ def _parts(found: Comparison) -> list[str]:
             "graph. Beside it the kernel that was compiled of that: every statement with its op "
             "and the line that it comes from.",
             _code(found),
+        ),
+        html.section(
+            "The inputs",
+            "What every contender was given.",
+            html.side_by_side(*(_inputs(point) for point in ends)),
         ),
         html.section("Time of a call", "", _times(found)),
         html.section(
@@ -94,6 +100,11 @@ def _code(found: Comparison) -> str:
         left += html.details("the nodes that were captured", html.code(found.graph))
     kernel = f"<h3>Static: the kernel</h3>{html.code(found.kernel)}" if found.kernel else ""
     return html.side_by_side(left, kernel)
+
+
+def _inputs(point: Point) -> str:
+    rows = [one.cells() for one in point.inputs]
+    return f"<h3>{escape(_at(point))}</h3>" + html.table(HEADS, rows)
 
 
 def _contenders(points: Sequence[Point]) -> list[str]:

@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from staticgraph.compare.adapters import compiled
+from staticgraph.compare.given import HEADS as GIVEN_HEADS, given
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.race import DATA_SEED
 from staticgraph.compare.records import Measurement, Outcome, Report
@@ -76,6 +77,7 @@ def _outcome(outcome: Outcome) -> str:
         f"<p class='bad'>{escape(f'{one.contender}: {one.failure}')}</p>" for one in failed
     )
     if outcome.workload in WORKLOADS:
+        content += html.details("inputs", _inputs(outcome.workload))
         content += html.details("code: the loss, and the kernel", _code(outcome.workload))
     return html.section(outcome.workload, outcome.title, content)
 
@@ -152,6 +154,12 @@ def _code(name: str) -> str:
         f"<h3>The loss, in both paradigms</h3>{html.code(loss)}",
         f"<h3>Static: the kernel of a call</h3>{html.code(kernel_of(workload))}",
     )
+
+
+def _inputs(name: str) -> str:
+    """What every contender was given: parameters, and the arrays of a batch."""
+    arrays = WORKLOADS[name].data(np.random.default_rng(DATA_SEED))
+    return html.table(GIVEN_HEADS, [one.cells() for one in given(arrays)])
 
 
 def kernel_of(workload: Workload) -> str:

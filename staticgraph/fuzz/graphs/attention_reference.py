@@ -16,7 +16,7 @@ def _weights(q: Array, k: Array, scale: float, causal: bool) -> Array:
     if causal:
         if not np.isfinite(scores).all():
             raise UndefinedError  # which rows see what is not finite is not specified
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf)
     e = np.exp(scores - np.max(scores, -1, keepdims=True, initial=-np.inf))
     return e / np.sum(e, -1, keepdims=True)
 

@@ -12,7 +12,7 @@ from compiler.codegen.kernel import Kernel
 from compiler.core.lowering import Alias
 from compiler.graph.build import build
 from compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
-from compiler.schedule.groups import HostGroup, LoopGroup, MatmulGroup
+from compiler.schedule.groups import LoopGroup, MatmulGroup, WholeGroup
 from compiler.schedule.placement import MOST_STREAMS
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
@@ -200,16 +200,16 @@ def check_order(made: Kernel) -> None:
     fusion = made.fusion
     complete: dict[int, int] = {}
     for i, group in enumerate(fusion.groups):
-        if isinstance(group, MatmulGroup | HostGroup):
+        if isinstance(group, MatmulGroup | WholeGroup):
             complete[group.node] = i
-            if isinstance(group, HostGroup):  # of several results, those that anything reads
+            if not isinstance(group, MatmulGroup):  # of several results, those that anything reads
                 complete |= dict.fromkeys(group.items.values(), i)
         else:
             complete |= {a.node: i for a in made.root.bodies[i].accesses if a.write}
     for i, group in enumerate(fusion.groups):
         if isinstance(group, MatmulGroup):
             reads = [(storage(made, view.base), -1) for view in (group.left, group.right)]
-        elif isinstance(group, HostGroup):
+        elif isinstance(group, WholeGroup):
             reads = [(storage(made, one), -1) for one in fusion.nodes[group.node].operands]
         else:
             reads = [

@@ -21,6 +21,7 @@ from staticgraph.__main__ import main
 from staticgraph.compare import compare_functions
 from staticgraph.compare.agreement import against
 from staticgraph.compare.figures import Ahead
+from staticgraph.compare.given import given
 from staticgraph.compare.own import run
 from staticgraph.compare.own.records import SCHEMA, Comparison, Entry
 from staticgraph.compare.own.verdict import verdict
@@ -125,6 +126,32 @@ def test_the_verdict_says_when_static_pays(found: Comparison) -> None:
     assert "A compiled call is 100 times as fast as eager at n = 2" in said
     assert "paid back after 1,234 calls at n = 2" in said
     assert "All agree with eager in values and gradients" in said
+
+
+def test_the_verdict_says_when_the_machine_was_busy(found: Comparison) -> None:
+    def change(one: Entry, busy: float) -> Entry:
+        eager = one.contender == "eager"
+        return replace(one, minimum=3e-6 if eager else 1e-6, median=3e-6 * busy if eager else 1e-6)
+
+    said = " ".join(verdict(_with(found, lambda one: change(one, 29.0))))
+    assert "medians at n = 2 are up to 29.0 times the minima, by which compiled is 3.0" in said
+    assert "did something else" not in " ".join(verdict(_with(found, lambda x: change(x, 1.5))))
+
+
+def test_the_report_says_what_was_given(found: Comparison) -> None:
+    first, last = (point.inputs for point in found.points)
+    assert [(one.name, one.dtype, one.shape) for one in first] == [
+        ("x", "float32", (2, 8)), ("w", "float32", (8,)), ("y", "int64", (2,)),
+    ]  # fmt: skip
+    assert last[0].shape == (64, 8)
+    assert last[0].least is not None
+    assert last[0].largest is not None
+    assert last[0].least < 0 < last[0].largest
+    whole = page(found)
+    assert "The inputs" in whole
+    assert "[64, 8]" in whole
+    empty = given({"k": np.array([np.nan])})
+    assert empty[0].cells() == ["k", "float64", "[1]", "-", "-", "-"]
 
 
 def test_the_verdict_says_when_it_does_not(found: Comparison) -> None:

@@ -100,6 +100,36 @@ def math_(t: Any) -> Any:
 
 
 @trap()
+def a_float_times_it(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * (2.0 * x.shape[0]))
+
+
+@trap()
+def half_of_it_rounded(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * round(x.shape[0] / 2), 3, 5)
+
+
+@trap()
+def its_square(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * x.shape[0] ** 2)
+
+
+@trap()
+def an_array_times_it(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * float((np.ones(2) * x.shape[0]).sum()))
+
+
+@trap()
+def a_remainder_as_a_factor(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * (x.shape[0] % 3), 4, 5)
+
+
+@trap()
+def a_formatted_text(t: Any) -> Any:
+    yield from _sizes(t, lambda x: x * len(f"{x.shape[0]:.1f}"), 3, 12)
+
+
+@trap()
 def as_a_factor(t: Any) -> Any:
     yield from _sizes(t, lambda x: x.sum() / x.shape[0] + x * x.shape[0])
 
