@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.errors import GraphError
+from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import Lowering
 from compiler.core.protocols import CompiledFunction
-from compiler.core.types import Type
+from compiler.core.types import Type, type_of
 from compiler.core.values import Value
 
 Rule: TypeAlias = "Callable[..., Any]"
@@ -222,7 +222,11 @@ class Op:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
         given = _floating(operands, self.promotes) if self.floating else operands
-        return self.evaluate(*given, **attrs)
+        try:
+            return self.evaluate(*given, **attrs)
+        except Exception as error:
+            self._check_shapes(given, attrs, error)
+            raise
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -238,7 +242,22 @@ class Op:
             if isinstance(operand, Operand):
                 return operand.apply(self, operands, attrs)
         given = _floating(operands, self.promotes) if self.floating else operands
-        return self.evaluate(*given, **attrs)
+        try:
+            return self.evaluate(*given, **attrs)
+        except Exception as error:
+            self._check_shapes(given, attrs, error)
+            raise
+
+    def _check_shapes(self, operands: Sequence[Any], attrs: Attrs, error: Exception) -> None:
+        """The ShapeError of symbolic operands of these types, where NumPy or LAPACK has raised."""
+        if isinstance(error, StaticGraphError) and not isinstance(error, np.linalg.LinAlgError):
+            return
+        try:
+            self.infer_type(*[type_of(np.asarray(one)) for one in operands], **attrs)
+        except ShapeError as reason:
+            raise reason from None
+        except Exception:
+            return
 
     @property
     def __name__(self) -> str:
@@ -297,11 +316,13 @@ class Op:
 
 
 def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
-    """Operands without handles, with integers cast as frontends cast them.
+    """Operands without handles, with numbers and integers cast as frontends cast them.
 
     NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
     """
     for operand in operands:
+        if isinstance(operand, bool | int | float):
+            break
         if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
             break
     else:
@@ -314,7 +335,10 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
     common = np.result_type(*numbers) if numbers else None
     cast = []
     for i, operand in enumerate(operands):
-        if isinstance(operand, np.ndarray | np.generic):
+        if common is not None and isinstance(operand, bool | int | float) and i in shared:
+            # in the dtype of what it meets: a function of it alone would be in float64
+            operand = np.asarray(operand, common if common.kind == "f" else np.float64)
+        elif isinstance(operand, np.ndarray | np.generic):
             dtype = common if common is not None and i in shared else operand.dtype
             operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
         cast.append(operand)

@@ -190,7 +190,7 @@ def _step(x: Any) -> Any:
     return _scaled(one, ops.where(zero, least, places))
 
 
-def _of_one_dtype(a: Value, b: Value) -> tuple[Any, Any]:
+def of_one_dtype(a: Value, b: Value) -> tuple[Any, Any]:
     """Two operands as floating-point numbers of one dtype, which Python's numbers do not decide."""
     dtypes = [np.dtype(floats(x).dtype) for x in (a, b) if not isinstance(x, int | float)]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
@@ -204,7 +204,7 @@ def nextafter(a: Value, b: Value) -> Value:
         >>> sg.nextafter(np.array([1.0]), 2.0) - 1
         array([2.22044605e-16])
     """
-    a, b = _of_one_dtype(a, b)
+    a, b = of_one_dtype(a, b)
     dtype = np.dtype(a.dtype)
     largest = float(np.finfo(dtype).max)
     inside = ops.clip(ops.where(ops.isnan(a), 1.0, a), -largest, largest)
@@ -365,7 +365,7 @@ def isclose(
         >>> sg.isclose(np.array([1.0, 2.0]), np.array([1.0 + 1e-9, 2.1]))
         array([ True, False])
     """
-    a, b = _of_one_dtype(a, b)
+    a, b = of_one_dtype(a, b)
     near = ops.less_equal(ops.absolute(a - b), atol + rtol * ops.absolute(b))
     near = ops.logical_and(near, ops.logical_and(ops.isfinite(a), ops.isfinite(b)))
     close = ops.logical_or(ops.equal(a, b), near)

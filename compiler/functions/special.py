@@ -12,6 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.values import Value
+from compiler.functions.elements import of_one_dtype
 from compiler.ops.declare import as_operand
 
 __all__ = [
@@ -35,6 +36,11 @@ def _floats(x: Value) -> Any:
 def _where(condition: object, x: object, other: object) -> Any:
     """x where a condition holds; elsewhere a number for which a function is harmless."""
     return ops.where(condition, x, other)
+
+
+def _either(condition: object, one: float, other: float, like: Any) -> Any:
+    """One of two numbers, in the dtype of an operand: by themselves they are float64."""
+    return ops.astype(ops.where(condition, one, other), like.dtype)
 
 
 # -- sums of exponentials --------------------------------------------------------------------------
@@ -98,10 +104,11 @@ def xlog1py(x: Value, y: Value) -> Value:
         >>> sg.special.xlog1py(np.array([0.0, 2.0]), np.array([-1.0, 0.0]))
         array([0., 0.])
     """
-    x, y = _floats(x), _floats(y)
+    x, y = of_one_dtype(x, y)
     flat = ops.logical_and(ops.equal(x, 0), ops.logical_not(ops.isnan(y)))
     # where x is 0 the slope by it is the logarithm all the same
-    harmless = _where(ops.logical_and(flat, ops.less_equal(y, -1)), 0.0, y)
+    endless = ops.logical_or(ops.less_equal(y, -1), ops.equal(y, math.inf))
+    harmless = _where(ops.logical_and(flat, endless), 0.0, y)
     return x * ops.log1p(harmless)
 
 
@@ -115,7 +122,7 @@ def entr(x: Value) -> Value:
     x = _floats(x)
     inside = ops.greater(x, 0)
     found = -(x * ops.log(_where(inside, x, 1.0)))
-    found = ops.where(inside, found, ops.where(ops.less(x, 0), -math.inf, 0.0))
+    found = ops.where(inside, found, _either(ops.less(x, 0), -math.inf, 0.0, x))
     return ops.where(ops.isnan(x), x, found)
 
 
@@ -126,11 +133,11 @@ def rel_entr(x: Value, y: Value) -> Value:
         >>> sg.special.rel_entr(np.array([1.0, 0.0]), np.array([2.0, 1.0]))
         array([-0.69314718,  0.        ])
     """
-    x, y = _floats(x), _floats(y)
+    x, y = of_one_dtype(x, y)
     inside = ops.logical_and(ops.greater(x, 0), ops.greater(y, 0))
     found = x * (ops.log(_where(inside, x, 1.0)) - ops.log(_where(inside, y, 1.0)))
     zero = ops.logical_and(ops.equal(x, 0), ops.greater_equal(y, 0))
-    found = ops.where(inside, found, ops.where(zero, 0.0, math.inf))
+    found = ops.where(inside, found, _either(zero, 0.0, math.inf, x))
     return ops.where(ops.logical_or(ops.isnan(x), ops.isnan(y)), math.nan, found)
 
 
@@ -141,7 +148,7 @@ def kl_div(x: Value, y: Value) -> Value:
         >>> sg.special.kl_div(np.array([1.0, 0.0]), np.array([1.0, 3.0]))
         array([0., 3.])
     """
-    x, y = _floats(x), _floats(y)
+    x, y = of_one_dtype(x, y)
     return rel_entr(x, y) - x + y
 
 
@@ -152,7 +159,8 @@ def boxcox(x: Value, lmbda: Value) -> Value:
         >>> sg.special.boxcox(np.array([2.0, np.e]), np.array([2.0, 0.0]))
         array([1.5, 1. ])
     """
-    return _power_less(ops.log(_floats(x)), _floats(lmbda))
+    x, lmbda = of_one_dtype(x, lmbda)
+    return _power_less(ops.log(x), lmbda)
 
 
 def boxcox1p(x: Value, lmbda: Value) -> Value:
@@ -162,7 +170,8 @@ def boxcox1p(x: Value, lmbda: Value) -> Value:
         >>> sg.special.boxcox1p(np.array([1.0]), 2.0)
         array([1.5])
     """
-    return _power_less(ops.log1p(_floats(x)), _floats(lmbda))
+    x, lmbda = of_one_dtype(x, lmbda)
+    return _power_less(ops.log1p(x), lmbda)
 
 
 def _power_less(logs: Any, power: Any) -> Any:
@@ -174,7 +183,8 @@ def _power_less(logs: Any, power: Any) -> Any:
     for k in range(9, 0, -1):
         series = (series + 1) * inside / (k + 1)
     far = ops.expm1(_where(near, 1.0, product)) / _where(near, 1.0, power)
-    return ops.where(near, logs * (1 + series), far)
+    # by logarithms that are infinite too, where the power is 0
+    return ops.where(ops.logical_or(near, ops.equal(power, 0)), logs * (1 + series), far)
 
 
 # -- gamma and its kin -----------------------------------------------------------------------------
@@ -191,7 +201,7 @@ def gammasgn(x: Value) -> Value:
     whole = ops.floor(x)
     odd = ops.not_equal(ops.remainder(whole, 2.0), 0)
     sign = ops.where(ops.logical_and(ops.less(x, 0), odd), -1.0, ops.copysign(1.0, x))
-    sign = ops.where(ops.less(x, 0), ops.where(odd, -1.0, 1.0), sign)
+    sign = ops.where(ops.less(x, 0), _either(odd, -1.0, 1.0, x), sign)
     pole = ops.logical_and(ops.less(x, 0), ops.equal(x, whole))
     return ops.stop_gradient(ops.where(ops.logical_or(pole, ops.isnan(x)), math.nan, sign))
 
@@ -228,7 +238,7 @@ def betaln(a: Value, b: Value) -> Value:
         >>> sg.special.betaln(np.array([1.0]), 2.0)
         array([-0.69314718])
     """
-    a, b = _floats(a), _floats(b)
+    a, b = of_one_dtype(a, b)
     low, high = ops.minimum(a, b), ops.maximum(a, b)
     # of two large numbers the logarithms of gamma functions nearly cancel: their corrections differ
     large = ops.greater(low, 10.0)
@@ -270,7 +280,7 @@ def beta(a: Value, b: Value) -> Value:
         >>> sg.special.beta(np.array([1.0]), 2.0)
         array([0.5])
     """
-    a, b = _floats(a), _floats(b)
+    a, b = of_one_dtype(a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * ops.exp(betaln(a, b))
 
 
@@ -297,9 +307,10 @@ def poch(z: Value, m: Value) -> Value:
         >>> sg.special.poch(np.array([2.0]), 3.0).round(9)
         array([24.])
     """
-    z, m = _floats(z), _floats(m)
+    z, m = of_one_dtype(z, m)
     sign = gammasgn(z + m) * gammasgn(z)
-    return sign * ops.exp(ops.lgamma(z + m) - ops.lgamma(z))
+    found = sign * ops.exp(ops.lgamma(z + m) - ops.lgamma(z))
+    return ops.where(ops.equal(m, 0), 1.0, found)
 
 
 def comb(N: Value, k: Value, *, exact: bool = False) -> Value:
@@ -311,7 +322,7 @@ def comb(N: Value, k: Value, *, exact: bool = False) -> Value:
     """
     if exact:
         raise OptionError("comb: exact=True gives integers of any size")
-    n, k = _floats(N), _floats(k)
+    n, k = of_one_dtype(N, k)
     outside = ops.logical_or(ops.less(k, 0), ops.logical_or(ops.less(n, 0), ops.greater(k, n)))
     n, k = _where(outside, 1.0, n), _where(outside, 1.0, k)
     return ops.where(outside, 0.0, ops.exp(-betaln(n - k + 1, k + 1)) / (n + 1))
@@ -354,8 +365,7 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
         >>> sg.special.zeta(np.array([2.0])) - np.pi**2 / 6 < 1e-15
         array([ True])
     """
-    x, q = _floats(x), q if isinstance(q, int | float) else _floats(q)
-    q = q + x * 0 if isinstance(q, int | float) else q
+    x, q = of_one_dtype(x, q)
     known = ops.logical_and(ops.greater(x, 1), ops.greater(q, 0))
     s, a = _where(known, x, 2.0), _where(known, q, 1.0)
     total: Any = 0.0
@@ -370,7 +380,7 @@ def zeta(x: Value, q: Value = 1.0) -> Value:
         total = total + number * rising * falling
         rising = rising * (s + (2 * k + 1)) * (s + (2 * k + 2))
         falling = falling * inverse * inverse
-    return ops.where(known, total, ops.where(ops.equal(x, 1), math.inf, math.nan))
+    return ops.where(known, total, _either(ops.equal(x, 1), math.inf, math.nan, x))
 
 
 # -- the normal distribution, and integrals of exponentials ----------------------------------------

@@ -28,7 +28,7 @@ class Retrace:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{read.name} ({read.place}): {shown(read.value)} became {shown(now)}"
+            f"{read.name} ({read.place}): {shown(read.was())} became {shown(now)}"
             for read, now in self.changes
         )
 
@@ -41,10 +41,10 @@ def _line_of(read: Read) -> str:
     if read.kind == "code":
         return f"{read.name}, at {read.place}"
     where = "" if read.place == "?" else f", read at {read.place}"
-    return f"{read.name} is {shown(read.value)}{where}"
+    return f"{read.name} is {shown(read.was())}{where}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What is known of a captured function; printed, it is readable.
 
@@ -76,6 +76,9 @@ class Explanation:
         }
         return max([min(timeit.repeat(f, number=1000, repeat=5)) / 1000 for f in checks.values()],
                    default=0.0)  # fmt: skip
+
+    def __repr__(self) -> str:
+        return str(self)  # as a console shows it: a trace has no text while it stands for values
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {_counted(sum(len(traces) for _, traces in self.traces), 'trace')}"]

@@ -16,6 +16,8 @@ import numpy as np
 from staticgraph.tracing.checks import check_of, same_memory
 
 _MISSING: Any = object()
+_ABSENT = ("absent", "unbound", "unset")
+"""Kinds of reads that found nothing."""
 SMALL = 4096
 """Bytes: arrays up to this size are compared as bytes, larger ones in place."""
 
@@ -44,6 +46,10 @@ class Read:
         """What is read: equal for reads of the same."""
         key = self.key
         return self.kind, id(self.owner), key if isinstance(key, str | int) else id(key)
+
+    def was(self) -> Any:
+        """What it was, or what stands for nothing."""
+        return _MISSING if self.kind in _ABSENT else self.value
 
     def now(self) -> Any:
         """What it is now, or what stands for nothing."""
@@ -93,7 +99,7 @@ class Read:
 
     def holds(self, now: Any) -> bool:
         """Whether that is what it was."""
-        if self.kind in ("absent", "unbound", "unset"):
+        if self.kind in _ABSENT:
             return now is _MISSING
         if self.kind == "disjoint":
             return not now

@@ -185,3 +185,34 @@ def test_what_there_is_not_is_refused() -> None:
         sg.special.multigammaln(x, 0)
     with pytest.raises(OptionError, match="bernoulli: n=-1 is negative"):
         sg.special.bernoulli(-1)
+
+
+@pytest.mark.parametrize("name", [
+    "beta", "betaln", "boxcox", "boxcox1p", "comb", "gammainc", "gammaincc", "kl_div", "rel_entr",
+    "poch", "xlog1py", "xlogy", "zeta",
+])  # fmt: skip
+def test_a_number_takes_the_dtype_of_what_it_meets(name: str) -> None:
+    function = getattr(sg.special, name)
+    x = np.array([0.5, 2.0], "float32")
+    found = function(x, 2.0)
+    assert found.dtype == np.float32
+    assert function(2.0, x).dtype == np.float32
+    assert sg.function(lambda x: function(x, 2.0))(x).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["entr", "factorial", "gamma", "gammasgn"])
+def test_float32_stays_float32(name: str) -> None:
+    function = getattr(sg.special, name)
+    x = np.array([0.5, 2.0], "float32")
+    assert function(x).dtype == sg.function(function)(x).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_at_the_ends_they_are_what_they_tend_to() -> None:
+    zero = np.zeros(1)
+    assert sg.special.boxcox(zero, 0.0) == -np.inf
+    assert sg.special.boxcox(zero + np.inf, 0.0) == np.inf
+    assert sg.special.boxcox1p(zero - 1, 0.0) == -np.inf
+    assert sg.special.xlog1py(zero, np.inf) == 0
+    assert sg.special.poch(zero, 0.0) == 1
+    assert sg.special.poch(zero - 2, 0.0) == 1
