@@ -74,9 +74,12 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([0.3, 0.0]), np.array([-2.0, 3.0]), np.array([0.5, 9.0]), 7, 3, order=0),
         call(np.zeros(1), np.array([-9.0, 2.0]), np.array([-4.0, 3.0]), integers(2, 1), 3, order=0),
     ],
-    "gamma_slope": [
-        call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
-    ],
+    **{
+        name: [
+            call(positive(3, 4), positive(4), order=0), call(positive(), positive(2, 1), order=0),
+        ]
+        for name in ("gamma_slope", "gamma_curve")
+    },
 }  # fmt: skip
 
 
@@ -103,6 +106,7 @@ WITHOUT = {
             "exponential_float32",
             "exponential_float64",
             "gamma_attempt",
+            "gamma_curve",
             "gamma_slope",
             "gumbel_float32",
             "gumbel_float64",

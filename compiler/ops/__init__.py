@@ -44,6 +44,7 @@ from compiler.ops.random import (
     exponential_float32 as exponential_float32,
     exponential_float64 as exponential_float64,
     gamma_attempt as gamma_attempt,
+    gamma_curve as gamma_curve,
     gamma_slope as gamma_slope,
     gumbel_float32 as gumbel_float32,
     gumbel_float64 as gumbel_float64,

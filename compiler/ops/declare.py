@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
-from compiler.core.errors import OptionError
+from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Pointwise, Reduce
 from compiler.core.op import (
     Attrs,
@@ -129,10 +129,21 @@ def _fitting(rules: tuple[Rule | None, ...]) -> tuple[Rule | None, ...]:
     return tuple(undo_broadcasting(rule, position) for position, rule in enumerate(rules))
 
 
+class Refused:
+    """A rule of what has no derivative in the library: GraphError with a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __call__(self, *operands: object, **attrs: object) -> Value:
+        """Raise the error."""
+        raise GraphError(self.text)
+
+
 def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
     """The rule followed by the sum over the axes that operand `position` was broadcast along."""
-    if rule is None:
-        return None
+    if rule is None or isinstance(rule, Refused):
+        return rule
 
     def unbroadcasting(g: object, out: object, *operands: Any) -> Any:
         found, operand = rule(g, out, *operands), operands[position]

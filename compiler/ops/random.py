@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core import provided
-from compiler.core.errors import DTypeError, GraphError
+from compiler.core.errors import DTypeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op, Rule, register
 from compiler.core.types import TensorType, broadcast_shapes, require_float, require_same_dtype
@@ -22,8 +22,8 @@ from compiler.ops.along import axis_or_flat, host_along
 from compiler.ops.arithmetic import maximum, minimum
 from compiler.ops.batching import aligned
 from compiler.ops.comparison import where
-from compiler.ops.declare import INT64, elementwise, undo_broadcasting
-from compiler.ops.exponential import erf, erfc, exp
+from compiler.ops.declare import INT64, Refused, elementwise, undo_broadcasting
+from compiler.ops.exponential import erf, erfc, exp, log
 from compiler.ops.special import digamma
 from compiler.reference import samplers
 from compiler.reference.threefry import threefry as threefry_arrays
@@ -266,14 +266,22 @@ random_order: Op = host_along(
 )  # fmt: skip
 
 
-def _no_second(g: object, o: object, a: object, x: object) -> Any:
-    raise GraphError("random_gamma: there is no second derivative of gamma numbers")
+def _slope_by_number(g: Any, o: Any, a: Any, x: Any) -> Any:
+    # the slope of the distribution function's slope by a is the density's, by x the density's too
+    return g * (digamma(a) - log(x) - o * ((a - 1.0) / x - 1.0))
 
 
+_NO_THIRD = Refused("random_gamma: there is no third derivative of gamma numbers")
 gamma_slope: Op = elementwise(
-    "gamma_slope", samplers.gamma_slope, "gamma_slope({0}, {1})", arity=2, floating=True,
-    vjp=(_no_second, _no_second), saves=("", ""), cost="expensive", linearity="none", smooth=False,
-    domain="positive", alone=True,
+    "gamma_slope", _by_kernel("gamma_slope"), "gamma_slope({0}, {1})", arity=2, floating=True,
+    vjp=(lambda g, o, a, x: g * gamma_curve(a, x), _slope_by_number), saves=("ab", "oab"),
+    cost="expensive", linearity="none", smooth=False, domain="positive", alone=True,
     doc="How fast a quantile of the gamma distribution, the second operand, grows with the "
     "parameter: minus the slope of the distribution function by it, over the density.",
+)  # fmt: skip
+gamma_curve: Op = elementwise(
+    "gamma_curve", _by_kernel("gamma_curve"), "gamma_curve({0}, {1})", arity=2, floating=True,
+    vjp=(_NO_THIRD, _NO_THIRD), saves=("", ""), cost="expensive", linearity="none", smooth=False,
+    domain="positive", alone=True,
+    doc="How fast `gamma_slope` grows with the parameter where the number does not.",
 )  # fmt: skip

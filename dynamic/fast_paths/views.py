@@ -63,13 +63,14 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
                 array = x.reshape(*shape)
             except (TypeError, ValueError):
                 return general(input, *shape)
-            if shape != _FLAT and array.shape != shape and _has_less_than_one(shape):
+            sizes = array.shape
+            if sizes != shape and shape != _FLAT and _has_less_than_one(shape):
                 return general(input, *shape)  # NumPy takes any negative size for -1
             base = array.base
             if base is x or (base is not None and base is x.base):
-                return new_view(_reshape, input, array, {"shape": array.shape})
+                return new_view(_reshape, input, array, {"shape": sizes})
             if copies:
-                return new_value(_reshape, input, array, {"shape": array.shape})
+                return new_value(_reshape, input, array, {"shape": sizes})
         if copies and not shape:
             raise missing("reshape", "shape")
         return general(input, *shape)

@@ -12,6 +12,7 @@ from compiler.core.op import Op, all_ops
 from compiler.functions import NAMES
 from compiler.llvm.vecmath.accuracy import ULP_BOUND
 from compiler.ops import LIBRARY, PUBLIC
+from compiler.ops.declare import Refused
 from staticgraph.listing import names, reasons
 
 
@@ -71,6 +72,8 @@ def _where(op: Op) -> str:
 
 
 def _gradient(op: Op) -> str:
+    if isinstance(op.vjp, tuple) and any(isinstance(rule, Refused) for rule in op.vjp):
+        return "refused"
     if callable(op.vjp) or any(rule is not None for rule in op.vjp) or op.vjp_items is not None:
         return "yes"
     return "none: exact or of integers" if op.exact else "none"

@@ -53,6 +53,17 @@ def softmax_of_batch_of_tensors() -> Program:
     return lambda: f(torch.tensor(ROWS), torch.tensor(CLASSES))
 
 
+def softmax_of_batch_of_a_layer() -> Program:
+    w, b = torch.ones(5, 3), torch.zeros(3)
+
+    def loss(x: Any, y: Any) -> Any:
+        p = torch.softmax(torch.relu(x * 0.5) @ w + b, dim=0)
+        return -torch.log(p.gather(1, y.reshape(-1, 1))).mean()
+
+    f = sg.function(loss, debug=True)
+    return lambda: f(torch.tensor(ROWS), torch.tensor(CLASSES))
+
+
 def wide_of_tensors() -> Program:
     f = sg.function(lambda x: x - torch.from_numpy(np.ones(5)), debug=True)
     return lambda: f(torch.tensor(ROWS))
@@ -170,6 +181,7 @@ SLIPS = [
     ("softmax_over_batch", softmax_of_batch_all, "softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_captured, "write axis=-1"),
     ("softmax_over_batch", softmax_of_batch_of_tensors, "over axis 0, the batch, of"),
+    ("softmax_over_batch", softmax_of_batch_of_a_layer, "over axis 0, the batch, of"),
     ("float64_by_constant", wide_of_tensors, r"because of float64\[5\]"),
     ("zero_gradient", rounded_captured, "through round at"),
     ("float64_by_constant", wide_captured, "give it as a Python number"),
@@ -323,7 +335,26 @@ def counted_from_the_end() -> Program:
     return compiled([X], sg.take(X, np.array([-5, 4]), axis=1))
 
 
+def softmax_of_places() -> Program:
+    def chosen_places(x: Any, y: Any) -> Any:
+        p = torch.softmax(x.cumsum(0), dim=0)  # the first axis may be that of time
+        return -torch.log(p.gather(1, y.reshape(-1, 1))).mean()
+
+    f = sg.function(chosen_places, debug=True)
+    return lambda: f(torch.tensor(ROWS), torch.tensor(CLASSES))
+
+
+def softmax_of_products_of_arguments() -> Program:
+    def attended(x: Any, keys: Any, y: Any) -> Any:
+        p = torch.softmax(x @ keys, dim=0)
+        return -torch.log(p.gather(1, y.reshape(-1, 1))).mean()
+
+    f = sg.function(attended, debug=True)
+    return lambda: f(torch.tensor(ROWS), torch.ones(5, 3), torch.tensor(CLASSES))
+
+
 FINE = [
+    softmax_of_places, softmax_of_products_of_arguments,
     pooled, contrasted, straight_through, second_derivative, target_network, meant_to_be_wide,
     cast_by_hand, alternating, assigned, trained_by_another, state_of_zeros, chosen_by_shape,
     compiled_in_a_branch, masked_division, cast_back, counted_from_the_end,

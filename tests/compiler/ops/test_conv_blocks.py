@@ -16,6 +16,9 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 9, 8, 13), (4, 9, 3, 5), {"stride": (1, 2), "padding": (1, 2)}),
     ((2, 8, 10, 10), (4, 8, 3, 3), {"stride": 2}),
     ((3, 6, 9, 9), (12, 1, 3, 3), {"stride": 2, "padding": 1, "groups": 6}),
+    # sums over windows: rows of less than a vector, several filters for a channel
+    ((3, 16, 7, 7), (16, 1, 3, 3), {"padding": 1, "groups": 16}),
+    ((2, 6, 9, 14), (12, 2, 3, 2), {"stride": (1, 2), "dilation": (2, 1), "groups": 3}),
     # a product for each group
     ((3, 32, 8, 8), (64, 16, 3, 3), {"stride": 2, "padding": 1, "groups": 2}),
     # several slabs of channels, several blocks of an image, several parts of the filters

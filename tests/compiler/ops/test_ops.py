@@ -258,8 +258,8 @@ def _reads(node: Expression, position: int) -> set[str]:
     return {letter for letter, value in named if value.serial in reached}
 
 
-REFUSING = (ops.gamma_slope,)
-"""Whose rules are errors: there is no second derivative of gamma numbers."""
+REFUSING = (ops.gamma_curve,)
+"""Whose rules are errors: there is no third derivative of gamma numbers."""
 WITH_RULES = [op for op in OPS if op.vjp and op not in REFUSING]
 
 

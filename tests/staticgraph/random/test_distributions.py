@@ -276,8 +276,28 @@ def test_gradients_of_means_of_gamma_and_beta_numbers() -> None:
     square, share = slopes(KEY, np.array([2.0, 3.0]))
     assert_allclose(square, [5.0, 0.0], rtol=0.05)
     assert_allclose(share, [3 / 25, -2 / 25], rtol=0.05)
-    with pytest.raises(sg.GraphError, match="no second derivative of gamma numbers"):
-        sg.grad(sg.sum(sg.grad(sg.sum(numbers), p)), p)
+
+
+def test_second_derivatives_of_gamma_numbers_are_those_of_their_quantile() -> None:
+    a = sg.placeholder("a", (None,), "float64")
+    numbers = sg.random.gamma(KEY, a, dtype="float64")
+    first = sg.grad(sg.sum(numbers), a)
+    second = sg.grad(sg.sum(first), a)
+    at = np.array([0.05, 0.4, 0.9, 1.0, 2.5, 7.0, 30.0, 120.0, 600.0])
+    drawn, slopes, found = sg.compile([a], [numbers, first, second])(at)
+    rank, h = stats.gamma.cdf(drawn, at), 1e-3 * at
+    ends = [stats.gamma.ppf(rank, at + side * h) for side in (-1, 0, 1)]
+    assert_allclose(slopes, (ends[2] - ends[0]) / (2 * h), rtol=1e-4)
+    assert_allclose(found, (ends[2] - 2 * ends[1] + ends[0]) / h**2, rtol=2e-4, atol=1e-6)
+    steps = np.array([99_999.0, 100_001.0])  # where the formula changes
+    before, after = ops.gamma_curve(steps, np.array([99_700.0, 99_702.0]))
+    assert_allclose(before, after, rtol=1e-4)
+    x, h = np.array([0.3, 5.0]), 1e-5
+    quotient = (ops.gamma_slope(np.array([0.5, 2.0]) + h, x) - ops.gamma_slope(
+        np.array([0.5, 2.0]) - h, x)) / (2 * h)  # fmt: skip
+    assert_allclose(ops.gamma_curve(np.array([0.5, 2.0]), x), quotient, rtol=1e-8)
+    with pytest.raises(sg.GraphError, match="no third derivative of gamma numbers"):
+        sg.grad(sg.sum(second), a)
 
 
 def test_eager_tensors_have_the_same_numbers_and_gradients() -> None:
