@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.values import Array
+from staticgraph.fuzz.graphs.undefined import UndefinedError
 
 _SHIFT = 20
 
@@ -111,15 +112,25 @@ def bessel(order: int, scaled: bool) -> Callable[[Array], Array]:
     """I of order 0 or 1 by its power series, whose terms have one sign; times exp(-|x|)."""
 
     def function(x: Array) -> Array:
-        half = x / 2
+        _require_converging(x)
+        if not scaled and np.any(np.isinf(x)):
+            raise UndefinedError  # they tend to inf, for which cephes and all after it have nan
+        half = np.where(np.isinf(x), x.dtype.type(0), x) / 2
         term = half if order else half * 0 + 1
         total = term
         for k in range(1, _TERMS):
             term = term * (half * half) / (k * (k + order))
             total = total + term
-        return total * np.exp(-abs(x)) if scaled else total
+        found = total * np.exp(-abs(x)) if scaled else total
+        return np.where(np.isinf(x), x.dtype.type(0), found)
 
     return function
+
+
+def _require_converging(x: Array) -> None:
+    """UndefinedError where the terms of a series of exp(x) are still large when it ends."""
+    if np.any(np.abs(np.where(np.isfinite(x), x, 0)) > _TERMS / 2):
+        raise UndefinedError
 
 
 def _normal_quantile(x: float) -> float:
@@ -143,13 +154,15 @@ ndtri, erfinv = by_number(_normal_quantile), by_number(_erfinv)
 def gammainc(a: Array, x: Array, upper: bool = False) -> Array:
     """By the series of the lower one, whose terms have one sign."""
     a = np.asarray(a, np.result_type(a, x))
-    term = 1 / a + x * 0
+    _require_converging(x)
+    inside = np.where(np.isinf(x), x.dtype.type(1), x)
+    term = 1 / a + inside * 0
     total = term
     for n in range(1, _TERMS):
-        term = term * x / (a + n)
+        term = term * inside / (a + n)
         total = total + term
-    share = total * np.exp(a * np.log(x) - x - lgamma(a))
-    share = np.where(x == 0, 0, share)
+    share = total * np.exp(a * np.log(inside) - inside - lgamma(a))
+    share = np.where(x == 0, 0, np.where(x == np.inf, 1, share))
     return np.where(x < 0, np.nan, 1 - share if upper else share).astype(total.dtype)
 
 

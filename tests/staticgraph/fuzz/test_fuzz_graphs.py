@@ -14,7 +14,7 @@ from compiler.core.op import Op, op_named
 from compiler.ops import control, leaves, random
 from compiler.ops.effects import EFFECTS
 from staticgraph.fuzz import server
-from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding
+from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding, special
 from staticgraph.fuzz.graphs.arguments import GENERATORS
 from staticgraph.fuzz.graphs.generate import generate
 from staticgraph.fuzz.graphs.nesting import NESTING
@@ -22,6 +22,7 @@ from staticgraph.fuzz.graphs.program import bodies, mend
 from staticgraph.fuzz.graphs.reference import REFERENCE
 from staticgraph.fuzz.graphs.script import script
 from staticgraph.fuzz.graphs.simplify import simplify
+from staticgraph.fuzz.graphs.undefined import UndefinedError
 from staticgraph.fuzz.graphs.values import array, laid_out
 
 LEAVES = {op.name for op in vars(leaves).values() if isinstance(op, Op)}
@@ -188,3 +189,12 @@ def test_a_script_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[1]
     assert text.count("print(f(*arrays))") == 2
+
+
+def test_series_of_references_are_left_where_they_have_not_converged() -> None:
+    with pytest.raises(UndefinedError):
+        special.gammainc(np.array([0.5]), np.array([256.0]))
+    with pytest.raises(UndefinedError):
+        special.bessel(0, False)(np.array([-np.inf]))
+    assert special.gammainc(np.array([0.5]), np.array([np.inf])) == 1
+    assert special.bessel(0, True)(np.array([-np.inf])) == 0
