@@ -294,7 +294,7 @@ def scaled_dot_product_attention(
     return matmul(masked_softmax(scores + mask), value)
 
 
-def masked_softmax(scores: Any) -> Any:
+def masked_softmax(scores: Value) -> Value:
     """softmax along the last axis; 0, as are its gradients, where a query may see no key."""
     blocked = all(equal(scores, -math.inf), axis=-1, keepdims=True)
     return where(blocked, 0.0, softmax(where(blocked, 0.0, scores), -1))
