@@ -27,13 +27,13 @@ from compiler.core.types import (
 from compiler.core.values import Value
 from compiler.ops.arithmetic import divide, multiply
 from compiler.ops.batching import Apply, Example, evaluated, full, widened
-from compiler.ops.comparison import where
+from compiler.ops.comparison import equal, where
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, size_value, zeros_like
 from compiler.ops.exponential import sqrt
 from compiler.ops.linalg import matmul
 from compiler.ops.nn import softmax
-from compiler.ops.reduction import sum
+from compiler.ops.reduction import all, sum
 from compiler.ops.shape import broadcast_to, swapaxes
 from compiler.ops.systems import triangle
 
@@ -260,7 +260,8 @@ def scaled_dot_product_attention(
     causal attention one half is not computed.
 
     Args:
-        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add. A
+            query that may see none has the value 0.
         is_causal: whether a query sees only the keys up to its own place. Whether nan and inf of
             later values reach it is not specified.
         scale: 1 / sqrt(e) if None.
@@ -290,7 +291,13 @@ def scaled_dot_product_attention(
     scores = multiply(matmul(query, swapaxes(key, -1, -2)), scale)
     if np.dtype(mask.dtype).kind == "b":
         mask = where(mask, np.asarray(0.0, scores.dtype), np.asarray(-math.inf, scores.dtype))
-    return matmul(softmax(scores + mask, -1), value)
+    return matmul(masked_softmax(scores + mask), value)
+
+
+def masked_softmax(scores: Value) -> Value:
+    """softmax along the last axis; 0, as are its gradients, where a query may see no key."""
+    blocked = all(equal(scores, -math.inf), axis=-1, keepdims=True)
+    return where(blocked, 0.0, softmax(where(blocked, 0.0, scores), -1))
 
 
 def _scaled(name: str, query: Any) -> tuple[Any, float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.ops.attention import masked_softmax
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.dropout import dropout
 
@@ -38,7 +39,8 @@ def scaled_dot_product_attention(
     """softmax(scale * q k.T + mask) v: (..., l, e), (..., s, e), (..., s, v) -> (..., l, v).
 
     Args:
-        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add. A
+            query that may see none has the value 0.
         dropout_p: the probability with which weights are dropped.
         is_causal: whether a query sees only the keys up to its own place.
         scale: 1 / sqrt(e) if None.
@@ -58,16 +60,20 @@ def scaled_dot_product_attention(
     if is_causal:
         mask = _causal(query.shape[-2], key.shape[-2])
         attn_mask = query.constant(mask)
-    weights = attention_weights(query * scale, key, attn_mask)
-    return ops.matmul(dropout(weights, dropout_p), value)
+    scores = _scores(query * scale, key, attn_mask)
+    return ops.matmul(dropout(masked_softmax(scores), dropout_p), value)
 
 
 def attention_weights(query: object, key: object, mask: object) -> Any:
     """softmax(q k.T + mask) along the keys: (..., l, e), (..., s, e) -> (..., l, s)."""
+    return ops.softmax(_scores(query, key, mask), -1)
+
+
+def _scores(query: object, key: object, mask: object) -> Any:
     scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
     if mask is not None:
         scores = scores + additive_mask(mask, False, scores.dtype)
-    return ops.softmax(scores, -1)
+    return scores
 
 
 def _repeated(x: Any, times: int) -> Any:
