@@ -211,8 +211,6 @@ attention: Op = register(
         cost="expensive",
         bind=_bind,
         lowering=Attention(),
-        promotes=slice(0, 3),
-        floating=True,
         sweep="blocks",
         doc="softmax(scale * q k') v, block by block of queries: (..., l, e), (..., s, e), (..., "
         "s, v) -> (..., l, v) with equal leading axes. With `causal`, a query sees the keys up to "
@@ -231,8 +229,6 @@ attention_cotangents: Op = register(
         batching=_batched,
         cost="expensive",
         lowering=Attention(),
-        promotes=slice(0, 4),
-        floating=True,
         doc="The gradients of `attention` by queries, keys and values, given that by its result.",
     )
 )
@@ -268,6 +264,7 @@ def scaled_dot_product_attention(
 
     Raises:
         ShapeError: the last axes, the numbers of keys and values, or leading axes do not fit.
+        DTypeError: they are not floating point numbers, or of several dtypes.
         OptionError: there is a mask, and `is_causal`.
 
     Example:
@@ -280,6 +277,13 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise OptionError(f"{name}: is_causal=True leaves no room for an attn_mask: give one alone")
     operands = [as_operand(one) for one in (query, key, value)]
+    dtypes = [np.dtype(one.dtype) for one in operands]
+    if dtypes[0].kind != "f" or dtypes.count(dtypes[0]) != len(dtypes):
+        q, k, v = dtypes
+        raise DTypeError(
+            f"{name}: queries {q}, keys {k}, values {v}: expected floating point numbers of one "
+            "dtype: cast them with astype"
+        )
     if scale is None:
         operands[0], scale = _scaled(name, operands[0])
     if attn_mask is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.ops.attention import masked_softmax
+from dynamic.core.dtypes import c_name, get_default_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.dropout import dropout
 
@@ -22,6 +23,9 @@ def additive_mask(mask: Any, blocked: bool, dtype: Any) -> Any:
     return ops.where(mask, low, zero) if blocked else ops.where(mask, zero, low)
 
 
+_NAMES = ("query", "key", "value")
+
+
 def _causal(queries: int, keys: int) -> Any:
     return np.tril(np.ones((queries, keys), np.bool_))
 
@@ -29,7 +33,7 @@ def _causal(queries: int, keys: int) -> Any:
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
-    value: object,
+    value: Any,
     attn_mask: object = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -50,6 +54,18 @@ def scaled_dot_product_attention(
         raise AutogradError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
+        )
+    dtypes = [one.dtype for one in (query, key, value)]
+    if dtypes[0] != dtypes[1] or dtypes[0] != dtypes[2]:
+        names = [f"{what}.dtype: {c_name(one)}" for what, one in zip(_NAMES, dtypes, strict=True)]
+        raise AutogradError(
+            "Expected query, key, and value to have the same dtype, but got "
+            f"{names[0]} {names[1]} and {names[2]} instead."
+        )
+    if np.dtype(dtypes[0]).kind != "f":
+        raise AutogradError(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{c_name(get_default_dtype())} != {c_name(dtypes[0])}"
         )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
