@@ -96,7 +96,7 @@ class Emitter:
         function = self._begin(f"tile_{rows}_{vectors}", kinds, listed=False)
         builder, vector = self.builder, self.shape.vector
         columns, k, a, down, along, b, step, c, following, alpha, beta = function.args
-        zero = ir.Constant(vector, [0.0] * self.shape.lanes)
+        zero = ir.Constant(vector, None)
         entry, body, done = builder.block, *(function.append_basic_block() for _ in range(2))
         starts = [builder.add(a, builder.mul(down, _I64(row))) for row in range(0, rows, _TOGETHER)]
         twice = builder.add(down, down)
@@ -320,10 +320,12 @@ class Emitter:
 
     def _vector(self, place: object, index: int) -> Any:
         """Where the `index`-th vector from a place on is."""
+        if not index:
+            return place
         return self.builder.add(place, _I64(index * self.shape.lanes * self.shape.bytes))
 
     def _none(self) -> Any:
-        return ir.Constant(ir.VectorType(_I1, self.shape.lanes), [0] * self.shape.lanes)
+        return ir.Constant(ir.VectorType(_I1, self.shape.lanes), None)
 
     def _masks(self, count: object, vectors: int | None = None) -> list[Any]:
         """Of each vector of some, which lanes are among the first `count` elements."""
@@ -341,7 +343,7 @@ class Emitter:
         pointer = self.builder.inttoptr(place, kind.as_pointer())
         if mask is None:
             return self.builder.load(pointer, typ=kind, align=self.shape.bytes)
-        zero = ir.Constant(kind, [0.0] * self.shape.lanes)
+        zero = ir.Constant(kind, None)
         load = self._masked("load", kind, [kind.as_pointer(), _I32, mask.type, kind], kind)
         return self.builder.call(load, [pointer, _I32(self.shape.bytes), mask, zero])
 
@@ -380,7 +382,8 @@ class Emitter:
         lanes = self.shape.lanes
         kind = ir.VectorType(value.type, lanes)
         single = self.builder.insert_element(ir.Constant(kind, ir.Undefined), value, _I32(0))
-        return self._shuffled(single, ir.Constant(kind, ir.Undefined), [0] * lanes)
+        first = ir.Constant(ir.VectorType(_I32, lanes), None)
+        return self.builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), first)
 
     def _shuffled(self, one: object, other: object, places: Sequence[int]) -> Any:
         kind = ir.VectorType(_I32, len(places))
