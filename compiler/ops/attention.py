@@ -27,13 +27,13 @@ from compiler.core.types import (
 from compiler.core.values import Value
 from compiler.ops.arithmetic import divide, multiply
 from compiler.ops.batching import Apply, Example, evaluated, full, widened
-from compiler.ops.comparison import where
+from compiler.ops.comparison import equal, where
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, size_value, zeros_like
 from compiler.ops.exponential import sqrt
 from compiler.ops.linalg import matmul
 from compiler.ops.nn import softmax
-from compiler.ops.reduction import sum
+from compiler.ops.reduction import all, sum
 from compiler.ops.shape import broadcast_to, swapaxes
 from compiler.ops.systems import triangle
 
@@ -211,8 +211,6 @@ attention: Op = register(
         cost="expensive",
         bind=_bind,
         lowering=Attention(),
-        promotes=slice(0, 3),
-        floating=True,
         sweep="blocks",
         doc="softmax(scale * q k') v, block by block of queries: (..., l, e), (..., s, e), (..., "
         "s, v) -> (..., l, v) with equal leading axes. With `causal`, a query sees the keys up to "
@@ -231,8 +229,6 @@ attention_cotangents: Op = register(
         batching=_batched,
         cost="expensive",
         lowering=Attention(),
-        promotes=slice(0, 4),
-        floating=True,
         doc="The gradients of `attention` by queries, keys and values, given that by its result.",
     )
 )
@@ -260,13 +256,15 @@ def scaled_dot_product_attention(
     causal attention one half is not computed.
 
     Args:
-        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add. A
+            query that may see none has the value 0.
         is_causal: whether a query sees only the keys up to its own place. Whether nan and inf of
             later values reach it is not specified.
         scale: 1 / sqrt(e) if None.
 
     Raises:
         ShapeError: the last axes, the numbers of keys and values, or leading axes do not fit.
+        DTypeError: they are not floating point numbers, or of several dtypes.
         OptionError: there is a mask, and `is_causal`.
 
     Example:
@@ -279,6 +277,13 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise OptionError(f"{name}: is_causal=True leaves no room for an attn_mask: give one alone")
     operands = [as_operand(one) for one in (query, key, value)]
+    dtypes = [np.dtype(one.dtype) for one in operands]
+    if dtypes[0].kind != "f" or dtypes.count(dtypes[0]) != len(dtypes):
+        q, k, v = dtypes
+        raise DTypeError(
+            f"{name}: queries {q}, keys {k}, values {v}: expected floating point numbers of one "
+            "dtype: cast them with astype"
+        )
     if scale is None:
         operands[0], scale = _scaled(name, operands[0])
     if attn_mask is None:
@@ -290,7 +295,13 @@ def scaled_dot_product_attention(
     scores = multiply(matmul(query, swapaxes(key, -1, -2)), scale)
     if np.dtype(mask.dtype).kind == "b":
         mask = where(mask, np.asarray(0.0, scores.dtype), np.asarray(-math.inf, scores.dtype))
-    return matmul(softmax(scores + mask, -1), value)
+    return matmul(masked_softmax(scores + mask), value)
+
+
+def masked_softmax(scores: Value) -> Value:
+    """softmax along the last axis; 0, as are its gradients, where a query may see no key."""
+    blocked = all(equal(scores, -math.inf), axis=-1, keepdims=True)
+    return where(blocked, 0.0, softmax(where(blocked, 0.0, scores), -1))
 
 
 def _scaled(name: str, query: Any) -> tuple[Any, float]:

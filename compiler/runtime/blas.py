@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,22 +33,18 @@ from compiler.llvm.conventions import (
     GEMM,
     GEMV,
 )
+from compiler.reference.blas_library import (
+    EXTENSION,
+    LETTERS,
+    SCALARS,
+    address_of,
+    find_symbol,
+    numpy_routines,
+)
 from compiler.runtime.own_products import own_gemm
-
-_EXTENSION = Path(str(importlib.import_module("numpy._core._multiarray_umath").__file__))
 
 BACKENDS = ("own", "numpy", "scipy", "python")
 
-_SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
-_LETTERS = {"float32": "s", "float64": "d"}
-_SYMBOLS = (
-    ("scipy_cblas_{}64_", CBLAS64),
-    ("cblas_{}64_", CBLAS64),
-    ("cblas_{}$NEWLAPACK$ILP64", CBLAS64),
-    ("scipy_cblas_{}", CBLAS32),
-    ("cblas_{}$NEWLAPACK", CBLAS32),
-    ("cblas_{}", CBLAS32),
-)
 _THREAD_SYMBOLS = (
     ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
     ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
@@ -145,10 +139,10 @@ class _Own(Mapping[str, int]):
         return ctypes.addressof(self.find(dtype))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_SCALARS)
+        return iter(SCALARS)
 
     def __len__(self) -> int:
-        return len(_SCALARS)
+        return len(SCALARS)
 
     def _find(self, dtype: str) -> Any:
         given = (ctypes.c_int64 * 4).from_address(self.rest.gemm[dtype])
@@ -170,20 +164,20 @@ def _load(name: str) -> Blas | None:
         case "scipy":
             return _load_scipy()
         case _:
-            callbacks = {dtype: _address(_matmul_callback(dtype)) for dtype in _SCALARS}
-            library = ctypes.CDLL(str(_EXTENSION))
+            callbacks = {dtype: address_of(_matmul_callback(dtype)) for dtype in SCALARS}
+            library = ctypes.CDLL(str(EXTENSION))
             return _accept("python", CBLAS64, callbacks, {}, _thread_control(library))
 
 
 def _load_numpy() -> Blas | None:
-    for library in _numpy_libraries():
-        for pattern, declared in _SYMBOLS:
-            convention = CBLAS64 if _has_64_bit_integers(library, pattern) else declared
-            gemm = {d: _symbol(library, pattern.format(_LETTERS[d] + "gemm")) for d in _SCALARS}
-            gemv = {d: _symbol(library, pattern.format(_LETTERS[d] + "gemv")) for d in _SCALARS}
-            found = _accept("numpy", convention, gemm, gemv, _thread_control(library))
-            if found is not None:
-                return found
+    for routines in numpy_routines():
+        convention = CBLAS64 if routines.integer_bits == 64 else CBLAS32
+        threads = _thread_control(routines.library)
+        found = _accept(
+            "numpy", convention, routines.named("gemm"), routines.named("gemv"), threads
+        )
+        if found is not None:
+            return found
     return None
 
 
@@ -193,28 +187,10 @@ def _load_scipy() -> Blas | None:
     except ImportError:
         return None
     capsules = module.__pyx_capi__
-    gemm = {d: _capsule_address(capsules[_LETTERS[d] + "gemm"]) for d in _SCALARS}
-    gemv = {d: _capsule_address(capsules[_LETTERS[d] + "gemv"]) for d in _SCALARS}
+    gemm = {d: _capsule_address(capsules[LETTERS[d] + "gemm"]) for d in SCALARS}
+    gemv = {d: _capsule_address(capsules[LETTERS[d] + "gemv"]) for d in SCALARS}
     threads = _thread_control(ctypes.CDLL(str(module.__file__)))
     return _accept("scipy", FORTRAN32, gemm, gemv, threads)
-
-
-def _numpy_libraries() -> Iterator[ctypes.CDLL]:
-    # Looking a symbol up in an extension module also searches what it links to, except on Windows.
-    yield ctypes.CDLL(str(_EXTENSION))
-    if sys.platform == "win32":
-        site_packages = _EXTENSION.parents[2]
-        for path in sorted((site_packages / "numpy.libs").glob("*.dll")):
-            yield ctypes.CDLL(str(path))
-
-
-def _symbol(library: ctypes.CDLL, name: str) -> int:
-    function = getattr(library, name, None)
-    return 0 if function is None else _address(function)
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _capsule_address(capsule: object) -> int:
@@ -226,20 +202,11 @@ def _capsule_address(capsule: object) -> int:
     return int(pointer_of(capsule, name_of(capsule)))
 
 
-def _has_64_bit_integers(library: ctypes.CDLL, pattern: str) -> bool:
-    # Plain names do not tell the width of the integers, but OpenBLAS does.
-    get_config = getattr(library, "openblas_get_config", None)
-    if pattern != "cblas_{}" or get_config is None:
-        return False
-    get_config.restype = ctypes.c_char_p
-    return b"USE64BITINT" in get_config()
-
-
 def _thread_control(library: ctypes.CDLL) -> tuple[int, int]:
     """The addresses of the functions that set and get the number of threads; 0 for none."""
     for setter, getter in _THREAD_SYMBOLS:
-        if _symbol(library, setter) and _symbol(library, getter):
-            return _symbol(library, setter), _symbol(library, getter)
+        if find_symbol(library, setter) and find_symbol(library, getter):
+            return find_symbol(library, setter), find_symbol(library, getter)
     return 0, 0
 
 
@@ -258,7 +225,7 @@ def _accept(
         vector = gemv.get(dtype, 0)
         if vector and not _gemv_is_right(convention, vector, dtype):
             vector = 0
-        wide = _address(_matmul_callback(dtype))
+        wide = address_of(_matmul_callback(dtype))
         descriptors[dtype] = (ctypes.c_int64 * 4)(convention, gemm[dtype], vector, wide)
     return Blas(
         name=name,
@@ -275,7 +242,7 @@ def _call(convention: int, address: int, signature: str, dtype: str, values: lis
         slots = {
             "t": lambda flag: ctypes.c_char(b"NT"[flag]),
             "i": ctypes.c_int32,
-            "s": _SCALARS[dtype],
+            "s": SCALARS[dtype],
         }
         arguments = [
             value if kind == "p" else ctypes.byref(slots[kind](value))
@@ -292,7 +259,7 @@ def _call(convention: int, address: int, signature: str, dtype: str, values: lis
 
 def _cblas_type(convention: int, signature: str, dtype: str) -> Any:
     integer = ctypes.c_int64 if convention == CBLAS64 else ctypes.c_int32
-    kinds = {"t": ctypes.c_int, "i": integer, "s": _SCALARS[dtype], "p": ctypes.c_size_t}
+    kinds = {"t": ctypes.c_int, "i": integer, "s": SCALARS[dtype], "p": ctypes.c_size_t}
     return ctypes.CFUNCTYPE(None, ctypes.c_int, *(kinds[letter] for letter in signature))
 
 

@@ -230,8 +230,14 @@ def require_dtype(text: str, x: Any, other: object) -> None:
     """
     given = getattr(other, "dtype", None)
     if given is not None and given != x.dtype:
-        names = [_name_of(one) for one in (x.dtype, given)]
-        raise AutogradError(text.format(*names, *(_C_NAMES.get(one, one) for one in names)))
+        both = x.dtype, given
+        raise AutogradError(text.format(*map(_name_of, both), *map(c_name, both)))
+
+
+def c_name(dtype: object) -> str:
+    """C's name of a dtype, as some of PyTorch's messages have it."""
+    name = _name_of(dtype)
+    return _C_NAMES.get(name, name)
 
 
 def _name_of(dtype: Any) -> str:

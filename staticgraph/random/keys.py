@@ -19,6 +19,8 @@ _FEW = 64  # keys that are not worth the compilation of a kernel
 def key(seed: int) -> Any:
     """A key: an int64 scalar, with JAX's meaning of `jax.random.key(seed)`.
 
+    Without `jax_enable_x64` JAX drops the high 32 bits of a seed; here they count.
+
     Raises:
         OptionError: the seed is no int of 64 bits.
 

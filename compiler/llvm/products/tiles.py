@@ -235,7 +235,10 @@ class Emitter:
             left = builder.sub(columns, _I64(j * shape.lanes))
             start = builder.add(b, builder.mul(following, _I64(j * shape.lanes)))
             places = (start, shape.lanes * size), (self._vector(to, j), line * shape.lanes)
-            with self._loop(squares, *places, (k, -shape.lanes)) as (source, target, rest):
+            # a vector of no columns is not read at all: see `_square`
+            some = builder.icmp_signed(">", left, _I64(0))
+            count = builder.select(some, squares, _I64(0))
+            with self._loop(count, *places, (k, -shape.lanes)) as (source, target, rest):
                 full = builder.and_(
                     builder.icmp_signed(">=", rest, _I64(shape.lanes)),
                     builder.icmp_signed(">=", left, _I64(shape.lanes)),
@@ -250,7 +253,7 @@ class Emitter:
         self, source: object, following: object, target: object, line: int,
         rest: object, left: object, is_full: bool,
     ) -> None:  # fmt: skip
-        builder, lanes = self.builder, self.shape.lanes
+        builder, lanes, first = self.builder, self.shape.lanes, source
         mask = None if is_full else self._mask(rest, 0)
         rows = []
         for i in range(lanes):
@@ -258,6 +261,8 @@ class Emitter:
             if not is_full:
                 inside = builder.icmp_signed("<", _I64(i), left)
                 read = builder.select(inside, mask, self._none())
+                # where nothing is read, an address without memory would cost hundreds of cycles
+                source = builder.select(inside, source, first)
             rows.append(self._load(source, mask=read))
             source = builder.add(source, following)
         for i, value in enumerate(self._transposed(rows)):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.ops.attention import masked_softmax
+from dynamic.core.dtypes import c_name, get_default_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.dropout import dropout
 
@@ -21,6 +23,9 @@ def additive_mask(mask: Any, blocked: bool, dtype: Any) -> Any:
     return ops.where(mask, low, zero) if blocked else ops.where(mask, zero, low)
 
 
+_NAMES = ("query", "key", "value")
+
+
 def _causal(queries: int, keys: int) -> Any:
     return np.tril(np.ones((queries, keys), np.bool_))
 
@@ -28,7 +33,7 @@ def _causal(queries: int, keys: int) -> Any:
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
-    value: object,
+    value: Any,
     attn_mask: object = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -38,7 +43,8 @@ def scaled_dot_product_attention(
     """softmax(scale * q k.T + mask) v: (..., l, e), (..., s, e), (..., s, v) -> (..., l, v).
 
     Args:
-        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add.
+        attn_mask: broadcasts to (..., l, s): True where a key may be seen, or numbers to add. A
+            query that may see none has the value 0.
         dropout_p: the probability with which weights are dropped.
         is_causal: whether a query sees only the keys up to its own place.
         scale: 1 / sqrt(e) if None.
@@ -49,6 +55,18 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
         )
+    dtypes = [one.dtype for one in (query, key, value)]
+    if dtypes[0] != dtypes[1] or dtypes[0] != dtypes[2]:
+        names = [f"{what}.dtype: {c_name(one)}" for what, one in zip(_NAMES, dtypes, strict=True)]
+        raise AutogradError(
+            "Expected query, key, and value to have the same dtype, but got "
+            f"{names[0]} {names[1]} and {names[2]} instead."
+        )
+    if np.dtype(dtypes[0]).kind != "f":
+        raise AutogradError(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{c_name(get_default_dtype())} != {c_name(dtypes[0])}"
+        )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key, value = (_repeated(x, groups) for x in (key, value))
@@ -58,16 +76,20 @@ def scaled_dot_product_attention(
     if is_causal:
         mask = _causal(query.shape[-2], key.shape[-2])
         attn_mask = query.constant(mask)
-    weights = attention_weights(query * scale, key, attn_mask)
-    return ops.matmul(dropout(weights, dropout_p), value)
+    scores = _scores(query * scale, key, attn_mask)
+    return ops.matmul(dropout(masked_softmax(scores), dropout_p), value)
 
 
 def attention_weights(query: object, key: object, mask: object) -> Any:
     """softmax(q k.T + mask) along the keys: (..., l, e), (..., s, e) -> (..., l, s)."""
+    return ops.softmax(_scores(query, key, mask), -1)
+
+
+def _scores(query: object, key: object, mask: object) -> Any:
     scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
     if mask is not None:
         scores = scores + additive_mask(mask, False, scores.dtype)
-    return ops.softmax(scores, -1)
+    return scores
 
 
 def _repeated(x: Any, times: int) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError, ShapeError
+from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.ops.attention import ROWS, attention_weights
 from tests.graphs import kernel
 
@@ -173,5 +173,42 @@ def test_what_does_not_fit_is_refused() -> None:
         sg.scaled_dot_product_attention(x, np.zeros((3, 5, 4)), np.zeros((3, 5, 1)))
     with pytest.raises(ShapeError, match="two axes"):
         sg.scaled_dot_product_attention(x[0, 0], k[0], v[0])
+    for one in (k.astype("float32"), k > 0):
+        with pytest.raises(DTypeError, match="of one dtype"):
+            sg.scaled_dot_product_attention(x, one, v)
+    with pytest.raises(DTypeError, match="of one dtype"):
+        sg.scaled_dot_product_attention(q > 0, k > 0, v > 0)
     with pytest.raises(OptionError, match="is_causal=True"):
         sg.scaled_dot_product_attention(q, k, v, np.ones((3, 5), bool), is_causal=True)
+
+
+@pytest.mark.parametrize("bools", [True, False])
+def test_a_query_that_may_see_no_key_has_the_value_zero(bools: bool) -> None:
+    """As in PyTorch, and no gradient: nan before."""
+    q, k = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
+    seen = np.array([[False, False, False], [True, True, False]])
+    mask = seen if bools else np.where(seen, 0.0, -np.inf)
+
+    def attended(q: Any) -> Any:
+        return sg.scaled_dot_product_attention(q, k, k, mask)
+
+    expected = sg.scaled_dot_product_attention(q[1:], k[:2], k[:2])
+    for found in (attended(q), sg.function(attended)(q)):
+        np.testing.assert_allclose(found, [[0, 0], expected[0]], rtol=1e-12)
+    slopes = sg.grad(lambda q: sg.sum(attended(q)))(q)
+    assert slopes[0].tolist() == [0, 0]
+    assert np.isfinite(slopes).all()
+    tensors = [dynamic.tensor(one) for one in (q, k, k, mask)]
+    eager = dynamic.nn.functional.scaled_dot_product_attention(*tensors)
+    np.testing.assert_allclose(eager.numpy(), attended(q), rtol=1e-12)
+
+
+def test_eager_tensors_of_other_dtypes_are_refused_as_pytorch_does() -> None:
+    attention = dynamic.nn.functional.scaled_dot_product_attention
+    x, y = dynamic.zeros(2, 2), dynamic.zeros(2, 2, dtype=dynamic.float64)
+    with pytest.raises(
+        RuntimeError, match=r"query.dtype: float key.dtype: float and value.dtype: "
+    ):
+        attention(x, x, y)
+    with pytest.raises(RuntimeError, match="same dtype, but got: float != long int"):
+        attention(x.long(), x.long(), x.long())

@@ -27,6 +27,7 @@ ROUNDED_OTHERWISE = {
     "layer_norm": "its cotangents are computed together on arrays (vjp_arrays)",
     "matmul": "products of views: the BLAS adds in another order if an operand is transposed",
     "lstsq": "products of views",
+    "scaled_dot_product_attention": "products of views, where there is a mask",
 }
 """Ops of which `backward` rounds otherwise than their rules op by op on row-major arrays."""
 TOGETHER = [list(SAMPLES)[i : i + 32] for i in range(0, len(SAMPLES), 32)]

@@ -13,6 +13,7 @@ from numba import njit
 
 from compiler.core.errors import OptionError
 from compiler.llvm.with_numba import names
+from compiler.reference import blas_library
 from compiler.runtime import blas
 from compiler.runtime.blas import BACKENDS, find_blas, get_threads, limit_threads, set_threads
 
@@ -73,8 +74,8 @@ def cblas32_with_python():
     found = blas._accept(
         "cblas32",
         blas.CBLAS32,
-        {dtype: blas._address(function) for dtype, function in gemms.items()},
-        {dtype: blas._address(function) for dtype, function in gemvs.items()},
+        {dtype: blas.address_of(function) for dtype, function in gemms.items()},
+        {dtype: blas.address_of(function) for dtype, function in gemvs.items()},
         (lambda _count: None, lambda: 0),
     )
     return found, (gemms, gemvs)
@@ -164,7 +165,7 @@ def test_integers_of_more_than_32_bits(backend, dtype, m):
 def test_leading_dimensions_reach_the_blas_as_at_least_one():
     seen = []
     record = blas._cblas_type(blas.CBLAS64, blas.GEMM, "float64")(lambda *args: seen.append(args))
-    descriptor = np.array([blas.CBLAS64, blas._address(record), 0, 0])
+    descriptor = np.array([blas.CBLAS64, blas.address_of(record), 0, 0])
     run_f64(descriptor.ctypes.data, 0, 1, 2, 3, 0, 1.5, 16, 0, 32, 0, 0.5, 64, 0)
     no_trans, trans = blas.CBLAS_NO_TRANS, blas.CBLAS_NO_TRANS + 1
     column_major = blas.CBLAS_COLUMN_MAJOR
@@ -210,7 +211,7 @@ def fresh_search():
 @pytest.mark.usefixtures("fresh_search")
 def test_fallbacks_are_tried_in_order(monkeypatch):
     monkeypatch.delenv("STATICGRAPH_BLAS", raising=False)
-    monkeypatch.setattr(blas, "_numpy_libraries", lambda: iter(()))
+    monkeypatch.setattr(blas, "numpy_routines", lambda: iter(()))
     assert find_blas().gemm.rest.name == "scipy"
     blas._load.values.clear()
     monkeypatch.setitem(sys.modules, "scipy.linalg.cython_blas", None)
@@ -224,22 +225,22 @@ def test_fallbacks_are_tried_in_order(monkeypatch):
 def test_products_of_our_own_that_are_wrong_are_those_of_the_blas(monkeypatch):
     kind = blas._cblas_type(blas.CBLAS64, blas.GEMM, "float32")
     idle = kind(lambda *_arguments: None)
-    monkeypatch.setattr(blas, "own_gemm", lambda _itemsize: blas._address(idle))
+    monkeypatch.setattr(blas, "own_gemm", lambda _itemsize: blas.address_of(idle))
     own, rest = find_blas("own"), find_blas("numpy")
     assert own.gemm["float32"] == rest.gemm["float32"]
 
 
 def test_functions_that_compute_wrongly_are_refused():
-    right = {dtype: blas._address(blas._matmul_callback(dtype)) for dtype in DTYPES}
+    right = {dtype: blas.address_of(blas._matmul_callback(dtype)) for dtype in DTYPES}
     idle = {}
     for name, signature in (("gemm", blas.GEMM), ("gemv", blas.GEMV)):
         kind = blas._cblas_type(blas.CBLAS64, signature, "float32")
         idle[name] = kind(lambda *_arguments: None)
-    wrong = right | {"float32": blas._address(idle["gemm"])}
+    wrong = right | {"float32": blas.address_of(idle["gemm"])}
     threads = (lambda _count: None, lambda: 0)
     assert blas._accept("idle", blas.CBLAS64, wrong, {}, threads) is None
     assert blas._accept("none", blas.CBLAS64, right | {"float64": 0}, {}, threads) is None
-    gemv = {"float32": blas._address(idle["gemv"])}
+    gemv = {"float32": blas.address_of(idle["gemv"])}
     found = blas._accept("idle", blas.CBLAS64, right, gemv, threads)
     check(found, "float32", (0, 0), (7, 1, 5), 1.0, 0.0)
 
@@ -253,9 +254,9 @@ def test_plain_names_with_64_bit_integers_are_told_by_openblas():
 
     wide = ctypes.c_char_p(b"OpenBLAS 0.3.31 USE64BITINT")
     narrow = ctypes.c_char_p(b"OpenBLAS 0.3.31")
-    assert blas._has_64_bit_integers(Library(wide), "cblas_{}")
-    assert not blas._has_64_bit_integers(Library(narrow), "cblas_{}")
-    assert not blas._has_64_bit_integers(object(), "cblas_{}")
+    assert blas_library.has_64_bit_integers(Library(wide), "cblas_{}")
+    assert not blas_library.has_64_bit_integers(Library(narrow), "cblas_{}")
+    assert not blas_library.has_64_bit_integers(object(), "cblas_{}")
 
 
 @pytest.mark.parametrize("name", BACKENDS)
