@@ -68,7 +68,7 @@ def test_slopes_of_channels_are_pytorchs_in_dynamic_and_broadcast_in_staticgraph
 
 
 def test_limits_in_the_wrong_order_and_negative_widths_are_refused() -> None:
-    with pytest.raises(sg.OptionError, match=r"hardtanh: min_val=1\.0 is greater than max_val=0\.5"):
+    with pytest.raises(sg.OptionError, match=r"hardtanh: min_val=1\.0 is greater than"):
         sg.hardtanh(KINKS, 1.0, 0.5)
     with pytest.raises(sg.OptionError, match=r"softshrink: lambd=-1\.0 is less than 0"):
         sg.softshrink(KINKS, -1.0)
