@@ -12,6 +12,7 @@ from compiler.ops.linalg import *
 from compiler.ops.losses import *
 from compiler.ops.nn import *
 from compiler.ops.normal import cbrt as cbrt
+from compiler.ops.piecewise import *
 from compiler.ops.puts import *
 from compiler.ops.reduction import *
 from compiler.ops.scatter_reductions import *

@@ -179,6 +179,12 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.binary_cross_entropy_with_logits: PyTorchOp(
         "BinaryCrossEntropyWithLogits", operands=("self", "target"), options=(names.mode,)
     ),
+    ops.hardtanh: PyTorchOp(bent=True),
+    ops.threshold: PyTorchOp(bent=True),
+    ops.softshrink: PyTorchOp(bent=True),
+    ops.hardshrink: PyTorchOp(bent=True),
+    ops.hardsigmoid: PyTorchOp(bent=True),
+    ops.prelu: PyTorchOp("PreluKernel", bent=True),
     ops.put: PyTorchOp("IndexPut"),
     ops.sinc: PyTorchOp(in_place=("sinc",)),
     ops.lgamma: PyTorchOp(in_place=("lgamma",)),
@@ -217,14 +223,8 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
     eager_ops.bmm: PyTorchOp(operands=("self", "mat2")),
-    eager_ops.hardtanh: PyTorchOp(bent=True),
-    eager_ops.threshold: PyTorchOp(bent=True),
-    eager_ops.softshrink: PyTorchOp(bent=True),
-    eager_ops.hardshrink: PyTorchOp(bent=True),
-    eager_ops.hardsigmoid: PyTorchOp(bent=True),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
-    eager_ops.prelu: PyTorchOp("PreluKernel", bent=True),
 }
 """Shared ops in the order of their declaration, then those of this engine."""
 

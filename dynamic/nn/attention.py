@@ -9,13 +9,13 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from dynamic.core.sizes import differ
 from dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
-from dynamic.nn.functional.sizes import differ
 from dynamic.nn.linear import NonDynamicallyQuantizableLinear
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter

@@ -11,6 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import ArgumentError
+from dynamic.core.sizes import differ
 from dynamic.core.user_warnings import warn
 from dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
@@ -18,7 +19,6 @@ from dynamic.nn import (
     recurrent_arrays,
 )
 from dynamic.nn.errors import ModuleError
-from dynamic.nn.functional.sizes import differ
 from dynamic.nn.module import Module
 from dynamic.nn.parameter import Parameter
 from dynamic.nn.recurrent_arrays import Sweep

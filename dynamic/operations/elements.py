@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
 from compiler.core.op import Operand
-from dynamic.core import eager_ops
 from dynamic.core.dtypes import F64
 from dynamic.core.errors import AutogradError
+from dynamic.core.sizes import differ
 from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.tensor import Tensor, as_one_node, require_number
+from dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
 
 __all__ = [
-    "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "rsub", "signbit",
-    "threshold",
+    "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "prelu", "rsub",
+    "signbit", "threshold",
 ]  # fmt: skip
 
 
@@ -69,4 +71,30 @@ def threshold(input: object, threshold: float, value: float) -> Any:
     """The elements above a threshold, `value` elsewhere."""
     require_number("threshold", "threshold", 2, threshold, "Number")
     require_number("threshold", "value", 3, value, "Number")
-    return as_one_node(eager_ops.threshold, input, least=threshold, value=value)
+    return as_one_node(ops.threshold, input, threshold=threshold, value=value)
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """x above 0, weight * x below; one weight, or one for each index of axis 1."""
+    slopes, number = weight, math.prod(weight.shape)
+    if number != 1:
+        if not input.ndim:
+            raise AutogradError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if differ((number,), (channels,)):
+            raise AutogradError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{number} and channel size = {channels}."
+            )
+        slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
+    return sloped(input, slopes)
+
+
+def sloped(input: Any, slopes: Any) -> Any:
+    """x above 0, slopes * x below; the slopes are a number or broadcast."""
+    if type(input) in PLAIN and input._array.dtype.kind == "f":
+        if isinstance(slopes, float):
+            slopes = input.constant(np.asarray(slopes, input._array.dtype))
+        if type(slopes) in PLAIN and slopes.dtype == input.dtype:
+            return input.apply(ops.prelu, (input, slopes), {})
+    return ops.where(ops.greater(input, 0), input, slopes * input)

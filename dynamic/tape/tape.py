@@ -18,7 +18,7 @@ from compiler import ops
 from compiler.core.op import Attrs, Op, Rule
 from compiler.ops.arithmetic import is_flat
 from dynamic.core.dtypes import DTYPES
-from dynamic.core.eager_ops import hardsigmoid, tied
+from dynamic.core.eager_ops import tied
 from dynamic.core.errors import AutogradError, MissingAttributeError
 from dynamic.core.places import line_of
 from dynamic.core.pytorch import BENT, node_name
@@ -146,11 +146,11 @@ class Node(GraphNode):
         parts, edge = [], self.edges[0]
         for i, rule in self.recipe.steps:
             part = rule(g, out, *operands, **self.attrs)
-            if edge is not None and (self.recipe.op is hardsigmoid or part._node is None):
+            if edge is not None and (self.recipe.op is ops.hardsigmoid or part._node is None):
                 like = part.constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
                 like._node = edge
                 part = part.apply(tied, (part, like), {})
-                if self.recipe.op is hardsigmoid:
+                if self.recipe.op is ops.hardsigmoid:
                     node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
                     node.edges = part._node.edges
                     part._node = node

@@ -287,7 +287,7 @@ def strided_view(op: Op, operand: Tensor, array: object, region: Region | None =
 
 
 def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
-    """An op of this engine on a plain floating tensor; of all else, what the op expands to."""
+    """An op as a node on a plain floating tensor; of all else, what the op expands to."""
     attrs = {
         name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
     }

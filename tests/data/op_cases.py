@@ -120,6 +120,13 @@ EDGES: dict[str, list[Sample]] = {
              np.array([NAN, 1.0, NAN, -INF])),
         call(np.zeros(0, bool), _empty(0), 1.0),
     ],
+    "hardtanh": [call(SPECIAL), call(SPECIAL, -0.0, 2.5), call(SPECIAL, -2.5, 0.0)],
+    "threshold": [call(SPECIAL, 0.5, -1.0), call(SPECIAL, 0.0, 0.0), call(SPECIAL, NAN, 1.0)],
+    **{
+        name: [call(SPECIAL[:-1], lambd) for lambd in (0.5, 0.0, 2.5)]
+        for name in ("softshrink", "hardshrink")
+    },
+    "hardsigmoid": [call(SPECIAL), call(np.array([3.0, -3.0]))],
     "clip": [
         call(np.array([-1.0, 0.0, 0.5, 1.0, 2.0, NAN, INF, -INF]), 0.0, 1.0),
         call(np.array([-1.0, 0.0, 1.0]), min=0.0), call(np.array([-1.0, 0.0, 1.0]), max=0.0),
@@ -232,6 +239,10 @@ DIFFERENT: dict[str, list[tuple[Sample, tuple[str, ...], str]]] = {
     "sinc": [(call(np.array([1e-7])), ("float64",), "PyTorch's slope is lost to a difference")],
     "softsign": [(call(np.array([INF, -INF])), DTYPES, "the slope is 0; PyTorch's is inf / inf")],
     "elu": [(call(np.array([NAN] * 8)), ("float32",), _VECTORISED)],
+    **{
+        name: [(call(np.array([NAN] * 64)), DTYPES, "PyTorch's vectors have a slope of 0 at nan")]
+        for name in ("softshrink", "hardshrink")
+    },
     "gelu": [(call(np.array([INF] * 8)), ("float32",), _VECTORISED)],
     "torch.norm": [(call(HOLE, 0, 1), DTYPES, "the slope of a count is 0, not None")],
     "torch.logcumsumexp": [
@@ -258,7 +269,8 @@ INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
     "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2", "inv", "det", "logabsdet", "signdet",
     "slogdet", "solve", "solve_triangular", "cholesky", "pinv", "vector_norm",
-    "matrix_norm", "matrix_power",
+    "matrix_norm", "matrix_power", "hardtanh", "threshold", "softshrink", "hardshrink",
+    "hardsigmoid", "prelu",
 }  # fmt: skip
 """What PyTorch has for floating tensors only; the shared ops cast integers first, as NumPy."""
 

@@ -302,6 +302,13 @@ TORCH: dict[str, Callable[..., Any]] = {
     "softplus": lambda x: F.softplus(x, threshold=40),
     "silu": F.silu,
     "leaky_relu": F.leaky_relu,
+    "hardtanh": F.hardtanh, "threshold": F.threshold,
+    # not F.hardsigmoid, whose slope is a sixth rounded to float32
+    "hardsigmoid": lambda x: F.hardtanh(x + 3, 0.0, 6.0) / 6,
+    "softshrink": F.softshrink, "hardshrink": F.hardshrink,
+    "prelu": _pairwise(
+        lambda x, slope: torch._prelu_kernel(*torch.broadcast_tensors(*alike(x, slope)))
+    ),
     "elu": F.elu,
     "gelu": lambda x, approximate="none": F.gelu(x, approximate=approximate),
     "sum": _reduction(lambda x, axes, kept: torch.sum(x, axes, keepdim=kept)),

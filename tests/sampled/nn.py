@@ -6,11 +6,14 @@ import numpy as np
 
 from tests.sampled.kinds import (
     along_one_axis,
+    binary,
     losses,
+    unary,
 )
 from tests.sampled.sample import Sample, call
 from tests.values import (
     bools,
+    fraction,
     integers,
     nonzero,
     positive,
@@ -120,4 +123,20 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(3, 2), spread(0, 2), spread(0, 3), sizes=False),
         call(spread(0, 2), spread(4, 2), spread(4, 3), sizes=False),
     ],
+    "hardtanh": [*unary(fraction), call(fraction(3), -0.5, 1.5), call(fraction(2, 2), max_val=0.0)],
+    "threshold": [
+        call(fraction(5), 0.5, 2.0), call(fraction(2, 1, 3), threshold=-1.0, value=0.0),
+        call(fraction(), 0.0, -1.5), call(fraction(2, 0), 0.0, 0.0),
+        call(integers(2, 3, dtype="int32"), 0.5, 2, order=0),
+    ],
+    **{
+        name: [*unary(fraction), call(fraction(3), 0.0), call(fraction(2, 2), lambd=1.5)]
+        for name in ("softshrink", "hardshrink")
+    },
+    "hardsigmoid": [  # whose second derivative the eager engine refuses, as PyTorch does
+        *(call(spread(*shape), order=1) for shape in ((), (5,), (2, 1, 3), (2, 0))),
+        call(np.array([-7.5, -3.25, -2.75, 2.75, 3.25, 7.5]), order=1),
+        call(integers(2, 3, low=1, dtype="int32"), order=0),
+    ],
+    "prelu": binary(nonzero),
 }  # fmt: skip

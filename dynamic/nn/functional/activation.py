@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,13 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
-from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from dynamic.core.errors import AutogradError
 from dynamic.core.user_warnings import warn
-from dynamic.nn.functional.sizes import differ
 from dynamic.operations import elements
+from dynamic.operations.elements import prelu, sloped
 from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import PLAIN, as_one_node
+from dynamic.tensors.tensor import as_one_node
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -126,12 +124,12 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
             f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype "
             f"{DTYPES[dtype].legacy}, but found {lambd:g}"
         )
-    return as_one_node(eager_ops.softshrink, input, width=lambd)
+    return as_one_node(ops.softshrink, input, lambd=lambd)
 
 
 def hardshrink(input: object, lambd: float = 0.5) -> Any:
     """x where abs(x) is above lambd, 0 elsewhere."""
-    return as_one_node(eager_ops.hardshrink, input, width=lambd)
+    return as_one_node(ops.hardshrink, input, lambd=lambd)
 
 
 def threshold(input: object, threshold: float, value: float, inplace: bool = False) -> Any:
@@ -146,8 +144,8 @@ def hardtanh(
     if min_val > max_val:
         raise OptionError("min_val cannot be greater than max_val")
 
-    attrs = {"low": min_val, "high": max_val}
-    return _applied(lambda x: as_one_node(eager_ops.hardtanh, x, **attrs), input, inplace)
+    attrs = {"min_val": min_val, "max_val": max_val}
+    return _applied(lambda x: as_one_node(ops.hardtanh, x, **attrs), input, inplace)
 
 
 def relu6(input: object, inplace: bool = False) -> Any:
@@ -157,38 +155,12 @@ def relu6(input: object, inplace: bool = False) -> Any:
 
 def hardsigmoid(input: object, inplace: bool = False) -> Any:
     """(x + 3) / 6 limited to [0, 1] (Howard et al. 2019)."""
-    return _applied(lambda x: as_one_node(eager_ops.hardsigmoid, x), input, inplace)
+    return _applied(lambda x: as_one_node(ops.hardsigmoid, x), input, inplace)
 
 
 def hardswish(input: object, inplace: bool = False) -> Any:
     """x * hardsigmoid(x) (Howard et al. 2019)."""
     return _applied(lambda x: x * relu6(x + 3) / 6, input, inplace)
-
-
-def prelu(input: Any, weight: Any) -> Any:
-    """x above 0, weight * x below; one weight, or one for each index of axis 1."""
-    slopes, number = weight, math.prod(weight.shape)
-    if number != 1:
-        if not input.ndim:
-            raise AutogradError("Not allow zero-dim input tensor.")
-        channels = input.shape[1] if input.ndim > 1 else 1
-        if differ((number,), (channels,)):
-            raise AutogradError(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{number} and channel size = {channels}."
-            )
-        slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
-    return sloped(input, slopes)
-
-
-def sloped(input: Any, slopes: Any) -> Any:
-    """x above 0, slopes * x below; the slopes are a number or broadcast."""
-    if type(input) in PLAIN and input._array.dtype.kind == "f":
-        if isinstance(slopes, float):
-            slopes = input.constant(np.asarray(slopes, input._array.dtype))
-        if type(slopes) in PLAIN and slopes.dtype == input.dtype:
-            return input.apply(eager_ops.prelu, (input, slopes), {})
-    return ops.where(ops.greater(input, 0), input, slopes * input)
 
 
 def glu(input: Any, dim: int = -1) -> Any:

@@ -11,10 +11,10 @@ from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
 from dynamic.core import eager_ops
 from dynamic.core.errors import AutogradError
+from dynamic.core.sizes import differ
 from dynamic.core.user_warnings import warn
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.functional.reduction import reduced, reduction_of
-from dynamic.nn.functional.sizes import differ
 from dynamic.tensors.tensor import PLAIN, has_values
 
 __all__ = [

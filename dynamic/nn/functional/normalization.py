@@ -10,10 +10,10 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError, SizeError
+from dynamic.core.sizes import differ
 from dynamic.nn.functional import fused_batch_norm as fused
 from dynamic.nn.functional.distance import vector_norm
 from dynamic.nn.functional.pooling import avg_pool2d
-from dynamic.nn.functional.sizes import differ
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.tensor import wrap
 

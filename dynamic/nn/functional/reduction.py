@@ -6,8 +6,8 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.errors import OptionError
+from dynamic.core.sizes import differ
 from dynamic.core.user_warnings import warn
-from dynamic.nn.functional.sizes import differ
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

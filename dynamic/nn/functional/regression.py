@@ -10,6 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
+from dynamic.core.sizes import differ
 from dynamic.nn.functional.reduction import (
     reduced,
     reduction_of,
@@ -17,7 +18,6 @@ from dynamic.nn.functional.reduction import (
     weighted,
     with_weight,
 )
-from dynamic.nn.functional.sizes import differ
 from dynamic.tensors.tensor import has_values
 
 __all__ = [

@@ -32,8 +32,8 @@ UNREGISTERED = {
     ),
     **dict.fromkeys(
         (
-            "hardtanh", "threshold", "softshrink", "hardshrink", "hardsigmoid", "prelu", "picked",
-            "mirrored", "_tril", "_triu", "_diagonal_planes", "_addcdiv", "lerp_by_number",
+            "picked", "mirrored", "_tril", "_triu", "_diagonal_planes", "_addcdiv",
+            "lerp_by_number",
         ),
         _PATTERN,
     ),
