@@ -29,6 +29,7 @@ from compiler.ops.slicing import concatenate
 from compiler.ops.systems import (
     computed_or_failing,
     diagonal,
+    finite,
     require_matrices,
     require_square,
     solve_matrices,
@@ -213,7 +214,7 @@ def _svd_type(a: TensorType, *, full: bool) -> TupleType:
 
 def _svd_numpy(a: Any, *, full: bool) -> tuple[Any, ...]:
     def found(one: Any) -> tuple[Any, ...]:
-        return tuple(np.linalg.svd(one, full_matrices=full))
+        return tuple(np.linalg.svd(finite(one), full_matrices=full))
 
     several: tuple[Any, ...] = computed_or_failing("svd", found, "does not converge", a)
     return several
@@ -312,7 +313,7 @@ svdvals: Op = register(
         infer_type=_singular_type,
         evaluate=lambda a: computed_or_failing(
             "svdvals",
-            lambda one: np.linalg.svd(one, compute_uv=False),
+            lambda one: np.linalg.svd(finite(one), compute_uv=False),
             "does not converge",
             a,
         ),

@@ -107,6 +107,15 @@ def computed_or_failing(
         raise LinAlgError(f"{name}: {_first_failing(function, *arrays)} {what}") from None
 
 
+def finite(a: Any) -> Any:
+    """The matrices; LinAlgError if one has inf or nan, for which LAPACK may look for singular
+    values without an end.
+    """
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError
+    return a
+
+
 def _first_failing(function: Callable[..., object], a: Any, *others: object) -> str:
     """The first matrix for which a function fails."""
     whole = str(type_of(a))
@@ -355,7 +364,10 @@ def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     if rtol is None:
         rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
     return computed_or_failing(
-        "pinv", lambda one: np.linalg.pinv(one, rtol, hermitian), "has no singular values", a
+        "pinv",
+        lambda one: np.linalg.pinv(finite(one), rtol, hermitian),
+        "has no singular values",
+        a,
     )
 
 

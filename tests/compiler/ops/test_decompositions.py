@@ -208,3 +208,14 @@ def test_least_squares_have_numpys_names_and_values() -> None:
     x, residuals, rank, s = np.linalg.lstsq(a, b)
     for name, expected in (("x", x), ("residuals", residuals), ("rank", rank), ("s", s)):
         assert_allclose(getattr(found, name), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_matrices_that_are_not_finite_have_no_singular_values() -> None:
+    # of some of these LAPACK looks for singular values without an end
+    a = np.array([[-np.inf, 0, 0], [0, 0, 0], [0, -np.inf, 0]])
+    leaf = sg.placeholder("a", (None, 3, 3), "float64")
+    for function in (ops.svd, ops.svdvals, ops.pinv):
+        with pytest.raises(np.linalg.LinAlgError, match=r"the matrix float64\[3, 3\]"):
+            function(a)
+        with pytest.raises(np.linalg.LinAlgError, match=r"matrix \[1\] of float64\[2, 3, 3\]"):
+            sg.compile([leaf], function(leaf))(np.stack([np.eye(3), a]))

@@ -11,11 +11,11 @@ import pytest
 
 from compiler import ops
 from compiler.core.op import Op, op_named
-from compiler.ops import control, leaves, random
+from compiler.ops import control, leaves
 from compiler.ops.effects import EFFECTS
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding, special
-from staticgraph.fuzz.graphs.arguments import GENERATORS
+from staticgraph.fuzz.graphs.arguments import GENERATORS, OF_RANDOM_NUMBERS
 from staticgraph.fuzz.graphs.generate import generate
 from staticgraph.fuzz.graphs.nesting import NESTING
 from staticgraph.fuzz.graphs.program import bodies, mend
@@ -26,8 +26,6 @@ from staticgraph.fuzz.graphs.undefined import UndefinedError
 from staticgraph.fuzz.graphs.values import array, laid_out
 
 LEAVES = {op.name for op in vars(leaves).values() if isinstance(op, Op)}
-RANDOM = {op.name for op in vars(random).values() if isinstance(op, Op)}
-"""Ops of keys, which no program makes: tests/staticgraph/random has their known answers."""
 LOOPS = {op.name for op in vars(control).values() if isinstance(op, Op)}
 
 
@@ -35,7 +33,7 @@ def test_every_op_has_a_generator_and_a_meaning_in_numpy() -> None:
     names = {op_named(name).name for name in ops.LIBRARY} | {*ops.PUBLIC, *ops.LINALG}
     names -= {"pow", *LEAVES, *LOOPS, "checkpoint"}
     names -= {op.name for op in EFFECTS}  # which do something: tests/compiler/transforms has them
-    names -= RANDOM
+    names -= OF_RANDOM_NUMBERS
     assert names - GENERATORS.keys() == set()
     assert names - REFERENCE.keys() == set()
     assert (LOOPS - {"item"}) | {"checkpoint"} <= NESTING.keys()
