@@ -73,7 +73,12 @@ def _attention_type(
 def _gradients_type(
     q: TensorType, k: TensorType, v: TensorType, g: TensorType, *, scale: float, causal: bool
 ) -> TupleType:
-    require_attention("attention_gradients", q, k, v)
+    name = "attention_gradients"
+    require_attention(name, q, k, v)
+    require_same_dtype(name, q, g)
+    result = *q.shape[:-1], v.shape[-1]
+    if g.ndim != q.ndim or any(unify(*pair) is None for pair in zip(g.shape, result, strict=True)):
+        raise ShapeError(f"{name}: the gradient {g} is not that of a result {list(result)}")
     return TupleType((q, k, v))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
+from compiler import ops
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.ops.attention import ROWS, attention_weights
 from tests.graphs import kernel
@@ -201,6 +202,20 @@ def test_a_query_that_may_see_no_key_has_the_value_zero(bools: bool) -> None:
     tensors = [dynamic.tensor(one) for one in (q, k, k, mask)]
     eager = dynamic.nn.functional.scaled_dot_product_attention(*tensors)
     np.testing.assert_allclose(eager.numpy(), attended(q), rtol=1e-12)
+
+
+def test_sizes_that_are_known_at_the_call_are_compared_there() -> None:
+    placed = leaves(arrays((5, 4, 3, 2)), known=False)
+    f = sg.compile(placed, list(ops.attention_gradients(*placed, scale=0.3, causal=True)))
+    f(*arrays((5, 4, 3, 2)))
+    wrong = [(0, (3, 3, 5, 3)), (1, (2, 3, 6, 3)), (3, (2, 3, 4, 2)), (3, (2, 3, 5, 1))]
+    for place, shape in wrong:
+        given = arrays((5, 4, 3, 2))
+        given[place] = np.zeros(shape)
+        with pytest.raises(ShapeError):
+            f(*given)
+    with pytest.raises(ShapeError, match="attention_gradients: the gradient"):
+        ops.attention_gradients(*placed[:3], np.zeros((3, 5, 2)), scale=1.0, causal=True)
 
 
 def test_eager_tensors_of_other_dtypes_are_refused_as_pytorch_does() -> None:
