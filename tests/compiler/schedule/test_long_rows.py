@@ -56,10 +56,16 @@ def test_bits_are_the_same_for_any_number_of_threads(shape: tuple[int, ...]) -> 
     e = np.exp(wide - wide.max())
     p = e / e.sum()
     np.testing.assert_allclose(first[2], (p * wide).sum(), rtol=1e-5)
-    np.testing.assert_allclose(first[3], p * (1 + wide - (p * wide).sum()), rtol=1e-3, atol=1e-9)
     plain = sg.compile([x], outputs, fuse=False)(given)
-    for one, other in zip(first, plain, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-6)
+    for one, other in zip(first[:3], plain[:3], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    slope = p * (1 + wide - (p * wide).sum())
+    # the largest also gets what each element gives to the maximum, which is 0 but for rounding
+    usual = wide < wide.max()
+    for one in (first[3], plain[3]):
+        error = (one - slope) / (p * (1 + abs(wide)))
+        np.testing.assert_allclose(error[usual], 0, atol=2e-6)
+        np.testing.assert_allclose(error[~usual], 0, atol=5e-4)
 
 
 def test_a_row_that_is_updated_by_what_is_known_of_it() -> None:
