@@ -49,6 +49,7 @@ def close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], bound: fl
         assert one.dtype == other.dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "causal"), [("float64", False), ("float32", True)])
 def test_values_and_gradients_of_all_sizes(dtype: str, causal: bool) -> None:
     given = [arrays(size, dtype=dtype) for size in SIZES]

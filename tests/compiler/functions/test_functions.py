@@ -181,6 +181,7 @@ def _differentiable(name: str, place: int) -> tuple[list[Expression], list[Expre
     return floats, wrt, feeds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_gradients_are_difference_quotients(group: str) -> None:
     for name, samples in SAMPLES.items():

@@ -12,6 +12,7 @@ import gc
 
 import compiler.llvm.native as native
 import numpy as np
+import pytest
 import staticgraph as sg
 
 
@@ -38,6 +39,7 @@ print("freed")
 """
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_compilation_that_was_stopped_is_freed_in_order() -> None:
     command = [sys.executable, "-X", "faulthandler", "-c", IN_A_CYCLE]
     done = subprocess.run(

@@ -27,6 +27,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_blocks_are_numpy_for_any_threads(case: int) -> None:
     shape, filters, options = CASES[case]
@@ -68,6 +69,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("batch", [3, None])
 def test_whatever_reads_the_result(reader: str, batch: int | None) -> None:

@@ -47,7 +47,7 @@ ONLY_REVERSE = {"values of a full svd": lambda a: ops.svd(a[..., :2]).S ** 2}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAUGELESS | ONLY_REVERSE)
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", some([2, 1], 1))
 def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
     a = sg.placeholder("a", (2, 3, 3), "float64")
     found = (GAUGELESS | ONLY_REVERSE)[name](a)
@@ -63,7 +63,7 @@ def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(GAUGELESS, 4))
+@pytest.mark.parametrize("name", some(GAUGELESS, 3))
 def test_eager_derivatives_of_both_modes_are_the_compiled_ones(name: str) -> None:
     def total(a: Any) -> Any:
         return (GAUGELESS[name](a) ** 2).sum()

@@ -312,6 +312,7 @@ def test_order(name: str, separate: bool) -> None:
     check_order(kernel(DEFINITIONS[name](), separate=separate))
 
 
+@pytest.mark.slow
 def test_order_of_random_graphs() -> None:
     for graph in graphs.random_loop_groups(60):
         made = kernel((graph.inputs, graph.outputs, dict(graph.updates)))

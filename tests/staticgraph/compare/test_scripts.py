@@ -63,6 +63,7 @@ def test_a_contender_that_fails_says_why(script: str) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_contender_that_takes_too_long_is_ended(script: str) -> None:
     with (
         pytest.raises(ContenderError, match=r"no answer within 0\.5 s"),

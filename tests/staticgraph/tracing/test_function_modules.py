@@ -74,6 +74,7 @@ def test_loading_a_state_and_changing_data_are_seen() -> None:
     _close(fast(x.numpy()), model(x))
 
 
+@pytest.mark.slow
 def test_changes_of_the_modules_are_seen() -> None:
     model, x = _model(), _data()
     fast = sg.function(model)
@@ -183,6 +184,7 @@ def test_a_module_changes_its_buffers_at_each_call() -> None:
     assert isinstance(model.weight, nn.Parameter)
 
 
+@pytest.mark.slow
 def test_a_module_as_an_argument() -> None:
     def loss(model: Any, x: Any, *, target: Any) -> Any:
         return ((model(x) - target) ** 2).mean()

@@ -46,6 +46,7 @@ def paths(graph: dict[str, Any]) -> dict[int, tuple[int, tuple[str, ...]]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("which", ["before", "after"])
 def test_every_node_is_in_one_box_and_its_links_lead_somewhere(name: str, which: str) -> None:
