@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
 
 IN_A_CYCLE = """
