@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from tests.combinations import some
 
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # the cotangent of x by phases: sizes that strides divide, and that they do not; cut and padded
@@ -28,7 +29,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", range(len(CASES)))
+@pytest.mark.parametrize("case", some(range(len(CASES)), 5))
 def test_blocks_are_numpy_for_any_threads(case: int) -> None:
     shape, filters, options = CASES[case]
     rng = np.random.default_rng(case)

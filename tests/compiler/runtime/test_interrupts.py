@@ -27,7 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 
 
 def interrupted(f, *args, **kwargs):
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         f(*args, **kwargs)
