@@ -17,10 +17,8 @@ from tests.loops import PROGRAMS, values
 
 pytestmark = pytest.mark.slow
 
-each = pytest.mark.parametrize("name", PROGRAMS)
 
-
-@each
+@pytest.mark.parametrize("name", some(PROGRAMS, 7))
 @pytest.mark.parametrize(
     "options",
     [
