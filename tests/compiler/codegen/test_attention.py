@@ -142,6 +142,7 @@ def test_nan_and_inf_are_those_of_a_softmax() -> None:
     np.testing.assert_allclose(pairs[0][2], pairs[1][2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 def test_eager_tensors_small_and_large(causal: bool) -> None:
     for size, lead in (((5, 4, 3, 2), (2,)), ((130, 130, 32, 32), (2, 16))):

@@ -58,6 +58,7 @@ def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> 
         assert dims.evaluate(dims.floor_divide(a, b), at) == dims.evaluate(a, at) // divisor
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(sizes(), values)
 def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> None:

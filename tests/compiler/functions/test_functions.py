@@ -137,6 +137,7 @@ def _same(found: list[Any], expected: list[Any], dtypes: bool = True) -> None:
         assert_allclose(one, other, **(ROUNDING if same else {"rtol": 1e-6}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(i, marks=pytest.mark.long) for i in range(1, 6))]
 )

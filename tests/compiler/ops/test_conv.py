@@ -85,6 +85,7 @@ def test_gradients_of_conv2d_are_the_same_eager_and_compiled(case: Any) -> None:
         assert_allclose(gradient, tensor.grad.numpy(), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", [sg.max_pool2d, sg.avg_pool2d])
 def test_pooling_and_its_gradient_compiled(pool: Any) -> None:
     array = RNG.normal(size=(2, 3, 7, 9))
@@ -211,6 +212,7 @@ def test_threads_share_packed_windows() -> None:
             np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 1, 1, 7), (2, 1, 1, 6), (1, 1, 5, 1)])
 def test_windows_that_share_elements_are_no_matrix_of_the_blas(shape: tuple[int, ...]) -> None:
     """One row's windows by 1 lie 1 apart: rows of a matrix that would overlap."""

@@ -125,6 +125,7 @@ def test_what_has_no_derivative_says_so() -> None:
             assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_one_gradient_serves_tall_and_wide_matrices() -> None:
     b = sg.placeholder("b", (None, None), "float64")
     loss = sg.sum(ops.qr(b).R ** 4) + sg.sum(ops.qr(b).Q ** 4)

@@ -135,6 +135,7 @@ def test_lgamma_is_infinite_where_every_number_is_a_pole() -> None:
     assert_array_equal(sg.lgamma(x), np.full(6, np.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_there_is_no_entropy_outside_of_probabilities(dtype: str) -> None:
     x = np.array([-1.25, -1e-40, 1 + 1e-6, 2, np.nan, 0, -0.0, 1, 1e-45], dtype)

@@ -134,6 +134,7 @@ def test_dropped_graphs_leave_no_memory_behind(place: Path) -> None:
     assert int(growth) * unit <= 500 * 5000
 
 
+@pytest.mark.slow
 def test_a_kernel_is_freed_with_its_executable(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,6 +262,7 @@ def test_the_kernel_comes_from_the_cache(in_place: None) -> None:
     assert counts["compiled"] == before
 
 
+@pytest.mark.slow
 def test_there_are_only_so_many_kernels(in_place: None) -> None:
     x = sg.placeholder("x", (None,) * 4, "float32")
     executable = sg.compile([x], x + 1)
@@ -271,6 +272,7 @@ def test_there_are_only_so_many_kernels(in_place: None) -> None:
     assert len(kernels(executable)) == strided.MOST_KERNELS
 
 
+@pytest.mark.slow
 def test_repeated_and_shared_calls_have_the_same_bits(in_place: None) -> None:
     x = sg.placeholder("x", (None, None), "float32")
     executable = sg.compile([x], [sg.exp(x).sum(), sg.exp(x).sum(0), x.T @ x])

@@ -150,6 +150,7 @@ def test_what_feeds_both_a_maximum_and_a_shifted_exponential_is_computed_once() 
     assert len(made.fusion.groups) == 1
 
 
+@pytest.mark.slow
 def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     x = sg.placeholder("x", (3,), "float64")
     y = x

@@ -81,6 +81,7 @@ def arena(executable: sg.Executable) -> int:
 X = np.random.default_rng(1).normal(size=(64, WIDTH)).astype("f4")
 
 
+@pytest.mark.slow
 def test_memory_of_a_deep_network_falls_to_the_square_root() -> None:
     ws = weights(LAYERS)
     kept, segments = compiled(in_segments(0), ws), compiled(in_segments(6), ws)
@@ -93,6 +94,7 @@ def test_memory_of_a_deep_network_falls_to_the_square_root() -> None:
     assert segments.plan.peak_bytes(n=64) < kept.plan.peak_bytes(n=64)
 
 
+@pytest.mark.slow
 def test_regions_inside_regions_take_less_again() -> None:
     ws = weights(27)
 

@@ -85,6 +85,7 @@ def _check(names: list[str]) -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_names_are_the_same_captured() -> None:
     _check(NAMES[::12])
 

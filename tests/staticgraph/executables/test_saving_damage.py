@@ -287,6 +287,7 @@ def test_no_json_or_json_that_is_nested_too_deep(tmp_path: Path) -> None:
         _refused(path, "graph.json: ")
 
 
+@pytest.mark.slow
 def test_whatever_is_changed_in_the_graph_is_refused_or_sound(tmp_path: Path) -> None:
     path = _small(tmp_path / "f.sg")
     members = _members(path)

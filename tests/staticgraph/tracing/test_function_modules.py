@@ -114,6 +114,7 @@ def test_a_parameter_that_gets_another_shape_or_dtype_is_traced_again() -> None:
         _close(fast(x), module(x))
 
 
+@pytest.mark.slow
 def test_a_hook_that_comes_later_is_traced() -> None:
     model, x = _model(), _data()
     fast = sg.function(model)
@@ -236,6 +237,7 @@ def test_names_of_parameters_are_those_of_the_executable() -> None:
     assert str(executable.feeds[1].type) == "float64[8, 3]"
 
 
+@pytest.mark.slow
 def test_transforms_of_modules() -> None:
     model, x = _model(), _data()
     per_example = sg.vmap(sg.jacobian(model))(x)

@@ -254,6 +254,7 @@ def test_a_transform_is_compiled_once(monkeypatch: Any) -> None:
     assert sg.grad(f) is not sg.grad(f, argnums=(0,))
 
 
+@pytest.mark.slow
 def test_float32_stays_float32() -> None:
     x, w = A.astype("float32"), B.astype("float32")
     for found in (

@@ -270,6 +270,7 @@ def test_files_are_written_and_other_names_refused(tmp_path: Path) -> None:
         executable.view("net.svg", inputs=inputs)
 
 
+@pytest.mark.slow
 def test_inputs_are_checked_as_those_of_a_call() -> None:
     executable, (x, y) = step()
     with pytest.raises(sg.FeedError, match="missing feed 'y'"):
@@ -282,6 +283,7 @@ def test_inputs_are_checked_as_those_of_a_call() -> None:
     assert "steps" in named["graphs"]["after"]
 
 
+@pytest.mark.slow
 def test_nothing_is_updated() -> None:
     executable, inputs = step()
     before = [one.value.copy() for one in executable.variables.values()]
