@@ -99,7 +99,8 @@ def test_rows_that_are_no_whole_vectors_are_computed_with_masks_by_both(length: 
 @pytest.mark.parametrize("dtype", some(["int8", "int64", "int16", "uint8", "int32"], 3))
 def test_integers_wrap_and_divide_the_same(dtype: str) -> None:
     info = np.iinfo(dtype)
-    edges = np.array([info.min, info.min + 1, -1 % (info.max + 1), 0, 1, 2, info.max], dtype)
+    below = -1 if info.min else info.max - 1
+    edges = np.array([info.min, info.min + 1, below, 0, 1, 2, info.max], dtype)
     a, b = (array.ravel() for array in np.meshgrid(edges, edges))
     x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
     values = [

@@ -55,6 +55,15 @@ def test_raw_saved_tensors_take_hooks_of_their_own() -> None:
             read()
 
 
+def test_a_saved_tensor_that_was_modified_is_not_shown() -> None:
+    y = vector().exp()
+    node = y.grad_fn
+    assert node._saved_result.tolist() == y.tolist()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.* ExpBackward0"):
+        _ = node._saved_result
+
+
 def test_raw_saved_tensors_guard_the_others() -> None:
     x, w = vector(), vector()
     a, b = x * 1, w * 1
