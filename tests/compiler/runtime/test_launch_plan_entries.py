@@ -306,16 +306,16 @@ def test_entries_beyond_the_table_and_products_of_integers_are_refused(place: Pa
             read_launch_plan(json.dumps({**found, field: value}).encode(), data, graph(), described)
 
 
-HOST = [0, 3, "sort", {"axis": 0, "descending": False}, [[0, 0, [2], "float32"]]]
+HOST = [0, 3, "cumsum", {"axis": 0}, [[0, 0, [2], "float32"]]]
 RESULT = [[0, 1, [2], "float32"]]
 SQUARE = [[0, 0, [2, 2], "float32"]]
 WRONG_HOSTS: dict[str, Any] = {
     "short": HOST,
     "no step": [*HOST[:2], "exp", {}, *HOST[4:], RESULT],
     "unknown op": [*HOST[:2], "nothing", *HOST[3:], RESULT],
-    "attributes": [*HOST[:3], {"axis": 0}, HOST[4], RESULT],
+    "a step of kernels": [*HOST[:2], "sort", {"axis": 0, "descending": False}, HOST[4], RESULT],
     "no attributes": [*HOST[:3], [], HOST[4], RESULT],
-    "kind of attribute": [*HOST[:3], {"axis": ["word", 1], "descending": False}, HOST[4], RESULT],
+    "kind of attribute": [*HOST[:3], {"axis": ["word", 1]}, HOST[4], RESULT],
     "no operands": [*HOST[:4], [], RESULT],
     "another type": [*HOST, [[0, 1, [2], "float64"]]],
     "another size": [*HOST, [[0, 1, [3], "float32"]]],
@@ -340,12 +340,11 @@ def test_a_host_step_that_does_not_fit_makes_no_launch_plan(place: Path) -> None
     found, data = content(launch_plan_file(place))
     described = canonical(graph())
     assert described is not None
-    good = [*HOST[:2], "cumsum", {"axis": 0}, HOST[4], RESULT]
     several = [*HOST[:2], "svd", {"full": False}, SQUARE, [None, [0, 1, [2], "float32"], None]]
     text = json.dumps({**found, "hosts": [several]}).encode()
     (call,) = read_launch_plan(text, data, graph(), described)[0].hosts
     assert [one is None for one in call.results] == [True, False, True]
-    text = json.dumps({**found, "hosts": [good]}).encode()
+    text = json.dumps({**found, "hosts": [[*HOST, RESULT]]}).encode()
     (call,) = read_launch_plan(text, data, graph(), described)[0].hosts
     assert (call.op, call.attrs) == ("cumsum", (("axis", 0),))
     for step in WRONG_HOSTS.values():
