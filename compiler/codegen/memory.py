@@ -70,7 +70,7 @@ class MemoryPlan:
             None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
         kept: by the slot of a variable that a group changes, one for the value that it had before,
-            if such values are kept.
+            if such values are kept: it lives from that group on.
     """
 
     slots: tuple[Slot, ...]
@@ -306,10 +306,8 @@ class _Planner:
         for variable, new in self.updates if self.keeps else ():
             if self.kind.get(new, ("", 0))[0] == "variable":
                 kept[place[variable]] = len(slots)
-                type, end = self.nodes[variable].type, len(self.fusion.groups)
-                change = self._change()
-                assert change is not None
-                slots.append(Slot("arena", 0, type.shape, type.dtype, change, end))
+                type, at = self.nodes[variable].type, self.completed[new]
+                slots.append(Slot("arena", 0, type.shape, type.dtype, at, len(self.fusion.groups)))
         ticks = self._ticks()
         slots = [
             replace(slot, begin=ticks[slot.first], end=(*ticks, ticks[-1] + 1)[slot.last + 1] - 1)
