@@ -158,11 +158,18 @@ def look(block: Iterable[Stmt], pointer: Name, dtype: DType, flag: Expr) -> list
 
 
 def keep_before(block: Iterable[Stmt], pointer: Name, kept: Name) -> list[Stmt]:
-    """The statements with what puts each element by before it is written over, which is once."""
+    """The statements with what puts each element by before it is written over, which is once.
+
+    The new one is computed first: the place of the old one may be that of an operand.
+    """
+    new = Name(f"next_{pointer.name}")
 
     def keeping(store: Store) -> tuple[Stmt, ...]:
-        old = Load(store.pointer, store.index)
-        return Store(kept, store.index, old, node=store.node), store
+        return (
+            Assign(new.name, store.value, node=store.node),
+            Store(kept, store.index, Load(pointer, store.index), node=store.node),
+            Store(pointer, store.index, new, node=store.node),
+        )
 
     return _at_stores(block, pointer, keeping)
 

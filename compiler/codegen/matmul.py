@@ -298,7 +298,8 @@ def _addition(of: Product, size: SizeOf, pointer: Pointer, cells: Cells | None =
         across = For("jn", Name("left"), Name("left") + Name("columns"), (add(place),))
         return For("im", rows[0], rows[1], (across,))
     # whole rows lie behind each other
-    first, last = ZERO, size(product((m, n)))
+    first: Expr = ZERO
+    last = size(product((m, n)))
     if cells and cells.divides_rows:
         first, last = times(top, size(n)), times(bottom, size(n))
     return For("i", first, last, (add(Name("i")),))
