@@ -114,15 +114,13 @@ def _elements(
     return count if in_order and count != 0 else None
 
 
-def look_on_the_way(
-    block: Sequence[Stmt], pointer: Name, dtype: DType, flag: Expr
-) -> list[Stmt] | None:
+def look_on_the_way(block: Sequence[Stmt], pointer: Name, dtype: DType) -> list[Stmt] | None:
     """The statements with what adds up the elements where a loop writes them.
 
     None if that is not one long loop: short ones are gone over faster when they are done.
     """
     is_one = _long_writes(block, pointer, 0, False) == [True]
-    return look(block, pointer, dtype, flag) if is_one else None
+    return look(block, pointer, dtype) if is_one else None
 
 
 def _long_writes(block: Sequence[Stmt], pointer: Name, depth: int, is_long: bool) -> list[bool]:
@@ -142,19 +140,18 @@ def _is_long(loop: For) -> bool:
     return isinstance(start, Const) and isinstance(stop, Const) and stop.value - start.value >= LONG
 
 
-def look(block: Iterable[Stmt], pointer: Name, dtype: DType, flag: Expr) -> list[Stmt]:
+def look(block: Iterable[Stmt], pointer: Name, dtype: DType) -> list[Stmt]:
     """The statements with what adds up the elements where they are written, each once."""
-    total, new = Name(f"off_{pointer.name}"), Name(f"new_{pointer.name}")
+    new = Name(f"new_{pointer.name}")
 
     def looking(store: Store) -> tuple[Stmt, ...]:
         return (
             Assign(new.name, store.value, node=store.node),
-            Assign(total.name, Call("fsum", (total, new - new))),
+            _add_up(new, dtype),
             Store(store.pointer, store.index, new, node=store.node),
         )
 
-    found = _at_stores(block, pointer, looking)
-    return [Assign(total.name, literal(0, dtype)), *found, *_note_lost(total, dtype, flag)]
+    return _at_stores(block, pointer, looking)
 
 
 def keep_before(block: Iterable[Stmt], pointer: Name, kept: Name) -> list[Stmt]:
@@ -190,18 +187,23 @@ def _at_stores(
     return made
 
 
-def _note_lost(total: Name, dtype: DType, flag: Expr) -> list[Stmt]:
-    """The statement that sets the flag if an element that was added up is not finite."""
-    return [If(Binary("!=", total, literal(0, dtype)), (Store(flag, ZERO, ONE),))]
+def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr) -> Stmt:
+    """What adds up the elements from `start` to `stop`."""
+    return For("at", start, stop, (_add_up(Load(pointer, Name("at")), dtype),))
 
 
-def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr, flag: Expr) -> list[Stmt]:
-    """The statements that set the flag if an element from `start` to `stop` is not finite."""
-    # a variable keeps the type that it has first
-    total, element = Name(f"off_{dtype.name}"), Load(pointer, Name("at"))
-    added = Assign(total.name, Call("fsum", (total, element - element)))
-    return [
-        Assign(total.name, literal(0, dtype)),
-        For("at", start, stop, (added,)),
-        *_note_lost(total, dtype, flag),
-    ]
+def _add_up(element: Expr, dtype: DType) -> Stmt:
+    total = _total(dtype)
+    return Assign(total.name, Call("fsum", (total, element - element)))
+
+
+def _total(dtype: DType) -> Name:
+    return Name(f"off_{dtype.name}")  # a variable keeps the type that it has first
+
+
+def noted(block: Iterable[Stmt], dtypes: Iterable[DType], flag: Expr) -> list[Stmt]:
+    """The statements, and what sets the flag if one of the elements that they add up is lost."""
+    totals = {dtype: _total(dtype) for dtype in dtypes}
+    starts = [Assign(total.name, literal(0, dtype)) for dtype, total in totals.items()]
+    lost = [Binary("!=", total, literal(0, dtype)) for dtype, total in totals.items()]
+    return [*starts, *block, *(If(one, (Store(flag, ZERO, ONE),)) for one in lost)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.finite import keep_before, look, look_on_the_way, look_over
+from compiler.codegen.finite import keep_before, look, look_on_the_way, look_over, noted
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -157,8 +157,7 @@ class UnitBuilder:
         """Statements that may add a product to what is there: they keep that, and check the sum."""
         result = self.pointer(self.memory.place[product.node], 0)
         if checks and result in stored(block):
-            flag = self._parameter("lost", 0, "p_i64")
-            block = look(block, result, product.dtype, flag)
+            block = self._noted(look(block, result, product.dtype), [product.node])
         return self._keeping(block)
 
     def attention(self, index: int, of: AttentionOf) -> Unit:
@@ -183,6 +182,8 @@ class UnitBuilder:
                 first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
                 bounds = first, last
             block = self._looking(block, node, bounds)
+        if checked:
+            block = self._noted(block, [node for node, _ in checked])
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
 
@@ -199,9 +200,12 @@ class UnitBuilder:
     def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
         """Statements that check a value that they write: on the way, or once more over it all."""
         slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
+        found = look_on_the_way(block, self.pointer(slot, 0), dtype)
+        return found or [*block, look_over(self.pointer(slot, 0), dtype, *bounds)]
+
+    def _noted(self, block: Sequence[Stmt], nodes: Sequence[int]) -> list[Stmt]:
         flag = self._parameter("lost", 0, "p_i64")
-        found = look_on_the_way(block, self.pointer(slot, 0), dtype, flag)
-        return found or [*block, *self._look_over(slot, node, *bounds)]
+        return noted(block, [self.nodes[node].type.dtype for node in nodes], flag)
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""
@@ -220,12 +224,8 @@ class UnitBuilder:
         size = self.nodes[node].type.size
         chunks = flat_chunks(size)
         start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
-        return self._made(self._look_over(self.memory.place[node], node, start, stop), node, chunks)
-
-    def _look_over(self, slot: int, node: int, start: Expr, stop: Expr) -> list[Stmt]:
-        flag = self._parameter("lost", 0, "p_i64")
-        dtype = self.nodes[node].type.dtype
-        return look_over(self.pointer(slot, 0), dtype, start, stop, flag)
+        looking = look_over(self._node_pointer(node), self.nodes[node].type.dtype, start, stop)
+        return self._made(self._noted([looking], [node]), node, chunks)
 
     def copy_slot(self, target: int, source: int, node: int) -> Unit:
         """The unit that copies a piece of memory, of the value of a node, over another one."""
