@@ -107,8 +107,7 @@ def compile(
             `debug=lambda step: step.source.endswith("train.py:12") and breakpoint()`.
         on_nonfinite: what happens where an output or the new value of a variable is inf or nan;
             what is infinite on the way, such as a mask, is not looked at. The kernel checks what it
-            has just written, mostly in less than 4 % of its time (up to 7 % where it does little
-            but write), and stops before anything is updated;
+            has just written, in less than 5 % of its time, and stops before anything is updated;
             the call is then run again op by op to find the op and your line, see
             `Executable.replay`.
             "raise" raises NonFiniteError, and nothing is updated (arrays of `out` may have been
@@ -116,7 +115,8 @@ def compile(
             to its end, and so do later ones until `replay` has been asked. "report" keeps the
             inputs of the last call, so that `replay()` works after any call, which takes 0.4 µs
             more. None checks nothing.
-            What in-place updates would overwrite takes memory of its own.
+            What in-place updates overwrite is kept until then: where there was a gradient, or
+            else in memory of its own.
         lint: what to do about what is most likely a slip: a gradient that is zero everywhere, a
             softmax over the batch, float64 in a graph of float32, ... "certain" warns where it
             cannot be meant (LintWarning, at your line), "warn" gives advice too, "error" raises

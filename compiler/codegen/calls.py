@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import starmap
 
 from compiler.codegen.bytecode import (
     OF_A_CHUNK,
@@ -84,18 +86,16 @@ class Calls:
         for node in self.checks.after:
             yield self._call(root, self._builder(root).check(node), (node,))
         if lost is not None:
-            undo = [self._copy_slot(root, *pair) for pair in root.memory.kept.items()]
+            undo = starmap(partial(self._restore, root), root.memory.kept.items())
             yield Stop(lost, tuple(undo))
         for variable, new in root.memory.commits:
             yield from self._change(root, len(root.fusion.groups), (new,))
             yield self._call(root, self._builder(root).copy(variable, new), (new,))
 
-    def _copy_slot(self, region: Region, target: int, source: int) -> Instruction:
-        """The copy of a variable's memory, or back; `target` and `source` are slots."""
-        slots = region.memory.slots
-        variable = next(slots[at] for at in (target, source) if slots[at].kind == "variable")
-        node = variable.position - region.first
-        return self._call(region, self._builder(region).copy_slot(target, source, node), (node,))
+    def _restore(self, region: Region, variable: int, kept: int) -> Instruction:
+        """What gives a variable the value that was kept; both are slots."""
+        node = region.memory.slots[variable].position - region.first
+        return self._call(region, self._builder(region).copy_slot(variable, kept, node), (node,))
 
     def _groups(self, region: Region, checks: Checks = NONE) -> Iterator[Instruction]:
         for i, group in enumerate(region.fusion.groups):
@@ -108,12 +108,13 @@ class Calls:
             else:
                 parts = region.fusion.nodes, region.memory, self.labels, i
                 units: Iterable[Unit]
+                checked = checks.within.get(i, ())
                 if isinstance(group, LoopGroup):
-                    units = loop_units(*parts, region.loops[i], checks.within.get(i, ()))
+                    units = loop_units(*parts, region.loops[i], checked)
                 elif isinstance(group, AttentionGroup):
                     units = [attention_unit(*parts, group)]
                 else:
-                    units = product_units(*parts, group)
+                    units = product_units(*parts, group, bool(checked))
                 for unit in units:
                     yield self._call(region, unit, nodes)
 
@@ -121,8 +122,6 @@ class Calls:
         """Say so, once, if variables change from this group on."""
         if region.memory.change == index and not self._is_changing:
             self._is_changing = True
-            for variable, kept in region.memory.kept.items():
-                yield self._copy_slot(region, kept, variable)
             yield Change(nodes=_numbers(region, computed))
 
     def _builder(self, region: Region) -> UnitBuilder:

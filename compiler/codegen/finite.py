@@ -10,7 +10,7 @@ that is computed depends on them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.codegen.chunks import ChunkPlan
@@ -60,10 +60,12 @@ def plan_checks(
     roots: Sequence[int],
     nodes: Mapping[int, Node],
     loops: Mapping[int, tuple[Body, Nest, ChunkPlan | None]],
+    added: Mapping[int, int],
 ) -> Checks:
     """Where the values of `roots` are checked, of those that are floats.
 
-    `loops`: the statements, nesting and chunks of the groups of loops.
+    `loops`: the statements, nesting and chunks of the groups of loops; `added`: products by group
+    that are added to what is in the memory of the result.
     """
     values = [node for node in dict.fromkeys(roots) if nodes[node].type.dtype.kind == "f"]
     writers = Counter(
@@ -71,7 +73,9 @@ def plan_checks(
         for body, _, _ in loops.values()
         for node in {access.node for access in body.accesses if access.write}
     )
-    within: dict[int, tuple[tuple[int, Size], ...]] = {}
+    within: dict[int, tuple[tuple[int, Size], ...]] = {
+        index: ((node, 0),) for index, node in added.items() if node in values
+    }
     for index, (body, nest, plan) in loops.items():
         written = {access.node for access in body.accesses if access.write}
         found = [
@@ -110,35 +114,24 @@ def _elements(
     return count if in_order and count != 0 else None
 
 
-def look_on_the_way(
-    block: Sequence[Stmt], pointer: Name, dtype: DType, flag: Expr
-) -> list[Stmt] | None:
+def look_on_the_way(block: Sequence[Stmt], pointer: Name, dtype: DType) -> list[Stmt] | None:
     """The statements with what adds up the elements where a loop writes them.
 
     None if that is not one long loop: short ones are gone over faster when they are done.
     """
-    total, kept = Name(f"off_{pointer.name}"), Name(f"kept_{pointer.name}")
-    writes = 0
+    is_one = _long_writes(block, pointer, 0, False) == [True]
+    return look(block, pointer, dtype) if is_one else None
 
-    def looking(statements: Sequence[Stmt], depth: int, is_long: bool) -> tuple[Stmt, ...]:
-        nonlocal writes
-        made: list[Stmt] = []
-        for one in statements:
-            if isinstance(one, For):
-                body = looking(one.body, depth + 1, not depth or _is_long(one))
-                one = For(one.variable, one.start, one.stop, body, one.step)
-            elif isinstance(one, Store) and one.pointer == pointer:
-                writes += 1 if is_long else 2
-                lost = Assign(total.name, Call("fsum", (total, kept - kept)))
-                made += [Assign(kept.name, one.value, node=one.node), lost]
-                one = Store(one.pointer, one.index, kept, node=one.node)
-            made.append(one)
-        return tuple(made)
 
-    found = looking(block, 0, False)
-    if writes != 1:
-        return None
-    return [Assign(total.name, literal(0, dtype)), *found, *_note_lost(total, dtype, flag)]
+def _long_writes(block: Sequence[Stmt], pointer: Name, depth: int, is_long: bool) -> list[bool]:
+    """For each statement that writes to an array, whether it stands in a long loop."""
+    found: list[bool] = []
+    for one in block:
+        if isinstance(one, For):
+            found += _long_writes(one.body, pointer, depth + 1, not depth or _is_long(one))
+        elif isinstance(one, Store) and one.pointer == pointer:
+            found.append(is_long)
+    return found
 
 
 def _is_long(loop: For) -> bool:
@@ -147,18 +140,70 @@ def _is_long(loop: For) -> bool:
     return isinstance(start, Const) and isinstance(stop, Const) and stop.value - start.value >= LONG
 
 
-def _note_lost(total: Name, dtype: DType, flag: Expr) -> list[Stmt]:
-    """The statement that sets the flag if an element that was added up is not finite."""
-    return [If(Binary("!=", total, literal(0, dtype)), (Store(flag, ZERO, ONE),))]
+def look(block: Iterable[Stmt], pointer: Name, dtype: DType) -> list[Stmt]:
+    """The statements with what adds up the elements where they are written, each once."""
+    new = Name(f"new_{pointer.name}")
+
+    def looking(store: Store) -> tuple[Stmt, ...]:
+        return (
+            Assign(new.name, store.value, node=store.node),
+            _add_up(new, dtype),
+            Store(store.pointer, store.index, new, node=store.node),
+        )
+
+    return _at_stores(block, pointer, looking)
 
 
-def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr, flag: Expr) -> list[Stmt]:
-    """The statements that set the flag if an element from `start` to `stop` is not finite."""
-    # a variable keeps the type that it has first
-    total, element = Name(f"off_{dtype.name}"), Load(pointer, Name("at"))
-    added = Assign(total.name, Call("fsum", (total, element - element)))
-    return [
-        Assign(total.name, literal(0, dtype)),
-        For("at", start, stop, (added,)),
-        *_note_lost(total, dtype, flag),
-    ]
+def keep_before(block: Iterable[Stmt], pointer: Name, kept: Name) -> list[Stmt]:
+    """The statements with what puts each element by before it is written over, which is once.
+
+    The new one is computed first: the place of the old one may be that of an operand.
+    """
+    new = Name(f"next_{pointer.name}")
+
+    def keeping(store: Store) -> tuple[Stmt, ...]:
+        return (
+            Assign(new.name, store.value, node=store.node),
+            Store(kept, store.index, Load(pointer, store.index), node=store.node),
+            Store(pointer, store.index, new, node=store.node),
+        )
+
+    return _at_stores(block, pointer, keeping)
+
+
+def _at_stores(
+    block: Iterable[Stmt], pointer: Name, change: Callable[[Store], Sequence[Stmt]]
+) -> list[Stmt]:
+    """The statements with others in place of those that write to an array, in loops too."""
+    made: list[Stmt] = []
+    for one in block:
+        if isinstance(one, For):
+            body = tuple(_at_stores(one.body, pointer, change))
+            made.append(For(one.variable, one.start, one.stop, body, one.step))
+        elif isinstance(one, Store) and one.pointer == pointer:
+            made += change(one)
+        else:
+            made.append(one)
+    return made
+
+
+def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr) -> Stmt:
+    """What adds up the elements from `start` to `stop`."""
+    return For("at", start, stop, (_add_up(Load(pointer, Name("at")), dtype),))
+
+
+def _add_up(element: Expr, dtype: DType) -> Stmt:
+    total = _total(dtype)
+    return Assign(total.name, Call("fsum", (total, element - element)))
+
+
+def _total(dtype: DType) -> Name:
+    return Name(f"off_{dtype.name}")  # a variable keeps the type that it has first
+
+
+def noted(block: Iterable[Stmt], dtypes: Iterable[DType], flag: Expr) -> list[Stmt]:
+    """The statements, and what sets the flag if one of the elements that they add up is lost."""
+    totals = {dtype: _total(dtype) for dtype in dtypes}
+    starts = [Assign(total.name, literal(0, dtype)) for dtype, total in totals.items()]
+    lost = [Binary("!=", total, literal(0, dtype)) for dtype, total in totals.items()]
+    return [*starts, *block, *(If(one, (Store(flag, ZERO, ONE),)) for one in lost)]

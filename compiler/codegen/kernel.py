@@ -135,8 +135,13 @@ def emit(
         table = replace(table, lost=entries.new())
         entries.new()
         loops = {i: (one.body, one.nest, one.plan) for i, one in root.loops.items()}
+        added = {
+            i: group.node
+            for i, group in enumerate(root.fusion.groups)
+            if isinstance(group, MatmulGroup) and group.onto is not None
+        }
         roots = graph.graph["outputs"], [new for _, new in graph.graph["updates"]]
-        watched = plan_checks([*roots[0], *roots[1]], root.fusion.nodes, loops)
+        watched = plan_checks([*roots[0], *roots[1]], root.fusion.nodes, loops, added)
     calls = Calls(table, labels, binder.frames, entries, shared, watched)
     program = tuple(calls.program(root))
     table = replace(table, computed=entries.sizes(), length=entries.new())

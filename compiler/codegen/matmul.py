@@ -271,14 +271,7 @@ def _gemm(
     found = _calls(of, call, (one, other), starts, size, pointer, gemm)
     found = [*before, around(found)] if around else [*before, *found]
     if of.is_added and of.cut != "depth":
-        rows: tuple[Expr, Expr] = ZERO, m
-        columns: tuple[Expr, Expr] = ZERO, n
-        cells = of.cells if of.cut == "cells" else None
-        if cells and cells.divides_rows:
-            rows = Name("top"), Name("top") + Name("rows")
-        if cells and cells.divides_columns:
-            columns = Name("left"), Name("left") + Name("columns")
-        found.append(_addition(of, rows, columns, size, pointer))
+        found.append(_addition(of, size, pointer, of.cells if of.cut == "cells" else None))
     return found
 
 
@@ -286,21 +279,30 @@ def _is(one: Expr, other: Expr) -> Expr:
     return Binary("==", one, other)
 
 
-def _addition(
-    of: Product,
-    rows: tuple[Expr, Expr],
-    columns: tuple[Expr, Expr],
-    size: SizeOf,
-    pointer: Pointer,
-) -> Stmt:
-    """The loops that add some rows and columns of the product to what is in the result's memory."""
+def _addition(of: Product, size: SizeOf, pointer: Pointer, cells: Cells | None = None) -> Stmt:
+    """The loops that add the product, or a cell of it, to what is in the result's memory."""
     assert of.factors is not None
     alpha, beta = (literal(factor, of.dtype) for factor in of.factors)
-    place = times(Name("im"), size(of.sizes[1])) + Name("jn")
-    result, value = (Load(pointer(one, 0), place) for one in (("node", of.node), of.target))
-    old = result if of.factors[1] == 1 else beta * result
-    store = Store(result.pointer, place, old + alpha * value)
-    return For("im", *rows, (For("jn", *columns, (store,)),))
+    keeps_all = of.factors[1] == 1
+    m, n, _ = of.sizes
+
+    def add(place: Expr) -> Stmt:
+        result, value = (Load(pointer(one, 0), place) for one in (("node", of.node), of.target))
+        old = result if keeps_all else beta * result
+        return Store(result.pointer, place, old + alpha * value)
+
+    top, bottom = Name("top"), Name("top") + Name("rows")
+    if cells and cells.divides_columns:
+        rows = (top, bottom) if cells.divides_rows else (ZERO, size(m))
+        place = times(Name("im"), size(n)) + Name("jn")
+        across = For("jn", Name("left"), Name("left") + Name("columns"), (add(place),))
+        return For("im", rows[0], rows[1], (across,))
+    # whole rows lie behind each other
+    first: Expr = ZERO
+    last = size(product((m, n)))
+    if cells and cells.divides_rows:
+        first, last = times(top, size(n)), times(bottom, size(n))
+    return For("i", first, last, (add(Name("i")),))
 
 
 def _packed(
@@ -366,8 +368,7 @@ def sum_of_chunks(of: Product, size: SizeOf, pointer: Pointer) -> list[Stmt]:
     over_elements = For("i", ZERO, size(product((*of.batch, *of.sizes[:2]))), (store,))
     found: list[Stmt] = [For("c", ONE, Name("chunks"), (over_elements,))]
     if of.is_added:
-        rows, columns = ((ZERO, size(one)) for one in of.sizes[:2])
-        found.append(_addition(of, rows, columns, size, pointer))
+        found.append(_addition(of, size, pointer))
     return found
 
 

@@ -70,7 +70,7 @@ class MemoryPlan:
             None if nothing does. No group from there on can fail, or be stopped.
         nested: the slots that loops and branches use inside, by group.
         kept: by the slot of a variable that a group changes, one for the value that it had before,
-            if such values are kept.
+            if such values are kept: it lives from that group on.
     """
 
     slots: tuple[Slot, ...]
@@ -249,10 +249,7 @@ class _Planner:
                     continue
                 if self.first[new] != index or self._kind(new)[0] == "variable":
                     continue
-                same = self.nodes[old].type.size == self.nodes[new].type.size
-                if not same or self.nodes[old].type.dtype != self.nodes[new].type.dtype:
-                    continue
-                if self._replaces(accesses, new, old):
+                if self._fits(old, new) and self._replaces(accesses, new, old):
                     self.leader[self._leader(old)] = self._leader(new)
                     taken.add(old)
                     break
@@ -305,11 +302,13 @@ class _Planner:
         kept: dict[int, int] = {}
         for variable, new in self.updates if self.keeps else ():
             if self.kind.get(new, ("", 0))[0] == "variable":
-                kept[place[variable]] = len(slots)
-                type, end = self.nodes[variable].type, len(self.fusion.groups)
-                change = self._change()
-                assert change is not None
-                slots.append(Slot("arena", 0, type.shape, type.dtype, change, end))
+                at, end = self.completed[new], len(self.fusion.groups)
+                old = self._place_of_old(at, new, place, own, kept.values())
+                if old is None:
+                    old, type = len(slots), self.nodes[variable].type
+                    slots.append(Slot("arena", 0, type.shape, type.dtype, at))
+                kept[place[variable]] = old
+                slots[old] = replace(slots[old], last=end)
         ticks = self._ticks()
         slots = [
             replace(slot, begin=ticks[slot.first], end=(*ticks, ticks[-1] + 1)[slot.last + 1] - 1)
@@ -323,6 +322,36 @@ class _Planner:
                 slots.append(replace(slot, first=index, last=index, begin=begin, end=end))
         change = self._change()
         return MemoryPlan(tuple(slots), place, own, commits, ticks, change, nested, kept)
+
+    def _place_of_old(
+        self,
+        index: int,
+        new: int,
+        place: Mapping[int, int],
+        own: Mapping[tuple[int, Memory], int],
+        taken: Container[int],
+    ) -> int | None:
+        """The slot of what a group reads for the last time where it writes over a variable."""
+        group = self.fusion.groups[index]
+        if isinstance(group, MatmulGroup):
+            is_there = group.onto is not None and place[group.onto] == place[new]
+            return own[index, ("product", new)] if is_there else None
+        accesses = _by_node(self.accesses[index])
+        found = (
+            place[old]
+            for old in accesses
+            if self.last[old] == index
+            and self._temporary(old)
+            and old not in self.leader
+            and self._fits(old, new)
+            and self._replaces(accesses, new, old)
+        )
+        return next((slot for slot in found if slot not in taken), None)
+
+    def _fits(self, old: int, new: int) -> bool:
+        """Whether values take the same memory."""
+        one, other = self.nodes[old].type, self.nodes[new].type
+        return one.size == other.size and one.dtype == other.dtype
 
     def _ticks(self) -> tuple[int, ...]:
         """When each group begins, and when the last one has ended."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.finite import look_on_the_way, look_over
+from compiler.codegen.finite import keep_before, look, look_on_the_way, look_over, noted
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -33,7 +33,7 @@ from compiler.ir.records import (
     Store,
 )
 from compiler.ir.sizes import size_expression, times
-from compiler.ir.walk import block_names
+from compiler.ir.walk import block_names, stored
 from compiler.schedule.chunks import Cells, Cut
 from compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
@@ -102,14 +102,19 @@ def product_units(
     labels: Mapping[Unknown, str],
     index: int,
     group: MatmulGroup,
+    checks: bool = False,
 ) -> Iterator[Unit]:
-    """The units that compute a product, the `index`-th group."""
+    """The units that compute a product, the `index`-th group.
+
+    `checks`: it is checked for inf and nan where it is added to what is there.
+    """
     product = product_of(nodes, group)
     if group.onto is not None and memory.place[group.node] != memory.place[group.onto]:
         yield UnitBuilder(nodes, memory, labels).copy(group.node, group.onto)
-    yield UnitBuilder(nodes, memory, labels).matmul(index, product, computed(group)[0])
+        memory = replace(memory, kept={})
+    yield UnitBuilder(nodes, memory, labels).matmul(index, product, computed(group)[0], checks)
     if product.sums_chunks:
-        yield UnitBuilder(nodes, memory, labels).add_depths(index, product)
+        yield UnitBuilder(nodes, memory, labels).add_depths(index, product, checks)
 
 
 def attention_unit(
@@ -135,18 +140,25 @@ class UnitBuilder:
         self.parameters: dict[tuple[str, object, int], Parameter] = {}
         self.pointers = 0
 
-    def matmul(self, index: int, product: Product, node: int) -> Unit:
+    def matmul(self, index: int, product: Product, node: int, checks: bool) -> Unit:
         """The unit of a product, or of a chunk of it; the `index`-th group, named after `node`."""
         parts = self.size, self._memory_pointer(index)
         block = matmul(self.nodes[product.node], product, *parts, self._gemm, self._side)
-        return self._made(block, node, product.chunks)
+        return self._made(self._added(block, product, checks), node, product.chunks)
 
-    def add_depths(self, index: int, product: Product) -> Unit:
+    def add_depths(self, index: int, product: Product, checks: bool) -> Unit:
         """The unit that adds what the chunks of a product gave."""
         assert product.chunks is not None
         block = sum_of_chunks(product, self.size, self._memory_pointer(index))
         self._parameter("chunks", product.chunks, "i64")
-        return self._made(block, product.node)
+        return self._made(self._added(block, product, checks), product.node)
+
+    def _added(self, block: list[Stmt], product: Product, checks: bool) -> list[Stmt]:
+        """Statements that may add a product to what is there: they keep that, and check the sum."""
+        result = self.pointer(self.memory.place[product.node], 0)
+        if checks and result in stored(block):
+            block = self._noted(look(block, result, product.dtype), [product.node])
+        return self._keeping(block)
 
     def attention(self, index: int, of: AttentionOf) -> Unit:
         """The unit of a chunk of an attention, the `index`-th group."""
@@ -163,28 +175,43 @@ class UnitBuilder:
     def work(self, index: int, part: GroupLoops, checked: Sequence[tuple[int, Size]] = ()) -> Unit:
         """The loops of a group, or one chunk of them."""
         checks = part.body.checks
-        block = [*self._nester(index, part).work(), *map(self._check, checks)]
+        block = self._keeping([*self._nester(index, part).work(), *map(self._check, checks)])
         for node, count in checked:
             bounds: tuple[Expr, Expr] = ZERO, self.size(self.nodes[node].type.size)
             if count != 0:
                 first, last = (times(Name(one), self.size(count)) for one in ("first", "last"))
                 bounds = first, last
             block = self._looking(block, node, bounds)
+        if checked:
+            block = self._noted(block, [node for node, _ in checked])
         chunks = part.plan.chunks if part.plan else None
         return self._made(block, computed(part.body.group)[0], chunks)
+
+    def _keeping(self, block: list[Stmt]) -> list[Stmt]:
+        """Statements that put by what variables were before, where that is kept."""
+        written = stored(block)
+        for one in tuple(self.parameters.values()):
+            if one.role == "slot" and one.key in self.memory.kept and Name(one.name) in written:
+                assert isinstance(one.key, int)
+                kept = self.pointer(self.memory.kept[one.key], one.first)
+                block = keep_before(block, Name(one.name), kept)
+        return block
 
     def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
         """Statements that check a value that they write: on the way, or once more over it all."""
         slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
+        found = look_on_the_way(block, self.pointer(slot, 0), dtype)
+        return found or [*block, look_over(self.pointer(slot, 0), dtype, *bounds)]
+
+    def _noted(self, block: Sequence[Stmt], nodes: Sequence[int]) -> list[Stmt]:
         flag = self._parameter("lost", 0, "p_i64")
-        found = look_on_the_way(block, self.pointer(slot, 0), dtype, flag)
-        return found or [*block, *self._look_over(slot, node, *bounds)]
+        return noted(block, [self.nodes[node].type.dtype for node in nodes], flag)
 
     def finish(self, index: int, part: GroupLoops) -> Unit:
         """What combines the chunks of a group."""
         assert part.plan is not None
         assert part.plan.chunks is not None
-        block = self._nester(index, part).finish()
+        block = self._keeping(self._nester(index, part).finish())
         self._parameter("chunks", part.plan.chunks, "i64")
         return self._made(block, computed(part.body.group)[0])
 
@@ -197,12 +224,8 @@ class UnitBuilder:
         size = self.nodes[node].type.size
         chunks = flat_chunks(size)
         start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
-        return self._made(self._look_over(self.memory.place[node], node, start, stop), node, chunks)
-
-    def _look_over(self, slot: int, node: int, start: Expr, stop: Expr) -> list[Stmt]:
-        flag = self._parameter("lost", 0, "p_i64")
-        dtype = self.nodes[node].type.dtype
-        return look_over(self.pointer(slot, 0), dtype, start, stop, flag)
+        looking = look_over(self._node_pointer(node), self.nodes[node].type.dtype, start, stop)
+        return self._made(self._noted([looking], [node]), node, chunks)
 
     def copy_slot(self, target: int, source: int, node: int) -> Unit:
         """The unit that copies a piece of memory, of the value of a node, over another one."""
@@ -212,14 +235,14 @@ class UnitBuilder:
     def copy(self, target: int, source: int) -> Unit:
         """The unit that copies the value of one node over that of another."""
         to, value = self._node_pointer(target), Load(self._node_pointer(source), Name("i"))
-        return self._flat(self.nodes[source].type.size, to, value, target)
+        return self._flat(self.nodes[source].type.size, to, value, target, keeps=True)
 
-    def _flat(self, size: Size, target: Name, value: Expr, node: int) -> Unit:
+    def _flat(self, size: Size, target: Name, value: Expr, node: int, keeps: bool = False) -> Unit:
         """The unit that puts a value, which may depend on `i`, at each place `i`."""
         chunks = flat_chunks(size)
         start, stop = (Name("first"), Name("last")) if chunks else (ZERO, self.size(size))
-        loop = For("i", start, stop, (Store(target, Name("i"), value),))
-        return self._made([loop], node, chunks)
+        block: list[Stmt] = [For("i", start, stop, (Store(target, Name("i"), value),))]
+        return self._made(self._keeping(block) if keeps else block, node, chunks)
 
     def _nester(self, index: int, part: GroupLoops) -> Nester:
         return Nester(

@@ -129,6 +129,11 @@ def block_names(block: Iterable[Stmt]) -> set[str]:
     return {name for one in statements(block) for part in expressions(one) for name in names(part)}
 
 
+def stored(block: Iterable[Stmt]) -> set[Expr]:
+    """The pointers that statements write to."""
+    return {one.pointer for one in statements(block) if isinstance(one, Store)}
+
+
 def variables(function: Function) -> set[str]:
     """The variables of a function, its parameters too."""
     found = {one.name for one in function.parameters} | block_names(function.body)

@@ -194,6 +194,47 @@ def test_adam_changes_neither_weights_nor_moments() -> None:
         assert_array_equal(one.value, before[name])
 
 
+def updates() -> dict[str, tuple[list[Any], Any, Any]]:
+    """A variable that is updated in place by each kind of group, and new values of it."""
+    rng = np.random.default_rng(0)
+    x = sg.placeholder("x", (None, 300), "float64")
+
+    def weight(*shape: int) -> Any:
+        return sg.variable(rng.normal(size=shape), "w")
+
+    small, wide, total = weight(300, 10), weight(300, 300), weight()
+    row, mean = weight(300), weight(300)
+    gradient, moved = sg.sum(x, axis=0), sg.mean(x)
+    return {
+        "deep product": (x, small, small * 0.5 + x.T @ x[:, :10]),
+        "product in cells": (x, wide, wide - x.T @ x),
+        "two products": (x, wide, x.T @ x + (2 * x).T @ sg.tanh(x)),
+        "row": (x, row, row - gradient / (abs(gradient) + 1)),
+        "number": (x, total, total + moved),
+        "moments": (x, mean, mean * 0.9 + gradient * 0.1),
+    }
+
+
+@pytest.mark.parametrize("kind", updates())
+def test_what_is_written_in_place_comes_back(kind: str) -> None:
+    x, w, new = updates()[kind]
+    last = sg.variable(np.ones(()), "last")
+    changes = {w: new, last: last / sg.min(x)}
+    run = sg.compile([x], sg.max(x), changes, on_nonfinite="raise", threads=2)
+    good = np.random.default_rng(1).uniform(0.5, 1, (900, 300))
+    first = w.value
+    run(good)
+    second = w.value
+    assert not np.array_equal(first, second)
+    for rows in (900, 1, 40):  # only the last variable is lost
+        with pytest.raises(sg.NonFiniteError, match=r"not finite: the update of 'last'\n"):
+            run(np.zeros((rows, 300)))
+        assert_array_equal(w.value, second)
+    w.value = first
+    run(good)
+    assert_array_equal(w.value, second)
+
+
 def test_large_inputs_that_are_read_where_they_lie() -> None:
     x = sg.placeholder("x", (None, None))
     run = sg.compile([x], sg.sqrt(x) * 2, on_nonfinite="raise")
