@@ -8,6 +8,7 @@ from dynamic.optim.adam import Adam, AdamW
 from dynamic.optim.adamax import Adamax
 from dynamic.optim.asgd import ASGD
 from dynamic.optim.lbfgs import LBFGS
+from dynamic.optim.lion import Lion
 from dynamic.optim.nadam import NAdam
 from dynamic.optim.optimizer import Optimizer
 from dynamic.optim.radam import RAdam
@@ -16,6 +17,6 @@ from dynamic.optim.rprop import Rprop
 from dynamic.optim.sgd import SGD
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Lion", "NAdam",
     "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
 ]  # fmt: skip
