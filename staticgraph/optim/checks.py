@@ -11,12 +11,12 @@ from compiler.core.errors import OptionError
 from compiler.graph.expression import Expression
 
 Rate: TypeAlias = "float | Expression | Callable[[Any], Any]"
-"""A number, an expression of one, such as a variable whose value is changed between calls, or a
-schedule: a function of the number of steps so far that gives one of both."""
+"""A number, an expression of one, such as a variable that is set between calls, or a schedule: a
+function of the number of steps so far that gives one of both."""
 
 Options: TypeAlias = "Mapping[str, Any]"
 Check: TypeAlias = "Callable[[str, str, Any], None]"
-"""Raises OptionError, given the names of the optimizer and of the option, for a value it refuses."""
+"""Raises OptionError, given the names of the optimizer and of the option, for what it refuses."""
 
 
 def number(low: float = 0.0, high: float = math.inf) -> Check:
@@ -25,10 +25,10 @@ def number(low: float = 0.0, high: float = math.inf) -> Check:
     def check(name: str, option: str, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, Real) or value != value:
             raise OptionError(f"{name}: {option} {value!r} is no number")
-        if value < low:
+        if float(value) < low:
             short = "is negative" if low == 0 else f"is less than {low:g}"
             raise OptionError(f"{name}: {option} {value} {short}")
-        if value > high:
+        if float(value) > high:
             raise OptionError(f"{name}: {option} {value} is more than {high:g}")
 
     return check
@@ -131,7 +131,7 @@ CHECKS: dict[str, Check] = {
     "lambd": number(-math.inf),
     "t0": number(-math.inf),
     "max_iter": whole(0),
-    "max_eval": whole(1),
+    "max_eval": _unless_none(whole(1)),
     "tolerance_grad": _NUMBER,
     "tolerance_change": _NUMBER,
     "history_size": whole(1),

@@ -11,10 +11,10 @@ from compiler.core.errors import OptionError
 from compiler.ops import astype, clip, maximum, sign, where
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Options, Rate
-from staticgraph.optim.optimizer import Common, Moment, Optimizer, descent, like, zeros
+from staticgraph.optim.first_order import Common, FirstOrder, Moment, descent, like, zeros
 
 
-class SGD(Optimizer):
+class SGD(FirstOrder):
     """Stochastic gradient descent with momentum (Sutskever et al. 2013), as torch.optim.SGD.
 
     Example:
@@ -68,7 +68,7 @@ class SGD(Optimizer):
         return p - like(p, lr) * along, {"momentum_buffer": moved}
 
 
-class ASGD(Optimizer):
+class ASGD(FirstOrder):
     """Averaged stochastic gradient descent (Polyak, Juditsky 1992), as torch.optim.ASGD.
 
     p = (1 - lambd * eta) * p - eta * g, eta = lr / (1 + lambd * lr * steps)**alpha. The average of
@@ -118,7 +118,7 @@ class ASGD(Optimizer):
         return new, {"ax": where(mu == 1.0, new, mean)}
 
 
-class Rprop(Optimizer):
+class Rprop(FirstOrder):
     """Steps by the signs of the gradient (Riedmiller, Braun 1993), as torch.optim.Rprop.
 
     Each element's step, lr at first, grows by etas[1] while the sign of its gradient lasts, and
@@ -127,7 +127,7 @@ class Rprop(Optimizer):
     Example:
         >>> w = sg.variable(3.0)
         >>> step = sg.compile([], w * w, updates=sg.optim.Rprop(lr=0.25).minimize(w * w))
-        >>> float(step()), float(w.value), float(step()), float(w.value.round(2))
+        >>> float(step()), float(w.value), float(step()), round(float(w.value), 2)
         (9.0, 2.75, 7.5625, 2.45)
     """
 
@@ -141,7 +141,10 @@ class Rprop(Optimizer):
 
     def _begin(self, options: Options, parameter: Variable) -> dict[str, Any]:
         rate = self._first_rate(options["lr"])
-        return {"prev": zeros(parameter), "step_size": zeros(parameter) + parameter.dtype.type(rate)}
+        return {
+            "prev": zeros(parameter),
+            "step_size": zeros(parameter) + parameter.dtype.type(rate),
+        }
 
     def _rule(
         self, options: Options, shared: Any, p: Any, g: Any, state: Mapping[str, Any]
@@ -155,7 +158,7 @@ class Rprop(Optimizer):
         return p - sign(kept) * size, {"prev": kept, "step_size": size}
 
 
-class Lion(Optimizer):
+class Lion(FirstOrder):
     """Steps by the signs of an average (Chen et al. 2023, "Symbolic discovery", algorithm 2).
 
     p -= lr * (sign(beta1 * m + (1 - beta1) * g) + weight_decay * p), then m averages g with beta2.

@@ -11,9 +11,10 @@ import numpy as np
 from compiler.core.errors import OptionError
 from compiler.graph.expression import Expression
 from staticgraph.leaves import Variable
+from staticgraph.optim.checks import Options
 
 if TYPE_CHECKING:
-    from staticgraph.optim.optimizer import Group
+    from staticgraph.optim.first_order import Group
 
 _Assignments = list[tuple[Variable, Any]]
 
@@ -56,7 +57,9 @@ class Saved(ABC):
         for group in self.groups:
             numbers = range(start, start + len(group.parameters))
             start = numbers.stop
-            groups.append({**self._saved_options(group), "params": list(numbers)})
+            groups.append(
+                {**saved_options(group.options, _steps_of(group)), "params": list(numbers)}
+            )
             for number, kept in zip(numbers, self._saved_states(group), strict=True):
                 if kept:
                     state[number] = kept
@@ -112,14 +115,13 @@ class Saved(ABC):
         assignments: _Assignments = []
         for group, options, count in zip(self.groups, saved, counts, strict=True):
             states = [state_dict["state"].get(number, {}) for number in options["params"]]
-            assignments += self._loaded_options(group, options)
+            assignments += check_options(self._name, group.options, options)
             assignments += self._loaded_numbers(group, states, count)
             assignments += self._loaded_states(group, states, options["params"])
             if group.pending is not None:
                 pending, sums = next(waiting, (0, [np.zeros(one.shape) for one in group.sums]))
                 assignments += [(group.pending, pending), *zip(group.sums, sums, strict=True)]
-        for target, value in _fitting(self._name, assignments):
-            target.value = value
+        assign(self._name, assignments)
 
     @property
     def _name(self) -> str:
@@ -128,19 +130,6 @@ class Saved(ABC):
     def _require_groups(self, method: str) -> None:
         if not self.groups:
             raise OptionError(f"{self._name}: {method} needs parameters: call minimize before")
-
-    def _saved_options(self, group: Group) -> dict[str, Any]:
-        """The options of a group, with the rate of its next step as a number, if that is known."""
-        options = dict(group.options)
-        lr = options.pop("lr")
-        if isinstance(lr, Expression):
-            return {"lr": float(lr.value), **options} if isinstance(lr, Variable) else options
-        if not callable(lr):
-            return {"lr": lr, **options}
-        now = lr(_steps_of(group))
-        known = {} if isinstance(now, Expression) else {"lr": now}
-        # what an eager LambdaLR of the same schedule goes on from
-        return {**known, "initial_lr": 1.0, **options}
 
     def _saved_states(self, group: Group) -> list[dict[str, Any]]:
         if not self._counts and _steps_of(group) == 0:
@@ -154,19 +143,6 @@ class Saved(ABC):
             {**{kind: value.copy() for kind, value in numbers.items()}, **_values(kept)}
             for kept in group.states
         ]
-
-    def _loaded_options(self, group: Group, saved: Mapping[str, Any]) -> _Assignments:
-        for option, value in group.options.items():
-            given = _plain(saved.get(option, value))
-            if option == "lr" and (isinstance(value, Expression) or callable(value)):
-                continue
-            if given != _plain(value):
-                raise OptionError(
-                    f"{self._name}: {option} is {given} in the state, and {value} in what minimize "
-                    "has made, which does not change any more"
-                )
-        lr = group.options["lr"]
-        return [(lr, saved["lr"])] if isinstance(lr, Variable) and "lr" in saved else []
 
     def _loaded_numbers(
         self, group: Group, states: Sequence[Mapping[str, Any]], count: int | None
@@ -235,8 +211,37 @@ def _plain(value: Any) -> Any:
     return np.asarray(value).item()
 
 
-def _fitting(name: str, assignments: _Assignments) -> _Assignments:
-    """The values as arrays of the dtypes of their variables."""
+def saved_options(options: Options, steps: int | None) -> dict[str, Any]:
+    """The options of a group, with the rate of its next step as a number, if that is known."""
+    others = {key: value for key, value in options.items() if key != "lr"}
+    lr = options["lr"]
+    if isinstance(lr, Expression):
+        return {"lr": float(lr.value), **others} if isinstance(lr, Variable) else others
+    if not callable(lr):
+        return {"lr": lr, **others}
+    now = lr(steps)
+    known = {} if isinstance(now, Expression) else {"lr": now}
+    # what an eager LambdaLR of the same schedule goes on from
+    return {**known, "initial_lr": 1.0, **others}
+
+
+def check_options(name: str, options: Options, saved: Mapping[str, Any]) -> _Assignments:
+    """OptionError unless the saved options are those of a group; the rate, if it can be set."""
+    for option, value in options.items():
+        if option == "lr" and (isinstance(value, Expression) or callable(value)):
+            continue
+        given = _plain(saved.get(option, value))
+        if given != _plain(value):
+            raise OptionError(
+                f"{name}: {option} is {given} in the state, and {value} in what minimize has made, "
+                "which does not change any more"
+            )
+    lr = options["lr"]
+    return [(lr, saved["lr"])] if isinstance(lr, Variable) and "lr" in saved else []
+
+
+def assign(name: str, assignments: _Assignments) -> None:
+    """Set the variables to values, in their dtypes; OptionError, and none is set, if one fails."""
     found = []
     for target, value in assignments:
         array = np.asarray(value)
@@ -246,4 +251,5 @@ def _fitting(name: str, assignments: _Assignments) -> _Assignments:
                 f"{target.state.array.shape}"
             )
         found.append((target, array.astype(target.dtype)))
-    return found
+    for target, value in found:
+        target.value = value

