@@ -107,4 +107,5 @@ class Average:
         for one in flat:
             if not isinstance(one, Expression):
                 raise GraphError(f"of: the output {one!r} is no expression")
-        return rebuilt(outputs, replaced(flat, {**self.variables}))
+        averages: dict[Expression, Expression] = dict(self.variables.items())
+        return rebuilt(outputs, replaced(flat, averages))
