@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from compiler.core.errors import OptionError
 from compiler.graph.expression import Expression
 
@@ -17,6 +19,13 @@ function of the number of steps so far that gives one of both."""
 Options: TypeAlias = "Mapping[str, Any]"
 Check: TypeAlias = "Callable[[str, str, Any], None]"
 """Raises OptionError, given the names of the optimizer and of the option, for what it refuses."""
+
+
+def as_python(value: Any) -> Any:
+    """A number of NumPy's as Python's, which is weak, and a list as a tuple."""
+    if isinstance(value, tuple | list):
+        return tuple(map(as_python, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def number(low: float = 0.0, high: float = math.inf) -> Check:

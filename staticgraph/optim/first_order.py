@@ -15,7 +15,7 @@ from compiler.ops import astype, where
 from compiler.ops.declare import zeros_like
 from compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
-from staticgraph.optim.checks import Options
+from staticgraph.optim.checks import Options, as_python
 from staticgraph.optim.clipping import clip_by_global_norm, clip_by_value
 from staticgraph.optim.optimizer import (
     Optimizer,
@@ -171,7 +171,7 @@ class FirstOrder(Optimizer, Saved):
                     f"{type(self).__name__}: a group sets {option!r}, which is no option: known "
                     f"are {', '.join(self.defaults)}"
                 )
-        options = {**self.defaults, **own}
+        options = {**self.defaults, **{name: as_python(value) for name, value in own.items()}}
         self._check(options)
         states = {one.state for one in members}
         for group in self.groups:
@@ -240,6 +240,9 @@ class FirstOrder(Optimizer, Saved):
             updates[group.numbers["step"]] = step
         updates |= {group.numbers[kind]: value for kind, value in after.items()}
         for parameter, gradient, state in zip(group.parameters, found, group.states, strict=True):
+            if 0 in parameter.shape:  # has nothing to change, nor means over its elements
+                updates[parameter] = parameter
+                continue
             new, kept = self._rule(options, shared, parameter, gradient, state)
             updates[parameter] = new
             updates |= {state[kind]: value for kind, value in kept.items()}

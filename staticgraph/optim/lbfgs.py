@@ -84,6 +84,8 @@ class LBFGS(Optimizer):
         if len({one.dtype for one in members}) > 1:
             kinds = ", ".join(f"{one.state.label} {one.dtype}" for one in members)
             raise GraphError(f"minimize: LBFGS takes parameters of one dtype, not {kinds}")
+        if not any(one.state.array.size for one in members):
+            raise GraphError("minimize: LBFGS: the parameters have no elements")
         found = gradients(loss, members, implied=parameters is None)
         if self._kept is None:
             size = sum(one.state.array.size for one in members)

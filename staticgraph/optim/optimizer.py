@@ -11,7 +11,7 @@ from compiler.graph.expression import Expression
 from compiler.graph.state import State
 from compiler.graph.traversal import ancestors
 from staticgraph.leaves import Variable
-from staticgraph.optim.checks import CHECKS, Check, Options
+from staticgraph.optim.checks import CHECKS, Check, Options, as_python
 
 Updates: TypeAlias = "dict[Variable, Expression]"
 Parameters: TypeAlias = "Sequence[Variable] | Sequence[Mapping[str, Any]]"
@@ -35,7 +35,7 @@ class Optimizer(ABC):
     """The options that no group sets, which are attributes of their own."""
 
     def __init__(self, defaults: Options) -> None:
-        self.defaults = dict(defaults)
+        self.defaults = {name: as_python(value) for name, value in defaults.items()}
         self._is_fixed = False
         self._check(self.defaults)
 
@@ -78,7 +78,7 @@ class Optimizer(ABC):
                 )
             self._check_one(name, value)
         if name in defaults:
-            defaults[name] = value
+            defaults[name] = as_python(value)
         else:
             super().__setattr__(name, value)
 

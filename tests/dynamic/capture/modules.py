@@ -96,6 +96,18 @@ class Likely(nn.Module):
         return self.loss(dynamic.sigmoid(x), y)
 
 
+class Packed(nn.Module):
+    """Sequences of several lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(5, 4)
+
+    def forward(self, x: Any) -> Any:
+        packed = nn.utils.rnn.pack_padded_sequence(x, [3, 2])
+        return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0])[0]
+
+
 def embedded(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.integers(0, 7, (3, 4)),)
 
@@ -240,5 +252,26 @@ CASES: dict[str, Case] = {
     "TripletMarginWithDistanceLoss": Case(
         nn.TripletMarginWithDistanceLoss, ROWS, several(numbers(*ROWS), numbers(*ROWS))
     ),
+    "BatchNorm1d, a plain mean": Case(lambda: nn.BatchNorm1d(4, momentum=None), IMAGE1),
+    "BatchNorm2d, of the batch": Case(
+        lambda: nn.BatchNorm2d(4, affine=False, track_running_stats=False), IMAGE2
+    ),
+    "EmbeddingBag, largest": Case(
+        lambda: Looked(nn.EmbeddingBag(7, 3, mode="max")), ROWS, embedded
+    ),
+    "EmbeddingBag, padded": Case(
+        lambda: Looked(nn.EmbeddingBag(7, 3, mode="mean", padding_idx=1)), ROWS, embedded
+    ),
+    "LSTM, projected": Case(
+        lambda: nn.LSTM(5, 4, 2, proj_size=3, dropout=0.5), (3, 2, 5), output=first
+    ),
+    "LSTM, packed": Case(Packed, (3, 2, 5)),
+    "Conv2d, circular": Case(
+        lambda: nn.Conv2d(4, 4, 3, padding="same", padding_mode="circular", groups=2), IMAGE2
+    ),
+    "CrossEntropyLoss, weighted": Case(
+        lambda: nn.CrossEntropyLoss(dynamic.tensor([1.0, 2, 3, 1, 1]), ignore_index=1),
+        ROWS, classes(5, 3),
+    ),
 }  # fmt: skip
-"""By name: each class of modules."""
+"""By name: each class of modules, and some with options that take another way."""

@@ -136,6 +136,21 @@ def test_two_functions_share_the_state_of_one_optimizer() -> None:
     assert optimizer.state_dict()["steps"] == [4]
 
 
+@pytest.mark.parametrize("name", ["AdamW", "Adafactor", "Rprop"])
+def test_numbers_of_numpy_are_weak_and_empty_parameters_stay(name: str) -> None:
+    found = []
+    for number in (float, np.float64):
+        w, empty = sg.variable(np.ones(2, "float32"), "w"), sg.variable(np.ones((0, 3), "float32"))
+        loss = (w * w).sum() + empty.sum()
+        optimizer = getattr(sg.optim, name)(lr=number(0.125))
+        groups = [{"params": [w], "lr": number(0.25)}, {"params": [empty]}]
+        step = sg.compile([], loss, updates=optimizer.minimize(loss, groups), debug=True)
+        step()
+        found.append(w.value)
+    np.testing.assert_array_equal(*found)
+    assert found[0].dtype == np.float32
+
+
 def test_groups_that_do_not_fit_are_refused() -> None:
     _, loss, (w, b) = model()
     optimizer = sg.optim.SGD(lr=0.1)

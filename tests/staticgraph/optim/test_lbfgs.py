@@ -167,7 +167,8 @@ def test_two_functions_share_the_memory_of_one_problem() -> None:
 
 def test_what_lbfgs_does_not_take_is_refused() -> None:
     w, b = sg.variable(np.ones(2), "w"), sg.variable(np.ones((), "float32"), "b")
-    loss = (w * w).sum() + astype(b)
+    empty = sg.variable(np.ones(0), "empty")
+    loss = (w * w).sum() + astype(b) + empty.sum()
     optimizer: Any = sg.optim.LBFGS
     for options, message in [
         ({"max_iter": 1.5}, "LBFGS: max_iter 1.5 is no int from 0"),
@@ -179,6 +180,7 @@ def test_what_lbfgs_does_not_take_is_refused() -> None:
             optimizer(**options)
     for members, message in [
         (None, "minimize: LBFGS takes parameters of one dtype, not variable 'w' float64, variable"),
+        ([empty], "minimize: LBFGS: the parameters have no elements"),
         (w, "minimize: the parameters are a list of variables, not"),
         ([], "minimize: there are no parameters, or none in a group"),
     ]:
