@@ -1,6 +1,6 @@
 """Optimizers and schedulers of their learning rates."""
 
-from dynamic.optim import lr_scheduler
+from dynamic.optim import lr_scheduler, swa_utils
 from dynamic.optim.adadelta import Adadelta
 from dynamic.optim.adafactor import Adafactor
 from dynamic.optim.adagrad import Adagrad
@@ -19,4 +19,5 @@ from dynamic.optim.sgd import SGD
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Lion",
     "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "swa_utils",
 ]  # fmt: skip

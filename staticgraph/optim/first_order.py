@@ -222,6 +222,7 @@ class FirstOrder(Optimizer, Saved):
         for group in groups:
             made = self._stepped(group, [next(left) for _ in group.parameters])
             if group.pending is not None:
+                # not cond, whose branch would copy all that stays
                 due = group.pending >= self.accumulate - 1
                 made = {old: where(due, new, old) for old, new in made.items()}
             updates.update(made)
