@@ -7,10 +7,12 @@ from collections import defaultdict
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from compiler.core.errors import OptionError
 from dynamic.optim.hooks import Hook
 from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tensors.tensor import Tensor
+from dynamic.tensors.tensor import Tensor, wrap
 
 COUNTS = ("step", "mu_product", "eta", "mu")
 """The numbers that depend on the steps alone: a cast would change the steps that follow."""
@@ -77,7 +79,8 @@ class State:
         """Take over copies of the options and the state that `state_dict` returned.
 
         Tensors of the state are cast to the dtype of their parameter, except those that count
-        steps. ValueError if the groups differ in number or size.
+        steps; arrays, which a symbolic optimizer saves, become tensors. Options that are not
+        among the saved ones stay. ValueError if the groups differ in number or size.
         """
         state_dict = dict(state_dict)
         for hook in self._load_state_dict_pre_hooks.values():
@@ -98,8 +101,9 @@ class State:
             state[key if param is None else param] = _copied(value, param)
         for group, loaded in zip(groups, saved, strict=True):
             loaded["params"] = group["params"]
-            if "param_names" in group:
-                loaded.setdefault("param_names", group["param_names"])
+            for option in ("param_names", *self.defaults):
+                if option in group:
+                    loaded.setdefault(option, group[option])
         self.state, self.param_groups = state, saved
         for hook in self._load_state_dict_post_hooks.values():
             hook(self)
@@ -120,6 +124,8 @@ def _params(groups: list[dict[str, Any]]) -> chain[Any]:
 
 def _copied(value: object, param: Tensor | None, key: str | None = None) -> Any:
     """A copy of a part of the state, its tensors in the dtype of the parameter."""
+    if isinstance(value, np.ndarray):
+        value = wrap(value)
     if isinstance(value, Tensor):
         copied = value.detach().clone()
         return copied if param is None or key in COUNTS else copied.to(param.dtype)

@@ -20,6 +20,7 @@ from dynamic.tape.hooks import Cell, hooks_of
 from dynamic.tape.nodes import Failing, graph_edge
 from dynamic.tape.versions import UNTRACKED, TrackedInference
 from dynamic.tensors.printing import tensor_text
+from dynamic.tensors.values import values_of
 
 _LEAVES = "you can only change requires_grad flags of leaf variables."
 _DETACHED = (
@@ -291,8 +292,8 @@ class Autograd(Operand):
                     "Can't call numpy() on Tensor that requires grad. "
                     "Use tensor.detach().numpy() instead."
                 )
-            return self._array.copy()
-        return self._array
+            return values_of(self).copy()
+        return values_of(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype, copy=copy)
@@ -303,7 +304,7 @@ class Autograd(Operand):
     def __format__(self, spec: str) -> str:
         # PyTorch writes a 0-d tensor as its number, in an f-string too
         if not self._array.ndim:
-            return format(self._array.item(), spec)
+            return format(values_of(self).item(), spec)
         return object.__format__(self, spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

@@ -32,6 +32,7 @@ from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
 from dynamic.tensors.division import floor_divide
 from dynamic.tensors.indexing import Indexing
 from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
+from dynamic.tensors.values import values_of
 from dynamic.tensors.views import pieces, shares_memory
 
 
@@ -177,11 +178,11 @@ class Methods(_Made, Indexing):
             raise AutogradError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
-        return self._array.item()
+        return values_of(self).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists; a number for a 0-d tensor."""
-        return self._array.tolist()
+        return values_of(self).tolist()
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is float32 or float64."""
@@ -445,7 +446,7 @@ class Methods(_Made, Indexing):
 
     def __bool__(self) -> bool:
         if self._array.size == 1:
-            return bool(self._array.item())
+            return bool(values_of(self).item())
         what = "no values" if self._array.size == 0 else "more than one value"
         raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
 
@@ -460,7 +461,7 @@ class Methods(_Made, Indexing):
             raise ArgumentError(
                 "only integer tensors of a single element can be converted to an index"
             )
-        return int(self._array.item())
+        return int(values_of(self).item())
 
     def __len__(self) -> int:
         if not self._array.ndim:
@@ -473,7 +474,7 @@ class Methods(_Made, Indexing):
         return iter(self.unbind())
 
     def __contains__(self, value: object) -> bool:
-        return bool(np.any(self._array == getattr(value, "_array", value)))
+        return bool(np.any(values_of(self) == getattr(value, "_array", value)))
 
 
 @along

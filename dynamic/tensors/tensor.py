@@ -332,8 +332,13 @@ def require_number(
 
 
 def has_values(x: object) -> bool:
-    """Whether an operand is a tensor with values, no expression or what stands for one."""
-    return isinstance(x, Tensor) and not isinstance(x, Handle)
+    """Whether an operand is a tensor with values, no expression or what stands for one.
+
+    In a function that is captured none has: those of its surroundings may be others at each call.
+    """
+    if not isinstance(x, Tensor) or isinstance(x, Handle):
+        return False
+    return not paused or mode.capture is None
 
 
 def wrap(array: object) -> Tensor:

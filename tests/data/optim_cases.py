@@ -152,16 +152,25 @@ def parameters(dtype):
     )
 
 
-def loss(torch, weight, bias, rate, ridge):
-    """Ridge regression: a tanh layer and a decay, on 10 points that such a model nearly made."""
-    like = weight.detach().numpy().dtype
+def points(dtype):
+    """10 points that a tanh layer nearly made: inputs and outputs, as ndarrays."""
     x = np.cos(np.arange(40.0) ** 1.1).reshape(10, 4)
     noise = 0.05 * np.sin(np.arange(30.0) * 1.7).reshape(10, 3)
     y = 0.9 * np.tanh(x @ np.cos(np.arange(12.0)).reshape(4, 3) - 0.2) + noise
-    x, y = (torch.tensor(one.astype(like)) for one in (x, y))
-    residual = torch.tanh(x @ weight.t() + bias) * torch.exp(-rate * rate) - y
+    return x.astype(dtype), y.astype(dtype)
+
+
+def ridge_regression(torch, x, y, weight, bias, rate, ridge):
+    """The loss of a tanh layer with a decay on points; `torch` may be staticgraph too."""
+    residual = torch.tanh(x @ weight.T + bias) * torch.exp(-rate * rate) - y
     square = (weight * weight).sum() + (bias * bias).sum() + rate * rate
     return (residual * residual).mean() + ridge * square
+
+
+def loss(torch, weight, bias, rate, ridge):
+    """The same of leaves, which are tensors."""
+    x, y = (torch.tensor(one) for one in points(weight.detach().numpy().dtype))
+    return ridge_regression(torch, x, y, weight, bias, rate, ridge)
 
 
 def trajectory(torch, name, options, dtype):

@@ -125,9 +125,12 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
                 f"of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
-        count, length = input.shape
-        bags = np.repeat(np.arange(count), length)
-    elif input.ndim == 1:
+        rows = embedding(input, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+        if per_sample_weights is not None:
+            rows = rows * ops.expand_dims(per_sample_weights, 2)
+        kept = None if padding_idx is None else input != padding_idx % weight.shape[0]
+        return _of_rows(rows, kept, mode)
+    if input.ndim == 1:
         if offsets is None:
             raise OptionError("offsets has to be a 1D Tensor but got None")
         starts = offsets._array
@@ -148,6 +151,22 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * ops.reshape(per_sample_weights, (-1, 1))
     return _largest(rows, bags, count) if mode == "max" else _total(rows, bags, count, mode)
+
+
+def _of_rows(rows: Any, kept: Any, mode: str) -> Any:
+    """What `mode` makes of bags of one length, (n, l, d), of which only some rows are `kept`."""
+    known = None if kept is None else ops.expand_dims(kept, 2)
+    if mode == "max" and rows.shape[1] != 0:
+        allowed = rows if known is None else ops.where(known, rows, -np.inf)
+        place = ops.argmax(ops.stop_gradient(allowed), 1, keepdims=True)
+        found = ops.squeeze(ops.take_along_axis(rows, place, 1), 1)
+        return found if known is None else ops.where(ops.any(known, 1), found, 0)
+    total = ops.sum(rows if known is None else ops.where(known, rows, 0), 1)
+    if mode != "mean":
+        return total
+    if known is None:
+        return total / max(rows.shape[1], 1)
+    return total / ops.maximum(ops.astype(ops.sum(known, 1), total.dtype), 1)
 
 
 def _total(rows: Any, bags: Any, count: int, mode: str) -> Any:

@@ -173,15 +173,15 @@ def multilabel_margin_loss(
     if tuple(target.shape) != tuple(input.shape):
         size = list(target.shape)
         raise AutogradError(f"inconsistent target size: {size}, expected: {list(input.shape)}")
-    rows = target._array.reshape(tuple(x.shape))
-    named = np.cumprod(rows >= 0, 1).astype(bool)
-    labelled = np.zeros(rows.shape, bool)
-    for row, marks, labels in zip(rows, labelled, named, strict=True):
-        marks[row[labels]] = True
-    chosen = ops.take_along_axis(x, np.where(named, rows, 0), 1)
+    rows = ops.reshape(target, tuple(x.shape))
+    named = ops.cumsum(ops.astype(rows < 0, np.int64), 1) == 0
+    # of each label whether it is a class, (n, labels, classes)
+    same = ops.expand_dims(ops.where(named, rows, -1), 2) == wrap(np.arange(x.shape[1]))
+    chosen = ops.take_along_axis(x, ops.where(named, rows, 0), 1)
     apart = ops.relu(1 - ops.expand_dims(chosen, 2) + ops.expand_dims(x, 1))
-    counted = named[:, :, None] & ~labelled[:, None, :]
-    losses = ops.sum(ops.where(wrap(counted), apart, 0), (1, 2)) / x.shape[1]
+    others = ops.logical_not(ops.any(same, 1, keepdims=True))
+    counted = ops.logical_and(ops.expand_dims(named, 2), others)
+    losses = ops.sum(ops.where(counted, apart, 0), (1, 2)) / x.shape[1]
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from compiler import ops
 from dynamic.core.errors import AutogradError
 from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
-from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.tensor import wrap
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d",
@@ -150,16 +150,17 @@ def _extended(
     return ops.pad(x, widths, value) if any(any(pair) for pair in widths) else x
 
 
-def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Tensor:
+def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Any:
     """Where the largest element of each window is, in the flat spatial axes of the input."""
-    inside = np.unravel_index(np.argmax(flat.detach()._array, -1), size)
-    place = np.zeros(flat.shape[:-1], np.int64)
+    inside = ops.argmax(flat.detach(), -1)
+    place: Any = 0
     axes = len(size)
-    for axis, offset in enumerate(inside):
+    for axis in range(axes):
+        offset = inside // math.prod(size[axis + 1 :]) % size[axis]
         start = np.arange(flat.shape[2 + axis]) * step[axis] - edge[axis]
         start = start.reshape((-1,) + (1,) * (axes - axis - 1))
-        place = place * x.shape[2 + axis] + start + offset * spread[axis]
-    return wrap(place)
+        place = place * x.shape[2 + axis] + wrap(start) + offset * spread[axis]
+    return place
 
 
 def avg_pool1d(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
@@ -50,7 +48,7 @@ def _max_unpool(
             f"Found an invalid max index: {places._array.max()} (output volumes are of size "
             f"{'x'.join(map(str, shape))}"
         )
-    zeros = input.constant(np.zeros((*input.shape[:lead], count), input._array.dtype))
+    zeros = input.new_zeros((*input.shape[:lead], count))
     return ops.reshape(zeros.scatter(lead, places, flat), (*input.shape[:lead], *shape))
 
 

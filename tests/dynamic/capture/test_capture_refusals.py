@@ -73,6 +73,34 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 
 
+AROUND = torch.tensor(3)
+READINGS: dict[str, Callable[[], Any]] = {
+    "item": lambda: AROUND.item(),
+    "float": lambda: float(AROUND),
+    "bool": lambda: bool(AROUND),
+    "index": lambda: [0, 1, 2, 3][AROUND],
+    "tolist": lambda: AROUND.tolist(),
+    "numpy": lambda: AROUND.numpy(),
+    "asarray": lambda: np.asarray(AROUND),
+    "in": lambda: 3 in AROUND,
+    "format": lambda: f"{AROUND}" == "3",
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_values_of_a_tensor_around_are_refused_since_they_change(name: str) -> None:
+    for written in (False, True):
+
+        def program(x: Any, written: bool = written) -> Any:
+            if written:
+                AROUND.add_(1)
+            return x * READINGS[name]()
+
+        with pytest.raises(sg.CaptureError, match=HERE + f".*({VALUES})"):
+            sg.function(program)(leaf(3, 4))
+    assert AROUND.item() == 3
+
+
 @pytest.mark.parametrize("name", REFUSALS)
 def test_what_has_no_answer_is_refused_at_its_line(name: str) -> None:
     program, text = REFUSALS[name]
