@@ -47,15 +47,17 @@ def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:
     return traced(cls, expression, argument)
 
 
-def captured(inputs: Sequence[Any], given: Sequence[object], held: Sequence[bool]) -> Any:
+def captured(
+    name: str, inputs: Sequence[Any], given: Sequence[object], held: Sequence[bool]
+) -> Any:
     """The captures of a function of tensors, one on each way through its branches on values.
 
-    `inputs` are its placeholders, `given` the operands of the call, `held` which of them are of
-    modules.
+    `name` is the function's, `inputs` are its placeholders, `given` the operands of the call,
+    `held` which of them are of modules.
     """
     from dynamic.capture import Captured
 
-    return Captured(inputs, given, held)
+    return Captured(name, inputs, given, held)
 
 
 METHODS: dict[str, Any] = {

@@ -1,19 +1,20 @@
 """The ways through a function that is traced, joined: a branch on a value becomes a `cond`.
 
 What was made before a branch is computed once, whichever side is taken. What was made after it, on
-one side, is the body of that side; so is what follows the branch, unless it is the same on both.
+one side, is the body of that side, up to where both go on alike: that is computed once, behind
+the `cond`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from compiler import ops
-from compiler.core.types import TensorType, same_type
+from compiler.core.types import TensorType, TupleType, same_type
 from compiler.graph.body import Body
 from compiler.graph.definition import intern_key
 from compiler.graph.effects import Effect, depth, first_token, in_order
@@ -23,6 +24,10 @@ from compiler.graph.traversal import ancestors, cut
 from compiler.ops import control, leaves
 from compiler.transforms.control_gradients import stand_in
 from compiler.transforms.decisions import Decision
+
+Pair: TypeAlias = "tuple[Expression, Expression]"
+"""A value on one side, and on the other."""
+Serials: TypeAlias = "tuple[int, int]"
 
 _FED = (leaves.placeholder, leaves.variable)
 
@@ -177,29 +182,81 @@ class _Branch:
 
     def close(self) -> tuple[list[Expression], list[Effect]]:
         """The results, chosen by the predicate, and the effects."""
-        chosen = {
-            (one.serial, other.serial): (one, other)
-            for one, other in zip(*self.results, strict=True)
-            if one is not other or (self.is_loud and one.serial not in self.outside)
-        }
+        wanted = [*zip(*self.results, strict=True)]
+        chosen, behind, same = self._parted(wanted)
         self.is_made = bool(chosen) or self.is_loud
         if not self.is_made:
             return self.results[0], self.common
-        same = [one for one in self.results[0] if (one.serial, one.serial) not in chosen]
         same += [one.leave for one in self.common]
         self.outside |= {one.serial for one in ancestors(same)}
-        pairs = list(chosen.values())
         with at_line(self.decision.source):
-            items = self._node([[pair[side] for pair in pairs] for side in (0, 1)])
+            items = self._node([[pair[side] for pair in chosen.values()] for side in (0, 1)])
         found = dict(zip(chosen, items, strict=False))
-        results = [
-            found.get((one.serial, other.serial), one)
-            for one, other in zip(*self.results, strict=True)
-        ]
+        for key, (one, other) in sorted(behind.items()):
+            operands = [
+                _found(found, *pair) for pair in zip(one.operands, other.operands, strict=True)
+            ]
+            found[key] = _over(one, tuple(operands))
+        results = [_found(found, one, other) for one, other in wanted]
         if not self.is_loud:
             return results, self.common
         node = items[-1].operands[0]
         return results, [*self.common, Effect(node, len(node.operands) - 1, items[-1])]
+
+    def _parted(
+        self, wanted: Sequence[Pair]
+    ) -> tuple[dict[Serials, Pair], dict[Serials, Pair], list[Expression]]:
+        """What is chosen by the branch, what follows it on both sides alike, and what is the same.
+
+        What follows is the same ops of what is chosen. Where that would be computed on a side
+        too, nothing follows.
+        """
+        if self.is_loud:
+            own = [one for one in wanted if one[0] is not one[1] or self._is_inside(one[0])]
+            return {_serials(one): one for one in own}, {}, []
+        chosen: dict[Serials, Pair] = {}
+        behind: dict[Serials, Pair] = {}
+        same: list[Expression] = []
+        stack = [*reversed(wanted)]
+        while stack:
+            one, other = pair = stack.pop()
+            key = _serials(pair)
+            if one is other:
+                same.append(one)
+            elif key not in chosen and key not in behind:
+                is_behind = self._is_behind(one, other)
+                (behind if is_behind else chosen)[key] = pair
+                if is_behind:
+                    stack += zip(one.operands, other.operands, strict=True)
+        ends = [one for pair in chosen.values() for one in pair]
+        inside = {one.serial for one in cut(ends, self._is_inside)[0]}
+        if any(one.serial in inside for pair in behind.values() for one in pair):
+            differing = [one for one in wanted if one[0] is not one[1]]
+            same = [one for one, other in wanted if one is other]
+            return {_serials(one): one for one in differing}, {}, same
+        return chosen, behind, same
+
+    def _is_behind(self, one: Expression, other: Expression) -> bool:
+        """Whether two values, one of each side, are the same op of what the branch chooses."""
+        if not (one.operands and self._is_inside(one) and self._is_inside(other)):
+            return False
+        if len(one.operands) != len(other.operands) or not _have_type(one, other):
+            return False
+        if intern_key(one.op, (), one.attrs) != intern_key(other.op, (), other.attrs):
+            return False
+        pairs = zip(one.operands, other.operands, strict=True)
+        for left, right in pairs:
+            if left is right:
+                continue
+            if not (_have_type(left, right) and (self._is_made(left) or self._is_made(right))):
+                return False
+            if isinstance(left.type, TupleType) and not self._is_behind(left, right):
+                return False
+        return True
+
+    def _is_made(self, node: Expression) -> bool:
+        """Whether a value is computed on a side."""
+        return bool(node.operands) and self._is_inside(node)
 
     def _node(self, sides: list[list[Expression]]) -> list[Expression]:
         """The items of the cond, the last of them the token if there are effects."""
@@ -232,6 +289,22 @@ def _over(node: Expression, operands: tuple[Expression, ...]) -> Expression:
     made = again(node, operands)
     made.weak = node.weak
     return made
+
+
+def _serials(pair: Pair) -> Serials:
+    return pair[0].serial, pair[1].serial
+
+
+def _found(found: dict[Serials, Expression], one: Expression, other: Expression) -> Expression:
+    return one if one is other else found[one.serial, other.serial]
+
+
+def _have_type(one: Expression, other: Expression) -> bool:
+    """Whether two values have the same type; of a loop or a branch that is a tuple."""
+    left, right = one.type, other.type
+    if isinstance(left, TupleType) or isinstance(right, TupleType):
+        return left == right
+    return same_type(left, right)
 
 
 def _enters(effects: Sequence[Effect]) -> list[int]:

@@ -97,10 +97,10 @@ class _Decider:
             outcome = told.outcome
         elif len(self.made) == DECISIONS:
             refuse(
-                f"asks for more than {DECISIONS} truth values that are not known before it runs"
+                f"asks for more than {DECISIONS} truth values in one call, the last one of a value"
                 f"{asked_of(predicate)}",
-                "a loop that ends by a value is sg.while_loop, one of many steps sg.scan, and in "
-                "it a branch is sg.cond or sg.where",
+                "write sg.while_loop for a loop that ends by a value, sg.scan for one of many "
+                "steps, and sg.cond or sg.where for a branch in it",
                 place,
             )
         self.made.append(Decision(predicate, outcome, place, user_line(), next_serial()))
@@ -113,7 +113,7 @@ class _Decider:
             if one.op is leaves.placeholder and one.serial not in own:
                 refuse(
                     "a branch on a value in the body of a loop, in a function given to sg.cond, "
-                    "or in one example of vmap, has no truth value before it runs",
+                    "or in one example of vmap",
                     "use sg.cond or sg.where there",
                 )
 
@@ -121,7 +121,7 @@ class _Decider:
 def asked_of(predicate: Expression) -> str:
     """The arguments that a value depends on, for messages."""
     names = sorted({str(x.name) for x in ancestors([predicate]) if x.op is leaves.placeholder})
-    return f", which depends on {', '.join(names)}," if names else ""
+    return f", which depends on {', '.join(names)}" if names else ""
 
 
 def ways_through(

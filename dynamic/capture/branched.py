@@ -6,7 +6,7 @@ The graph computes what any way needs, and the number of the way, which is known
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,28 +21,39 @@ from dynamic.tape.nodes import FREED, Failing
 _COMPARED = (int, str, tuple, type(None))
 
 
-class Branched(Effects):
-    """The effects of a function of which each way has its own.
+class Taken(NamedTuple):
+    """What is done on one way.
 
-    Args:
-        ways: those of the ways.
-        slots: per way, which results are its own, behind the caller's; the last one is the number
-            of the way.
-        lifted: the tensors of the surroundings that any way reads.
-        common: whether all ways do the same.
+    Attributes:
+        effects: as of a function that has no other.
+        slots: which results it needs for that, behind the caller's.
+        origins: per result of the caller's the operands that it is differentiable by.
     """
 
-    def __init__(
-        self, ways: Sequence[Effects], slots: Sequence[Sequence[int]], lifted: Sequence[Any]
-    ) -> None:
-        first = ways[0]
+    effects: Effects
+    slots: Sequence[int]
+    origins: Sequence[frozenset[int]]
+
+
+class Branched(Effects):
+    """The effects of a function of which each way has its own; the last result is its number.
+
+    Args:
+        name: of the function.
+        ways: what is done on each.
+        lifted: the tensors of the surroundings that any way reads.
+    """
+
+    def __init__(self, name: str, ways: Sequence[Taken], lifted: Sequence[Any]) -> None:
+        every = [one.effects for one in ways]
+        first = every[0]
         super().__init__(
             first.inputs, lifted, first.draws, first.results, (), (),
-            [step for one in ways for step in one.steps], required_of(ways), recording_of(ways),
-            {}, (),
+            [step for one in every for step in one.steps], required_of(every),
+            recording_of(every), {}, (),
         )  # fmt: skip
         self.writes = ()  # each way checks its own
-        self._ways, self._slots = tuple(ways), [tuple(one) for one in slots]
+        self._name, self._ways = name, tuple(ways)
 
     def __bool__(self) -> bool:
         return True
@@ -53,17 +64,20 @@ class Branched(Effects):
         """Do the steps of the way that a call has taken; the caller's results."""
         if isinstance(results[-1], Tracer):
             raise CaptureError(
-                "a captured function whose branches on values do not do the same is called inside "
-                "of a transform of dynamic.func: call the function itself"
+                f"{self._name}: a captured function that does different things by values is called "
+                "inside of a transform of dynamic.func: call the function itself"
             )
-        number = int(results[-1]._array)
-        way, count = self._ways[number], self.results
-        own = [*results[:count], *(results[count + slot] for slot in self._slots[number])]
-        way.check(operands)
-        if way.freed and recording() and any(map(requires, operands)):
-            for i in way.freed:
-                own[i]._node = Failing(own[i]._array, AutogradError(FREED), "CapturedBackward")
-        return way.finish(operands, own, given)
+        effects, slots, origins = self._ways[int(results[-1]._array)]
+        count = self.results
+        own = [*results[:count], *(results[count + slot] for slot in slots)]
+        effects.check(operands)
+        for one, depends in zip(own, origins, strict=False):
+            if not any(requires(operands[place]) for place in depends):
+                one._node = None
+        if effects.freed and recording() and any(map(requires, operands)):
+            for i in effects.freed:
+                own[i]._node = Failing(own[i]._array, AutogradError(FREED), f"{self._name}Backward")
+        return effects.finish(operands, own, given)
 
 
 def numbers(count: int) -> list[Expression]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from compiler.core.refusals import refuse, refuse_effect
 from compiler.graph.expression import Expression
+from compiler.transforms.autodiff import origins
 from compiler.transforms.branches import padded
-from dynamic.capture.branched import Branched, common, numbers
+from dynamic.capture.branched import Branched, Taken, common, numbers
 from dynamic.capture.captures import Capture
 from dynamic.capture.effects import Effects
 from dynamic.capture.outside import Operands
@@ -20,14 +21,20 @@ class Captured:
     """The captures of one function.
 
     Args:
+        name: of the function.
         inputs: its placeholders.
         given: the operands of the call.
         held: which of them are of modules.
     """
 
     def __init__(
-        self, inputs: Sequence[Expression], given: Sequence[Any], held: Sequence[bool]
+        self,
+        name: str,
+        inputs: Sequence[Expression],
+        given: Sequence[Any],
+        held: Sequence[bool],
     ) -> None:
+        self._name = name
         self._operands = Operands(inputs, given, held)
         self.leaves = self._operands.leaves
         self.close = self._operands.close
@@ -89,8 +96,10 @@ class Captured:
         lifted = self._operands.given[self._operands.count :]
         padding, slots = padded(others)
         made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
+        depends = [origins(own, self._operands.inputs) for own in results]
         effects = common(ways, slots, lifted)
-        if effects is not None:
+        if effects is not None and all(one == depends[0] for one in depends):
             return made, effects
         made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
-        return made, Branched(ways, slots, lifted)
+        taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
+        return made, Branched(self._name, taken, lifted)

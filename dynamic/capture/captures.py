@@ -32,6 +32,7 @@ from dynamic.capture.flagged import Flagged
 from dynamic.capture.gradients import Gradients
 from dynamic.capture.outside import Operands
 from dynamic.capture.traced import Traced, class_of
+from dynamic.capture.unknown import Unknown
 from dynamic.func.tracer import Level
 from dynamic.tensors.tensor import Tensor
 
@@ -170,7 +171,7 @@ class Capture:
                 "draws random numbers in a branch, the body of a loop or one example of vmap",
                 "draw them before, and pass them in",
             )
-        if any(isinstance(one, Traced) for one in (*args, *shape)):
+        if any(isinstance(one, Traced | Unknown) for one in (*args, *shape)):
             refuse(
                 "draws random numbers from a distribution that a tensor gives",
                 "draw uniform or normal numbers, and transform them with ops",

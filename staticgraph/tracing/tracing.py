@@ -181,7 +181,8 @@ def trace(
     inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
-    engine = None if kind is None else kind.captured(inputs, given, [leaf.held for leaf in leaves])
+    held = [leaf.held for leaf in leaves]
+    engine = None if kind is None else kind.captured(name, inputs, given, held)
 
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
@@ -194,7 +195,7 @@ def trace(
     facts_of = tuple(dict.fromkeys(facts))
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
-        found.effects, sum(not leaf.held for leaf in leaves), branches=found.branches,
+        found.effects, len(held) - sum(held), branches=found.branches,
     )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
         outputs, shown, branches = joined(paths)
     except DisagreementError as error:
         one, other = error.types
-        _refuse(error.decision, f"gives {one} on one side, and {other} on the other")
+        _refuse(error.decision, f"a result is {one} if it holds, and {other} if not")
     lines = [
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()
@@ -157,7 +157,7 @@ def _check_structures(ways: Sequence[Way[_Made]]) -> None:
         if left != right:
             pairs = zip(one.decisions, other.decisions, strict=False)
             decision = next(a for a, b in pairs if a.outcome is not b.outcome)
-            what = f"returns {_shown(left)} on one side, and {_shown(right)} on the other"
+            what = f"returns {_shown(left)} if it holds, and {_shown(right)} if not"
             _refuse(decision, what)
 
 
@@ -168,7 +168,7 @@ def _shown(structure: Structure) -> str:
 
 
 def _refuse(decision: Decision, what: str) -> NoReturn:
-    refuse(f"a branch on a value{decision.asked_of()} {what}", _AGREE, decision.place)
+    refuse(f"a branch on a value{decision.asked_of()}: {what}", _AGREE, decision.place)
 
 
 def as_output(name: str, value: object) -> Expression:
