@@ -16,7 +16,7 @@ from dynamic.capture.effects import Effects, Step, requires
 from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import recording
-from dynamic.tape.nodes import FREED, Failing
+from dynamic.tape.nodes import FREED, Failing, Output
 
 _COMPARED = (int, str, tuple, type(None))
 
@@ -27,7 +27,8 @@ class Taken(NamedTuple):
     Attributes:
         effects: as of a function that has no other.
         slots: which results it needs for that, behind the caller's.
-        origins: per result of the caller's the operands that it is differentiable by.
+        origins: per result, the caller's and then those of all ways, the operands that it is
+            differentiable by.
     """
 
     effects: Effects
@@ -71,7 +72,9 @@ class Branched(Effects):
         count = self.results
         own = [*results[:count], *(results[count + slot] for slot in slots)]
         effects.check(operands)
-        for one, depends in zip(own, origins, strict=False):
+        for one, depends in zip(results, origins, strict=False):
+            if isinstance(one._node, Output):
+                one._node.edges[0].origins = origins
             if not any(requires(operands[place]) for place in depends):
                 one._node = None
         if effects.freed and recording() and any(map(requires, operands)):

@@ -96,7 +96,7 @@ class Captured:
         lifted = self._operands.given[self._operands.count :]
         padding, slots = padded(others)
         made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
-        depends = [origins(own, self._operands.inputs) for own in results]
+        depends = [origins(own, self._operands.inputs) for own in made]
         effects = common(ways, slots, lifted)
         if effects is not None and all(one == depends[0] for one in depends):
             return made, effects

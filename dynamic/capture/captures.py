@@ -271,13 +271,8 @@ class Capture:
         self._renewed[place] = when
         if self._breaks[-1:] != [len(self._steps)]:
             self._breaks.append(len(self._steps))
-        old = self._inputs[place]
-        self._late[len(self._inputs)] = Late(len(self._breaks), place)
-        attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
-        name = f"{old.name} after step {len(self._breaks)}"
-        new = Expression(leaves.placeholder, (), attrs, name)
-        self._inputs.append(new)
-        self._given.append(self._given[place])
+        where, new = self._operands.renewed(place, len(self._breaks))
+        self._late[where] = Late(len(self._breaks), place)
         self._later.setdefault(place, []).append(new)
         x.becomes(new)
 

@@ -205,6 +205,14 @@ def _training(x: Any, net: Any, optimizer: Any) -> Any:
     return loss.detach()
 
 
+def test_what_a_side_does_not_read_gets_no_gradient() -> None:
+    def make() -> World:
+        first, second = nn.Linear(3, 3).double(), nn.BatchNorm1d(3).double()
+        return (lambda x: first(x) if x.mean() > 0 else second(x * 2)), [first, second]
+
+    same(make, [((4, 3),)] * 4)
+
+
 def test_what_requires_grad_is_what_depends_on_it_on_the_side_that_was_taken() -> None:
     for x, y in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
         f = sg.function(of_one_or_the_other, debug=True)
@@ -259,6 +267,48 @@ def test_a_parameter_read_after_a_step_and_a_branch_are_refused() -> None:
 
     with pytest.raises(sg.CaptureError, match=HERE + ".*reads parameters after an optimizer has"):
         sg.function(f)(torch.ones(3))
+
+
+class Squared(torch.autograd.Function):
+    """Another gradient than that of what it computes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * x * 5 if x.sum() > 0 else g * x * 7
+
+
+class Straight(torch.autograd.Function):
+    """Rounds, and hands the gradient on."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.round() if x.sum() > 0 else x.floor()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 3
+
+
+def _own_before(x: Any) -> Any:
+    y = Squared.apply(x)
+    return y * 2 if y.sum() > 2 else y
+
+
+def _own_on_a_side(x: Any) -> Any:
+    return Squared.apply(x) if x.sum() > 0 else x
+
+
+def test_a_gradient_of_the_users_is_in_front_of_a_branch() -> None:
+    same(_alone(_own_before), [(3,)] * 4)
+    same(_alone(lambda x: Straight.apply(x) * x), [(3,)] * 4)
+    with pytest.raises(sg.CaptureError, match=HERE + ".*an autograd.Function of yours"):
+        sg.function(_own_on_a_side)(torch.ones(3))
 
 
 def test_what_does_different_things_is_no_part_of_a_transform() -> None:
