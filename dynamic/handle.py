@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from compiler.core.protocols import CompiledFunction
@@ -48,17 +47,17 @@ def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:
     return traced(cls, expression, argument)
 
 
-def capturing(
-    inputs: Sequence[Any], given: Sequence[object], held: Sequence[bool]
-) -> AbstractContextManager[Any]:
-    """A context in which a function of tensors is captured.
+def captured(
+    name: str, inputs: Sequence[Any], given: Sequence[object], held: Sequence[bool]
+) -> Any:
+    """The captures of a function of tensors, one on each way through its branches on values.
 
-    `inputs` are its placeholders, `given` the operands of the call, `held` which of them are of
-    modules.
+    `name` is the function's, `inputs` are its placeholders, `given` the operands of the call,
+    `held` which of them are of modules.
     """
-    from dynamic.capture import capturing
+    from dynamic.capture import Captured
 
-    return capturing(inputs, given, held)
+    return Captured(name, inputs, given, held)
 
 
 METHODS: dict[str, Any] = {
@@ -66,7 +65,7 @@ METHODS: dict[str, Any] = {
     "perform": staticmethod(perform),
     "arrays": staticmethod(arrays),
     "traced": classmethod(traced),
-    "capturing": staticmethod(capturing),
+    "captured": staticmethod(captured),
     "settings": (_default,),
 }
 """Methods of Tensor, whose room is below the capture."""

@@ -59,6 +59,11 @@ def remembered(error: Refusal) -> Refusal:
     return error
 
 
+def has_refused() -> bool:
+    """Whether the trace that is running ends with a refusal."""
+    return bool(_found.get())
+
+
 @contextmanager
 def forgetting_refusals() -> Iterator[None]:
     """Inside the block what is refused ends no trace: the function is called to look at it."""

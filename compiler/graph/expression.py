@@ -14,6 +14,7 @@ import numpy as np
 
 from compiler.core import provided
 from compiler.core.arrays import as_array, refuse_masked
+from compiler.core.deciding import decider_of_user
 from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
@@ -140,6 +141,9 @@ class Expression(Operators):
         return constant(array)
 
     def __bool__(self) -> bool:
+        current = decider_of_user()
+        if current is not None and not self.ndim:
+            return current.truth(self if self.dtype.kind == "b" else self != 0)
         raise remembered(
             GraphError(
                 f"{self} ({self.source}) has no truth value before it runs: "

@@ -236,6 +236,20 @@ def depending_on(nodes: Sequence[Expression], wrt: Sequence[Expression]) -> set[
     return needed
 
 
+def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[frozenset[int]]:
+    """Per output, which of `wrt`, by place, it depends on through floating point."""
+    found = {one.serial: frozenset((place,)) for place, one in enumerate(wrt)}
+    nothing = frozenset[int]()
+    for node in ancestors(outputs):
+        if node.serial not in found and _is_floating(node.type):
+            found[node.serial] = nothing.union(*(
+                found.get(operand.serial, nothing)
+                for position, operand in enumerate(node.operands)
+                if _has_rule(node, position)
+            ))  # fmt: skip
+    return [found.get(one.serial, nothing) for one in outputs]
+
+
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
         return type.dtype.kind == "f"

@@ -127,10 +127,16 @@ def as_tensors(operands: Sequence[object]) -> list[Any]:
 
 
 class CallNode(GraphNode):
-    """One call of a compiled function; its shape and dtype are those of its first output."""
+    """One call of a compiled function; its shape and dtype are those of its first output.
+
+    Attributes:
+        count: how many outputs there are.
+        origins: per output the operands that get a gradient through it, where a call decides that.
+    """
 
     __slots__ = (
         "_guards", "_kept", "_name", "_needs", "_outputs", "_reverse", "_saved", "count",
+        "origins",
     )  # fmt: skip
 
     def __init__(
@@ -148,6 +154,7 @@ class CallNode(GraphNode):
         self.hooks = None
         self.serial = next_number()
         self.count = len(results)
+        self.origins: Sequence[Collection[int]] | None = None
         self._name = name
         self._reverse = reverse
         self._needs = reverse.needs
@@ -186,7 +193,13 @@ class CallNode(GraphNode):
             found = self._pull_tensors(given, saved)
         else:
             found = self._reverse.backward(given, saved, self._kept)
-        return [(self.edges[i], part) for i, part in zip(self._needs, found, strict=True)]
+        pairs = zip(self._needs, found, strict=True)
+        if self.origins is not None:  # per output what it depends on, as this call has gone
+            reached = [
+                one for one, given in zip(self.origins, parts, strict=False) if given is not None
+            ]
+            pairs = ((i, part) for i, part in pairs if any(i in one for one in reached))
+        return [(self.edges[i], part) for i, part in pairs]
 
     def _pull_tensors(self, cotangents: list[Any], saved: Sequence[object]) -> list[Any]:
         """The same as tensors that are recorded: a call of the compiled reverse pass."""

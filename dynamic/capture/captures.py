@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim, Size
-from compiler.core.refusals import place_of, raised_by_user, refuse, refuse_effect, user_place
+from compiler.core.refusals import place_of, raised_by_user, refuse, user_place
 from compiler.core.types import Shape, mapped
 from compiler.graph.expression import Expression, constant, construct
 from compiler.graph.scope import scope
@@ -30,9 +30,10 @@ from dynamic.capture.effects import (
 )
 from dynamic.capture.flagged import Flagged
 from dynamic.capture.gradients import Gradients
+from dynamic.capture.outside import Operands
 from dynamic.capture.traced import Traced, class_of
+from dynamic.capture.unknown import Unknown
 from dynamic.func.tracer import Level
-from dynamic.tape.grad_mode import copying, mode, paused, record_if
 from dynamic.tensors.tensor import Tensor
 
 
@@ -48,23 +49,17 @@ class Capture:
         enabled: where the function has switched recording on, itself, or "".
     """
 
-    def __init__(
-        self,
-        inputs: Sequence[Expression],
-        given: Sequence[Any],
-        held: Sequence[bool],
-        outer: bool,
-    ) -> None:
+    def __init__(self, operands: Operands, outer: bool) -> None:
         self._outer, self.enabled = outer, ""
         self.level = Level(None)
         self.level.number = 0
         self.body = self.top = object()
         self.gradients = Gradients(self)
-        self._inputs, self._given, self._count = list(inputs), list(given), len(inputs)
-        self._held = {id(one): i for i, one in enumerate(given) if held[i]}
+        self._operands, self._count = operands, operands.count
+        self._inputs, self._given, self._held = operands.inputs, operands.given, operands.held
         self._traced: dict[int, Any] = {}
         self._places: dict[int, int] = {}
-        self._draws: list[tuple[Draw, Expression]] = []
+        self._draws: list[Draw] = []
         self._asked: dict[int, bool] = {}
         self._recording: bool | None = None
         self._written: dict[int, bool] = {}
@@ -176,7 +171,7 @@ class Capture:
                 "draws random numbers in a branch, the body of a loop or one example of vmap",
                 "draw them before, and pass them in",
             )
-        if any(isinstance(one, Traced) for one in (*args, *shape)):
+        if any(isinstance(one, Traced | Unknown) for one in (*args, *shape)):
             refuse(
                 "draws random numbers from a distribution that a tensor gives",
                 "draw uniform or normal numbers, and transform them with ops",
@@ -186,11 +181,8 @@ class Capture:
             sample = source.permutation(1)
         else:
             sample = getattr(source, method)(*args, size=1, **options)
-        attrs = leaves.leaf_attrs(shape, sample.dtype, leaves.next_key())
-        name = f"random numbers {len(self._draws)}"
-        made = Expression(leaves.placeholder, (), attrs, name)
-        self._draws.append((Draw(method, args, tuple(options.items()), shape), made))
-        return Traced.made(made)
+        self._draws.append(Draw(method, args, tuple(options.items()), shape))
+        return Traced.made(self._operands.drawn(self._draws, sample.dtype))
 
     # what it asks
 
@@ -279,13 +271,8 @@ class Capture:
         self._renewed[place] = when
         if self._breaks[-1:] != [len(self._steps)]:
             self._breaks.append(len(self._steps))
-        old = self._inputs[place]
-        self._late[len(self._inputs)] = Late(len(self._breaks), place)
-        attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
-        name = f"{old.name} after step {len(self._breaks)}"
-        new = Expression(leaves.placeholder, (), attrs, name)
-        self._inputs.append(new)
-        self._given.append(self._given[place])
+        where, new = self._operands.renewed(place, len(self._breaks))
+        self._late[where] = Late(len(self._breaks), place)
         self._later.setdefault(place, []).append(new)
         x.becomes(new)
 
@@ -318,11 +305,12 @@ class Capture:
         self._written.clear()
         self.gradients.flush()
 
-    def finished(self, values: Sequence[Any]) -> tuple[list[Any], Effects | None]:
+    def finished(self, values: Sequence[Any]) -> tuple[list[Any], list[Expression], Effects]:
         """What a function that returned these makes of each call; results are expressions.
 
         Returns:
-            The values, with expressions for tensors, and what else is done.
+            The values, with expressions for tensors, the results that are not the caller's, and
+            what else is done.
         """
         values = [self.lifted(one) for one in values]
         self.flush()
@@ -358,7 +346,7 @@ class Capture:
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
             self._given[self._count :],
-            [draw for draw, _ in self._draws],
+            self._draws,
             len(values),
             views,
             freed,
@@ -368,7 +356,7 @@ class Capture:
             self._late,
             self._breaks,
         )
-        return made, effects if effects else None
+        return made, self._outputs[::-1], effects
 
     def _views(self, values: Sequence[Any]) -> list[View]:
         """Which values are operands, values before, or views of either."""
@@ -397,11 +385,6 @@ class Capture:
                 one = one._link.parent
         return found
 
-    def extra(self) -> tuple[list[Expression], list[Expression]]:
-        """The inputs and the outputs that are not the caller's."""
-        inputs = [*self._inputs[self._count :], *(made for _, made in self._draws)]
-        return inputs, self._outputs[::-1]
-
     def close(self) -> None:
         """Put back what was assigned to modules, and let go of the operands."""
         self.level.open = False
@@ -409,9 +392,7 @@ class Capture:
         for (_, name), (table, before) in self._assigned.items():
             if not isinstance(before, Traced):  # those of `held` modules are put back elsewhere
                 table[name] = before
-        for one in (
-            self._given, self._held, self._traced, self._places, self._assigned, self._values,
-        ):  # fmt: skip
+        for one in (self._traced, self._places, self._assigned, self._values):
             one.clear()
 
     # what it refuses
@@ -458,32 +439,3 @@ def _is_known(attrs: Mapping[str, object]) -> bool:
             sliced = isinstance(one, slice)
             mapped((one.start, one.stop, one.step) if sliced else one, keep)
     return not found
-
-
-@contextmanager
-def capturing(
-    inputs: Sequence[Expression], given: Sequence[Any], held: Sequence[bool]
-) -> Iterator[Capture]:
-    """Inside the block this thread captures: whatever its modes were, it records."""
-    before = mode.capture, mode.inference, record_if(True)
-    capture = mode.capture = Capture(inputs, given, held, before[2] and not before[1])
-    mode.inference = False
-    paused.append(None)
-    copying.append(None)  # no in-place operation takes a short way
-    try:
-        try:
-            yield capture
-        except Exception as error:
-            capture.refuse_half(error)
-            raise
-        if not mode.enabled:
-            refuse_effect(
-                "switches gradients off for good, which a graph would not",
-                "switch them off in a with block, or outside",
-            )
-    finally:
-        capture.close()
-        copying.pop()
-        paused.pop()
-        mode.capture, mode.inference, _ = before
-        record_if(before[2])

@@ -19,6 +19,7 @@ from compiler.core.whose_code import by_user
 from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to
+from dynamic.capture.asked import Asked
 from dynamic.capture.indexing import by_values, fill_where, is_mask, parts, positions
 from dynamic.capture.on_tape import OnTape, refuse_tape
 from dynamic.capture.operands import of_numbers, operand, promoted
@@ -60,7 +61,7 @@ class Link(NamedTuple):
     sure: bool
 
 
-class Traced(Handle, OnTape, Tracer, plain=False):
+class Traced(Handle, OnTape, Asked, Tracer, plain=False):
     """A tensor of a function that is captured: see the module.
 
     Attributes:
@@ -335,10 +336,6 @@ class Traced(Handle, OnTape, Tracer, plain=False):
 
     def _places(self, key: tuple[object, ...]) -> Any:
         return positions(self, key) if by_values(key) else super()._places(key)
-
-    def _is_unknown(self) -> bool:
-        """Whether its values are not known."""
-        return isinstance(self._current(), Expression)
 
     @staticmethod
     def constant(array: object) -> Any:

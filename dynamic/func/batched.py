@@ -225,6 +225,9 @@ def _one_by_one(op: Op, parts: Sequence[Example], size: int, attrs: Attrs) -> An
         evaluated(op, [part.tensor[i] if part.batched else part.tensor for part in parts], attrs)
         for i in range(size)
     ]
+    if isinstance(results[0], tuple):
+        columns = zip(*results, strict=True)
+        return tuple([evaluated(eager_ops.stack, [*one], {"axis": 0}) for one in columns])
     return evaluated(eager_ops.stack, results, {"axis": 0})
 
 

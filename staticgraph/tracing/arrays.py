@@ -6,6 +6,8 @@ an expression outside of a trace does not need to, and is not slowed down by it.
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -13,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from compiler import ops
+from compiler.core.deciding import decider_of_user
 from compiler.core.lowering import Alias, IndexMap
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
@@ -20,7 +23,6 @@ from compiler.core.watching import unwatched
 from compiler.core.whose_code import by_user
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
-from staticgraph.tracing.dependence import refuse_branch
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
@@ -82,10 +84,15 @@ class TracedArray(Expression):
             return _NUMBERS[self.dtype.kind]
         return np.ndarray if self.ndim or self.op is leaves.placeholder else self.dtype.type
 
-    def _truth(self) -> NoReturn:
-        refuse_branch(self)
-
-    __bool__ = _truth
+    def __bool__(self) -> bool:
+        current = decider_of_user()
+        if current is None:
+            return super().__bool__()
+        sizes = tuple(map(operator.index, self.shape))  # unknown ones are known in another trace
+        if math.prod(sizes) != 1:
+            return bool(np.broadcast_to(np.zeros((), self.dtype), sizes))
+        value: Any = ops.reshape(self, ()) if sizes else self
+        return current.truth(value if self.dtype.kind == "b" else value != 0)
 
     def __hash__(self) -> int:
         if by_user():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from compiler.core.deciding import decider
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.core.types import DType, as_dtype
@@ -182,6 +183,9 @@ def _on_leaves(
         args, kwargs = arguments_of(structure, iter(arrays), others)
 
         def called() -> Any:
+            current = decider()
+            if current is not None:
+                current.restart()
             return function.f(*args, **kwargs)
 
         with (

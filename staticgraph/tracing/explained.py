@@ -84,6 +84,7 @@ class Explanation:
         for _, traces in self.traces:
             for trace in traces:
                 lines.append(f"  {trace}")
+                lines += [f"    {one}" for one in trace.branches]
                 if trace.needed:
                     lines.append(f"    with sizes known: {trace.needed}")
 

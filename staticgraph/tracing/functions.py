@@ -69,6 +69,10 @@ def function(
     are arrays, which take the dtype of what they meet; by keyword, and everything else that is
     no array, they are static: part of the key, and hashable.
 
+    A branch on a value (`if x.sum() > 0:`, `and`, `max(a, b)`) becomes a `cond`, of which only the
+    side that is taken is computed: f is called once for each way through it. Both sides have to
+    give the same structure, dtypes and shapes.
+
     What f reads beside its arguments (what it has closed over, globals, attributes, arrays,
     defaults) is checked at each call, and where it changed f is traced again; `explain` says why.
     On tensors, tensors and modules among that are operands, read at each call.
@@ -76,7 +80,8 @@ def function(
     Raises:
         OptionError: a static argument has no hash, what f returns is no array, or `shapes` do not
             fit the arguments.
-        CaptureError: f needs values before it runs, such as in a branch; the message has the line.
+        CaptureError: f needs values before it runs, or the sides of a branch do not agree; the
+            message has the line.
         EffectError: f does what a graph would not repeat: it prints, counts, draws random numbers,
             or changes what is not its own.
 

@@ -9,26 +9,21 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.core.dims import Dim, Fact, collecting_facts
+from compiler.core.dims import Fact, collecting_facts
 from compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
 from compiler.core.refusals import ending_with_refusals
 from compiler.core.types import DType, TensorType
 from compiler.graph.definition import Definition, define
-from compiler.graph.effects import collecting, with_effects
+from compiler.graph.effects import with_effects
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import (
     Expression,
-    Handle,
     collecting_casts,
-    constant,
-    construct,
-    constructing,
 )
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
@@ -36,7 +31,8 @@ from compiler.ops.declare import BOOL
 from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
-from staticgraph.tracing.signature import Structure, flatten_outputs
+from staticgraph.tracing.signature import Structure
+from staticgraph.tracing.ways import computed
 
 KEPT = 256
 """The traces of one signature: more only where every size has to be known."""
@@ -76,6 +72,7 @@ class Trace:
         outputs: the arrays that it returns, in the structure `structure`.
         facts: what it takes for granted of unknown sizes.
         needed: why sizes are known, if some are: the error of the trace that knew less.
+        branches: what became of its branches on values, a line of text each.
         arguments: how many of the inputs the caller gives; then come tensors of modules.
         casts: where it gives Python numbers among the inputs an integer dtype of others.
         definition: that of the outputs.
@@ -93,6 +90,7 @@ class Trace:
     effects: Any = None
     arguments: int = 0
     needed: str = ""
+    branches: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -183,42 +181,22 @@ def trace(
     inputs = [_placeholder(leaf, axes) for leaf, axes in zip(leaves, pattern, strict=True)]
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
-    with (
-        ending_with_refusals(),
-        _capturing(kind, inputs, given, leaves) as capture,
-        collecting_facts() as facts,
-        collecting_casts() as casts,
-        collecting(loops=0) as shown,
-    ):
-        operands = [_operand(*pair) for pair in zip(leaves, inputs, strict=True)]
-        structure, outputs = flatten_outputs(name, function(operands))
-        effects = None
-        if capture is not None:
-            outputs, effects = capture.finished(outputs)
-        made = [as_output(name, one) for one in outputs]
-        if capture is not None and effects is not None:
-            more, results = capture.extra()
-            inputs, made = [*inputs, *more], [*made, *results]
-        made = with_effects(name, made, shown.effects)
-    definition = define(inputs, made)
+    held = [leaf.held for leaf in leaves]
+    engine = None if kind is None else kind.captured(name, inputs, given, held)
+
+    def call() -> object:
+        return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
+
+    with ending_with_refusals(), collecting_facts() as facts, collecting_casts() as casts:
+        found = computed(name, call, inputs, engine)
+    made = with_effects(name, found.outputs, found.shown)
+    definition = define(found.inputs, made)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
     return Trace(
-        name, tuple(inputs), tuple(made), structure, facts_of, definition, known, effects,
-        sum(not leaf.held for leaf in leaves),
+        name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
+        found.effects, len(held) - sum(held), branches=found.branches,
     )  # fmt: skip
-
-
-def _capturing(
-    kind: Any, inputs: Sequence[Expression], given: Sequence[object], leaves: Sequence[Leaf]
-) -> AbstractContextManager[Any]:
-    """The context of a function of tensors of an engine, or of arrays."""
-    if kind is None:
-        return constructing(arrays.made)
-    context: AbstractContextManager[Any] = kind.capturing(
-        inputs, given, [leaf.held for leaf in leaves]
-    )
-    return context
 
 
 def _has_sizes(value: Expression) -> bool:
@@ -233,22 +211,6 @@ def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:
 
 def _operand(leaf: Leaf, input: Expression) -> Any:
     return input if leaf.kind is None else leaf.kind.traced(input, not leaf.weak)
-
-
-def as_output(name: str, value: object) -> Expression:
-    """What a traced function returned, as an expression; OptionError for an eager tensor."""
-    if isinstance(value, Expression):
-        return value
-    if isinstance(value, Handle):
-        return value.expression
-    if isinstance(value, Dim):
-        return construct(leaves.size_of, (), {"size": value})
-    if isinstance(value, np.ndarray | np.generic | bool | int | float):
-        return constant(value)
-    raise OptionError(
-        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
-        "argument, or use its numpy()"
-    )
 
 
 class Traces(Generic[Made]):

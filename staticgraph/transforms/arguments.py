@@ -14,7 +14,7 @@ from compiler.core.types import unify
 from compiler.graph import expression as expressions
 from compiler.graph.expression import Expression, Handle, closed, handle_among
 from staticgraph.tracing.functions import Function
-from staticgraph.tracing.tracing import as_output
+from staticgraph.tracing.ways import as_output
 
 Argnums: TypeAlias = "int | Sequence[int]"
 

@@ -14,7 +14,7 @@ from compiler.graph.effects import collecting, depth, emit_batched
 from compiler.graph.expression import Expression, handle_among
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.signature import is_array
-from staticgraph.tracing.tracing import as_output
+from staticgraph.tracing.ways import as_output
 from staticgraph.transforms.arguments import as_given, expression, transformed
 
 

@@ -12,7 +12,7 @@ from staticgraph.fuzz.capture.values import Values
 
 _REASONS = {
     "no name of PyTorch's: how the two paradigms speak with tensors":
-        "apply arrays call capturing constant perform settings traced",
+        "apply arrays call captured constant perform settings traced",
     "changes the process, or writes files":
         "load save manual_seed set_default_dtype set_num_threads set_printoptions seed",
     "draws graphs of the tape": "make_dot",

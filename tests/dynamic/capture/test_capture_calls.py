@@ -121,7 +121,7 @@ REST: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 """What else is given; a dtype stands for a tensor of it."""
 APART = {
-    "apply", "arrays", "call", "capturing", "constant", "perform", "settings", "traced",
+    "apply", "arrays", "call", "captured", "constant", "perform", "settings", "traced",
     "backward", "cuda", "load", "make_dot", "manual_seed", "save", "set_default_dtype",
     "set_num_threads", "set_printoptions", "set_grad_enabled", "no_grad", "enable_grad",
     "searchsorted", "bucketize",  # undefined for what is not in order

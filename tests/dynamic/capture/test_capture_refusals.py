@@ -34,10 +34,8 @@ def _reshaped_and_written(x: Any) -> Any:
 
 VALUES, TAPE = "needs the values of a tensor", ".* asks the tape"
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
-    "if": (lambda x: x if x.sum() > 0 else -x, VALUES),
-    "and": (lambda x: (x > 0).any() and x, VALUES),
-    "not": (lambda x: x * (not x.sum()), VALUES),
-    "in": (lambda x: x * (1.0 in x), VALUES),
+    "if": (lambda x: x if x.sum() > 0 else x[0], "a branch on a value, which depends on x: a r"),
+    "and": (lambda x: (x > 0).any() and x, "a branch on a value, which depends on x: a result is"),
     "float": (lambda x: x * float(x.sum()), VALUES),
     "int": (lambda x: x * int(x.sum()), VALUES),
     "item": (lambda x: x * x.sum().item(), VALUES),
@@ -46,7 +44,7 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "asarray": (lambda x: x * np.asarray(x), VALUES),
     "math": (lambda x: x * math.sin(x.sum()), VALUES),
     "format": (lambda x: x * float(f"{x.sum():.2f}"), VALUES),
-    "sorted": (lambda x: sorted(x.flatten())[0], VALUES),
+    "sorted": (lambda x: sorted(x.flatten())[0], "asks for more than 8 truth values in one call"),
     "mask": (lambda x: x[x > 0], "takes the elements where a mask holds"),
     "swallowed": (swallowing, VALUES),
     "generator": (

@@ -1,0 +1,123 @@
+"""What a captured function with branches on values does: what the way does that a call takes.
+
+The graph computes what any way needs, and the number of the way, which is known when it has run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.core.errors import CaptureError
+from compiler.graph.expression import Expression, constant
+from dynamic.capture.effects import Effects, Step, requires
+from dynamic.core.errors import AutogradError
+from dynamic.func.tracer import Tracer
+from dynamic.tape.grad_mode import recording
+from dynamic.tape.nodes import FREED, Failing, Output
+
+_COMPARED = (int, str, tuple, type(None))
+
+
+class Taken(NamedTuple):
+    """What is done on one way.
+
+    Attributes:
+        effects: as of a function that has no other.
+        slots: which results it needs for that, behind the caller's.
+        origins: per result, the caller's and then those of all ways, the operands that it is
+            differentiable by.
+    """
+
+    effects: Effects
+    slots: Sequence[int]
+    origins: Sequence[frozenset[int]]
+
+
+class Branched(Effects):
+    """The effects of a function of which each way has its own; the last result is its number.
+
+    Args:
+        name: of the function.
+        ways: what is done on each.
+        lifted: the tensors of the surroundings that any way reads.
+    """
+
+    def __init__(self, name: str, ways: Sequence[Taken], lifted: Sequence[Any]) -> None:
+        every = [one.effects for one in ways]
+        first = every[0]
+        super().__init__(
+            first.inputs, lifted, first.draws, first.results, (), (),
+            [step for one in every for step in one.steps], required_of(every),
+            recording_of(every), {}, (),
+        )  # fmt: skip
+        self.writes = ()  # each way checks its own
+        self._name, self._ways = name, tuple(ways)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def finish(
+        self, operands: Sequence[Any], results: list[Any], given: Sequence[Any]
+    ) -> list[Any]:
+        """Do the steps of the way that a call has taken; the caller's results."""
+        if isinstance(results[-1], Tracer):
+            raise CaptureError(
+                f"{self._name}: a captured function that does different things by values is called "
+                "inside of a transform of dynamic.func: call the function itself"
+            )
+        effects, slots, origins = self._ways[int(results[-1]._array)]
+        count = self.results
+        own = [*results[:count], *(results[count + slot] for slot in slots)]
+        effects.check(operands)
+        for one, depends in zip(results, origins, strict=False):
+            if isinstance(one._node, Output):
+                one._node.edges[0].origins = origins
+            if not any(requires(operands[place]) for place in depends):
+                one._node = None
+        if effects.freed and recording() and any(map(requires, operands)):
+            for i in effects.freed:
+                own[i]._node = Failing(own[i]._array, AutogradError(FREED), f"{self._name}Backward")
+        return effects.finish(operands, own, given)
+
+
+def numbers(count: int) -> list[Expression]:
+    """The numbers of ways."""
+    return [constant(np.asarray(number, np.int64)) for number in range(count)]
+
+
+def required_of(ways: Sequence[Effects]) -> dict[int, bool]:
+    """What was asked of operands on any way."""
+    return {place: answer for one in ways for place, answer in one.required.items()}
+
+
+def recording_of(ways: Sequence[Effects]) -> bool | None:
+    """Whether the thread recorded, if that was asked on any way."""
+    return next((one.recording for one in ways if one.recording is not None), None)
+
+
+def common(
+    ways: Sequence[Effects], slots: Sequence[Sequence[int]], lifted: Sequence[Any]
+) -> Effects | None:
+    """What all ways do, if they do the same."""
+    first = ways[0]
+    for one, own in zip(ways, slots, strict=True):
+        if own != slots[0] or one.views != first.views or one.freed != first.freed:
+            return None
+        if len(one.steps) != len(first.steps) or not all(map(_is_same, one.steps, first.steps)):
+            return None
+    return Effects(
+        first.inputs, lifted, first.draws, first.results, first.views, [*first.freed], first.steps,
+        required_of(ways), recording_of(ways), {}, (),
+    )  # fmt: skip
+
+
+def _is_same(one: Step, other: Step) -> bool:
+    """Whether two steps do the same to the same."""
+    if type(one) is not type(other):
+        return False
+    names = type(one).__slots__  # type: ignore[attr-defined]
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    return all(x is y or (isinstance(x, _COMPARED) and x == y) for x, y in pairs)

@@ -1,0 +1,105 @@
+"""A function that is captured: once on each way through its branches on values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.core.refusals import refuse, refuse_effect
+from compiler.graph.expression import Expression
+from compiler.transforms.autodiff import origins
+from compiler.transforms.branches import padded
+from dynamic.capture.branched import Branched, Taken, common, numbers
+from dynamic.capture.captures import Capture
+from dynamic.capture.effects import Effects
+from dynamic.capture.outside import Operands
+from dynamic.tape.grad_mode import copying, mode, paused, record_if
+
+
+class Captured:
+    """The captures of one function.
+
+    Args:
+        name: of the function.
+        inputs: its placeholders.
+        given: the operands of the call.
+        held: which of them are of modules.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Expression],
+        given: Sequence[Any],
+        held: Sequence[bool],
+    ) -> None:
+        self._name = name
+        self._operands = Operands(inputs, given, held)
+        self.leaves = self._operands.leaves
+        self.close = self._operands.close
+
+    @contextmanager
+    def capturing(self) -> Iterator[Capture]:
+        """Inside the block this thread captures: whatever its modes were, it records."""
+        before = mode.capture, mode.inference, record_if(True)
+        capture = mode.capture = Capture(self._operands, before[2] and not before[1])
+        mode.inference = False
+        paused.append(None)
+        copying.append(None)  # no in-place operation takes a short way
+        try:
+            try:
+                yield capture
+            except Exception as error:
+                capture.refuse_half(error)
+                raise
+            if not mode.enabled:
+                refuse_effect(
+                    "switches gradients off for good, which a graph would not",
+                    "switch them off in a with block, or outside",
+                )
+        finally:
+            capture.close()
+            copying.pop()
+            paused.pop()
+            mode.capture, mode.inference, _ = before
+            record_if(before[2])
+
+    def joined(
+        self,
+        results: Sequence[list[Expression]],
+        others: Sequence[list[Expression]],
+        ways: Sequence[Effects],
+        place: str,
+    ) -> tuple[list[list[Expression]], Effects]:
+        """The results of all ways, as many of each, and what is done beside computing them.
+
+        Args:
+            results: per way the caller's.
+            others: per way those of what else is done.
+            ways: per way what else is done.
+            place: the line of the first branch.
+        """
+        if any(one.breaks for one in ways):
+            refuse(
+                "a branch on a value in a function that reads parameters after an optimizer has "
+                "changed them",
+                "make the part after the step a function of its own, or use sg.cond or sg.where",
+                place,
+            )
+        if any(one.draws != ways[0].draws for one in ways):
+            refuse(
+                "draws other random numbers on one side of a branch on a value than on the other",
+                "draw them before the branch, or use sg.cond or sg.where",
+                place,
+            )
+        lifted = self._operands.given[self._operands.count :]
+        padding, slots = padded(others)
+        made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
+        depends = [origins(own, self._operands.inputs) for own in made]
+        effects = common(ways, slots, lifted)
+        if effects is not None and all(one == depends[0] for one in depends):
+            return made, effects
+        made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
+        taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
+        return made, Branched(self._name, taken, lifted)

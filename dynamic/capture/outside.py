@@ -1,0 +1,61 @@
+"""The operands of a function that is captured: the same on all ways through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.core.types import DType
+from compiler.graph.expression import Expression
+from compiler.ops import leaves
+from dynamic.capture.effects import Draw
+
+
+class Operands:
+    """What a captured function computes with.
+
+    Attributes:
+        count: how many operands are the caller's; then come tensors of the surroundings.
+        inputs: what they are in the graph.
+        given: what they are in the call that it is captured for.
+        held: the places of those that are of modules, or of the surroundings, by identity.
+        draws: random numbers, by what is drawn up to them.
+        stages: where operands are that a step of an optimizer has changed, by their place before
+            and the number of the stage.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Expression], given: Sequence[Any], held: Sequence[bool]
+    ) -> None:
+        self.count = len(inputs)
+        self.inputs, self.given = list(inputs), list(given)
+        self.held = {id(one): i for i, one in enumerate(given) if held[i]}
+        self.draws: dict[tuple[Draw, ...], Expression] = {}
+        self.stages: dict[tuple[int, int], int] = {}
+
+    def drawn(self, draws: Sequence[Draw], dtype: DType) -> Expression:
+        """What the last of these random numbers are in the graph."""
+        attrs = leaves.leaf_attrs(draws[-1].shape, dtype, leaves.next_key())
+        made = Expression(leaves.placeholder, (), attrs, f"random numbers {len(draws) - 1}")
+        return self.draws.setdefault(tuple(draws), made)
+
+    def renewed(self, place: int, stage: int) -> tuple[int, Expression]:
+        """An operand as it is in a later stage: its place, and what it is in the graph."""
+        where = self.stages.get((place, stage))
+        if where is None:
+            where = self.stages[place, stage] = len(self.inputs)
+            old = self.inputs[place]
+            attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
+            name = f"{old.name} after step {stage}"
+            self.inputs.append(Expression(leaves.placeholder, (), attrs, name))
+            self.given.append(self.given[place])
+        return where, self.inputs[where]
+
+    def leaves(self) -> list[Expression]:
+        """The inputs of the graph: operands, and random numbers."""
+        return [*self.inputs, *self.draws.values()]
+
+    def close(self) -> None:
+        """Let go of them."""
+        self.given.clear()
+        self.held.clear()

@@ -1,0 +1,187 @@
+"""What a traced function computes: on all ways through its branches on values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from compiler.core.dims import Dim
+from compiler.core.errors import CaptureError, OptionError
+from compiler.core.refusals import has_refused, place_of, refuse
+from compiler.graph.effects import Effect, collecting
+from compiler.graph.expression import Expression, Handle, constant, construct, constructing
+from compiler.ops import leaves
+from compiler.transforms.branches import DisagreementError, Path, joined
+from compiler.transforms.decisions import Decision, Way, ways_through
+from staticgraph.tracing import arrays
+from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
+
+_AGREE = "let both sides give the same, or use sg.where, or sg.cond around what differs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """What a function computes.
+
+    Attributes:
+        structure: that of what it returns.
+        inputs: of the graph: the operands, and what the effects need.
+        outputs: what it returns, and behind that what the effects need.
+        shown: its prints and checks.
+        effects: what the engine of the tensors has found that it does besides, or None.
+        branches: what became of its branches on values, a line of text each.
+    """
+
+    structure: Structure
+    inputs: Sequence[Expression]
+    outputs: list[Expression]
+    shown: Sequence[Effect]
+    effects: Any
+    branches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """What was made on one way: `others` are results that the effects need."""
+
+    structure: Structure
+    results: list[Expression]
+    others: list[Expression]
+    shown: Sequence[Effect]
+    effects: Any
+
+
+def computed(
+    name: str, call: Callable[[], object], inputs: Sequence[Expression], engine: Any
+) -> Computed:
+    """What a function computes that is called once per way through it.
+
+    Args:
+        name: of the function.
+        call: calls it.
+        inputs: what stands for its operands.
+        engine: the captures of an engine of tensors; None for a function of arrays.
+
+    Raises:
+        OptionError: it returned what is no array.
+        CaptureError: it does what cannot be traced, or its ways do not agree.
+        Whatever it raises on all ways.
+    """
+    current = (lambda: inputs) if engine is None else engine.leaves
+    try:
+        ways = _without_error(ways_through(lambda: _made(name, call, engine), current))
+        if len(ways) > 1:
+            return _joined(ways, current, engine)
+        made = ways[0].made
+        outputs = [*made.results, *made.others]
+        return Computed(made.structure, list(current()), outputs, made.shown, made.effects or None)
+    finally:
+        if engine is not None:
+            engine.close()
+
+
+def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Exception:
+    """What one call of a function makes, or what it raises."""
+    context = constructing(arrays.made) if engine is None else engine.capturing()
+    try:
+        with context as capture, collecting(loops=0) as shown:
+            structure, outputs = flatten_outputs(name, call())
+            others, effects = [], None
+            if capture is not None:
+                outputs, others, effects = capture.finished(outputs)
+            results = [as_output(name, one) for one in outputs]
+            return _Made(structure, results, others, shown.effects, effects)
+    except CaptureError:
+        raise
+    except Exception as error:
+        if has_refused():
+            raise
+        return error
+
+
+def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:
+    """The ways, if the function raises on none of them.
+
+    Raises:
+        CaptureError: it does on some.
+        What it raises on all of them.
+    """
+    errors = [(way, way.made) for way in ways if isinstance(way.made, Exception)]
+    if errors:
+        way, first = errors[0]
+        if len(errors) == len(ways) and len({(type(one), str(one)) for _, one in errors}) == 1:
+            raise first
+        refuse(
+            f"raises {first!r} on one side of a branch on a value ({way.decisions[-1].place})",
+            "use sg.check(condition, message), which raises when it runs, or raise it outside",
+            place_of(first),
+        )
+    return ways
+
+
+def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any) -> Computed:
+    _check_structures(ways)
+    made = [way.made for way in ways]
+    effects = None
+    results = [one.results for one in made]
+    if engine is not None:
+        others, did = [one.others for one in made], [one.effects for one in made]
+        place = ways[0].decisions[0].place
+        results, effects = engine.joined(results, others, did, place)
+    paths = [
+        Path(way.decisions, own, way.made.shown) for way, own in zip(ways, results, strict=True)
+    ]
+    try:
+        outputs, shown, branches = joined(paths)
+    except DisagreementError as error:
+        one, other = error.types
+        _refuse(error.decision, f"a result is {one} if it holds, and {other} if not")
+    lines = [
+        f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
+        for place, is_cond in branches.items()
+    ]
+    structure = made[0].structure
+    return Computed(
+        structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines))
+    )
+
+
+def _check_structures(ways: Sequence[Way[_Made]]) -> None:
+    """CaptureError unless what is returned has the same structure on all ways."""
+    for one, other in itertools.pairwise(ways):
+        left, right = one.made.structure, other.made.structure
+        if left != right:
+            pairs = zip(one.decisions, other.decisions, strict=False)
+            decision = next(a for a, b in pairs if a.outcome is not b.outcome)
+            what = f"returns {_shown(left)} if it holds, and {_shown(right)} if not"
+            _refuse(decision, what)
+
+
+def _shown(structure: Structure) -> str:
+    """A structure, with `array` for each array in it."""
+    text = repr(put_together(structure, itertools.repeat(LEAF)))
+    return text.replace(repr(LEAF), "array")
+
+
+def _refuse(decision: Decision, what: str) -> NoReturn:
+    refuse(f"a branch on a value{decision.asked_of()}: {what}", _AGREE, decision.place)
+
+
+def as_output(name: str, value: object) -> Expression:
+    """What a traced function returned, as an expression; OptionError for an eager tensor."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, Handle):
+        return value.expression
+    if isinstance(value, Dim):
+        return construct(leaves.size_of, (), {"size": value})
+    if isinstance(value, np.ndarray | np.generic | bool | int | float):
+        return constant(value)
+    raise OptionError(
+        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
+        "argument, or use its numpy()"
+    )
