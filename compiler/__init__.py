@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core import provided
+from compiler.core import fork, provided
 
 
 def _by_kernel(op: str, arrays: Sequence[Any]) -> Any:
@@ -20,5 +20,13 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
+def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
+    with fork.importing:
+        from compiler.llvm.user_functions import compile_scalar
+
+    return compile_scalar(function, name, dtype)
+
+
+provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         vjp as vjp,
         vmap as vmap,
     )
+    from staticgraph.user_ops import UserOp as UserOp, op as op
 
 __version__ = "0.1.0"
 
@@ -82,14 +83,14 @@ _CREATED = (
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
-        "Executable",
-        "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
-        "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
-        "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
-        "check", "checkpoint", "compile", "cond", "constant", "diff", "dropout", "full", "function",
-        "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_num_threads",
-        "special", "value_and_grad", "variable", "vjp", "vmap", "while_loop", "zeros",
+        "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
+        "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
+        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
+        "Variable", "arange", "check", "checkpoint", "compile", "cond", "constant", "diff",
+        "dropout", "full", "function", "get_num_threads", "grad", "hessian", "jacobian", "jvp",
+        "linalg", "load", "ones", "op", "optim", "placeholder", "print", "random", "run", "save",
+        "scan", "scope", "set_num_threads", "special", "value_and_grad", "variable", "vjp", "vmap",
+        "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 
@@ -104,6 +105,7 @@ _LATER = {
     "executables.saving": ("save",),
     "loading": ("load",),
     "differences.diff": ("diff",),
+    "user_ops": ("UserOp", "op"),
     "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}

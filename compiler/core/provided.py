@@ -59,5 +59,8 @@ cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.co
 by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
 """`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""
 
+compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("compiler")
+"""`compile_scalar(function, name, dtype)`: a function of numbers of a dtype as kernels call it."""
+
 shuffle: Provided[[Any], Any] = Provided("compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
