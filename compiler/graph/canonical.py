@@ -68,10 +68,10 @@ class _Writer(Encoder):
                 attrs.append((name, self.keys.setdefault((name, value), len(self.keys))))
             else:
                 attrs.append((name, self.value(value)))
-        name: Form = node.op.name
+        called: Form = node.op.name
         if is_own(node.op):
-            name = name, _code(node, types)
-        return name, node.operands, tuple(attrs), self.value(node.type)
+            called = called, _code(node, types)
+        return called, node.operands, tuple(attrs), self.value(node.type)
 
     def scalar(self, value: Any) -> Form:
         return "scalar", value.dtype.str, value.item()

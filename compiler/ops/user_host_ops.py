@@ -163,7 +163,7 @@ def _compiled(function: Rule) -> Rule:
         with fork.importing:
             import numba
 
-        return numba.njit(nogil=True)(getattr(function, "py_func", function))  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(getattr(function, "py_func", function))
 
     return lambda *operands, **attrs: made()(*operands, **attrs)
 

@@ -201,12 +201,25 @@ def trace(
             inputs, made = [*inputs, *more], [*made, *results]
         made = with_effects(name, made, shown.effects)
     definition = define(inputs, made)
+    _require_closed(definition)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
     return Trace(
         name, tuple(inputs), tuple(made), structure, facts_of, definition, known, effects,
         sum(not leaf.held for leaf in leaves),
     )  # fmt: skip
+
+
+class FreeVariableError(Exception):
+    """A function reads expressions around it, so that it is no function of its arguments alone."""
+
+
+def _require_closed(definition: Definition) -> None:
+    """FreeVariableError if what was traced needs more than its inputs."""
+    inputs = set(definition.inputs)
+    for node in definition.nodes:
+        if node.op is leaves.placeholder and node.id not in inputs:
+            raise FreeVariableError
 
 
 def _capturing(
@@ -289,7 +302,7 @@ class Traces(Generic[Made]):
                 continue
             try:
                 return self._checked(pattern, shapes, given, needed)
-            except EffectError:  # each attempt would have it once more
+            except (EffectError, FreeVariableError):  # so would each attempt
                 raise
             except Exception as error:  # it is raised again when all sizes are known
                 needed = "; ".join([str(error), *getattr(error, "__notes__", ())])

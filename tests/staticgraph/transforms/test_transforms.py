@@ -320,3 +320,24 @@ def test_sizes_that_vmap_takes_for_equal_are_compared() -> None:
     assert f(x, y)[1].shape == (3, 5)
     with pytest.raises(sg.ShapeError, match=r"the arguments have \[3, 4\] examples"):
         f(x, np.ones((4, 5)))
+
+
+def test_transforms_on_arrays_close_over_traced_values() -> None:
+    def summed(w: Any) -> Any:
+        return sg.sum(sg.vmap(lambda a: sg.tanh(a @ w))(A))
+
+    slope = 1 - np.tanh(A @ W) ** 2
+    _close(sg.grad(summed)(W), slope @ A)
+    _close(sg.hessian(summed)(W), np.einsum("i,ij,ik", -2 * np.tanh(A @ W) * slope, A, A))
+    _close(sg.vmap(lambda x: sg.vmap(lambda y: x * y)(V))(W), np.outer(W, V))
+    _close(sg.grad(lambda x: x * sg.grad(lambda y: y * y * x)(2.0))(3.0), 24)
+    _close(sg.vmap(lambda x: sg.grad(lambda y: y**2 * x)(3.0))(V), 6 * V)
+    _close(sg.grad(lambda w: sg.jvp(lambda a: a * w, (2.0,), (5.0,))[1])(3.0), 5)
+    _close(sg.grad(lambda w: sg.vjp(lambda a: a * w, 2.0)[1](np.array(5.0))[0])(3.0), 5)
+    _close(sg.function(lambda w: sg.function(lambda a: a * w)(V))(W), V * W)
+
+
+def test_transforms_on_arrays_close_over_placeholders() -> None:
+    w = sg.placeholder("w", (4,), "float64")
+    summed = sg.sum(sg.vmap(lambda a: sg.tanh(a @ w))(A))
+    _close(sg.compile([w], sg.grad(summed, w))(W), (1 - np.tanh(A @ W) ** 2) @ A)
