@@ -75,7 +75,7 @@ def eager(loss: Callable[[Any], Any], x: Any, y: Any, steps: int) -> tuple[list[
     return losses, line.detach().numpy()
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, str], Any]:
     """Fit both losses in both paradigms, and print the lines."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--steps", type=int, default=300)

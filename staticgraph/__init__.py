@@ -35,6 +35,10 @@ from compiler.runtime.threads import (
     set_num_threads as set_num_threads,
 )
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
+from compiler.transforms.custom_derivatives import (
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+)
 from compiler.transforms.effects import check as check, print as print
 from staticgraph import linalg as linalg
 from staticgraph.leaves import (
@@ -86,11 +90,11 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
         "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
-        "Variable", "arange", "check", "checkpoint", "compile", "cond", "constant", "diff",
-        "dropout", "full", "function", "get_num_threads", "grad", "hessian", "jacobian", "jvp",
-        "linalg", "load", "ones", "op", "optim", "placeholder", "print", "random", "run", "save",
-        "scan", "scope", "set_num_threads", "special", "value_and_grad", "variable", "vjp", "vmap",
-        "while_loop", "zeros",
+        "Variable", "arange", "check", "checkpoint", "compile", "cond", "constant", "custom_jvp",
+        "custom_vjp", "diff", "dropout", "full", "function", "get_num_threads", "grad", "hessian",
+        "jacobian", "jvp", "linalg", "load", "ones", "op", "optim", "placeholder", "print",
+        "random", "run", "save", "scan", "scope", "set_num_threads", "special", "value_and_grad",
+        "variable", "vjp", "vmap", "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 

@@ -22,6 +22,7 @@ from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import add, leaves
 from compiler.transforms.autodiff import gradients
+from compiler.transforms.custom_rules import without_rules
 from staticgraph.executables.executable import (
     Executable,
     do_before_first_call,
@@ -161,6 +162,9 @@ def compile(
             (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
+    roots = without_rules([*flat, *(new for _, new in pairs)])
+    flat, news = roots[: len(flat)], roots[len(flat) :]
+    pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
     definition = define(list(inputs), flat, pairs)
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 from compiler.core.errors import OptionError
 from compiler.core.types import TensorType
@@ -15,6 +15,27 @@ Kind: TypeAlias = Literal["elementwise", "array", "host"]
 KINDS = ("elementwise", "array", "host")
 
 
+@overload
+def op(
+    function: Callable[..., Any],
+    *,
+    kind: Kind | None = None,
+    result: object = None,
+    results: object = None,
+    like: int | None = None,
+    dtype: object = None,
+    name: str | None = None,
+) -> UserOp: ...
+@overload
+def op(
+    *,
+    kind: Kind | None = None,
+    result: object = None,
+    results: object = None,
+    like: int | None = None,
+    dtype: object = None,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], UserOp]: ...
 def op(
     function: Callable[..., Any] | None = None,
     *,
@@ -74,7 +95,7 @@ def op(
     """
     if function is None:
         given = {"kind": kind, "result": result, "results": results}
-        return partial(op, **given, like=like, dtype=dtype, name=name)  # type: ignore[arg-type]
+        return partial(op, **given, like=like, dtype=dtype, name=name)  # type: ignore[call-overload]
     if not callable(function):
         raise OptionError(f"op: {function!r:.80} is no function")
     function = getattr(function, "py_func", function)  # of what Numba has compiled already

@@ -56,6 +56,12 @@ scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.co
 cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a branch's operands."""
 
+custom_function: Provided[[Any], Any] = Provided("dynamic.autograd.custom")
+"""`custom_function(call)`: the value of a call of a `custom_vjp` function on eager tensors."""
+
+transposed: Provided[[Any, Any, Any], Sequence[Any]] = Provided("dynamic.autograd.custom")
+"""`transposed(function, call, gs)`: the cotangents by the transpose of a forward rule."""
+
 by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
 """`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""
 

@@ -31,14 +31,14 @@ def _declared(factor: float) -> sg.UserOp:
     def times(x: float) -> float:
         return factor * x
 
-    return sg.op(times, name="names.times")  # type: ignore[no-any-return]
+    return sg.op(times, name="names.times")
 
 
 def _plain() -> sg.UserOp:
     def plain(x: float) -> float:
         return x
 
-    return sg.op(plain, name="names.plain")  # type: ignore[no-any-return]
+    return sg.op(plain, name="names.plain")
 
 
 def test_files_name_the_latest_version() -> None:
