@@ -27,6 +27,13 @@ def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
     return compile_scalar(function, name, dtype)
 
 
+def _share(task: Callable[[int], None], count: int) -> None:
+    from compiler.runtime.sharing import share
+
+    share(task, count)
+
+
 provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
+provided.share.provide(_share)

@@ -70,3 +70,6 @@ compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("compil
 
 shuffle: Provided[[Any], Any] = Provided("compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
+
+share: Provided[[Callable[[int], None], int], None] = Provided("compiler")
+"""`share(task, count)`: call `task` with each number below `count`, in several threads."""
