@@ -156,7 +156,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(OptionError, match=r"nondiff_argnums=\(1,\) of 1"):
         sg.custom_vjp(lambda one: one, nondiff_argnums=(1,))
     for made in (sg.custom_vjp(lambda one: one), sg.custom_jvp(lambda one: one)):
-        with pytest.raises(GraphError, match="with defvjp before|with defjvp before"):
+        with pytest.raises(GraphError, match=r"with defvjp before|with defjvp before"):
             made(x)
         with pytest.raises(OptionError, match="arguments by position alone"):
             type(made)(lambda *, one: one)(one=x)
