@@ -40,6 +40,12 @@ from compiler.transforms.custom_derivatives import (
     custom_vjp as custom_vjp,
 )
 from compiler.transforms.effects import check as check, print as print
+from compiler.transforms.loops import (
+    associative_scan as associative_scan,
+    fori_loop as fori_loop,
+    map as map,
+    switch as switch,
+)
 from staticgraph import linalg as linalg
 from staticgraph.leaves import (
     Variable as Variable,
@@ -67,8 +73,11 @@ if TYPE_CHECKING:
     from staticgraph.transforms import (
         grad as grad,
         hessian as hessian,
+        hvp as hvp,
+        jacfwd as jacfwd,
         jacobian as jacobian,
         jvp as jvp,
+        linearize as linearize,
         value_and_grad as value_and_grad,
         vjp as vjp,
         vmap as vmap,
@@ -90,10 +99,11 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
         "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
-        "Variable", "arange", "check", "checkpoint", "compile", "cond", "constant", "custom_jvp",
-        "custom_vjp", "diff", "dropout", "full", "function", "get_num_threads", "grad", "hessian",
-        "jacobian", "jvp", "linalg", "load", "ones", "op", "optim", "placeholder", "print",
-        "random", "run", "save", "scan", "scope", "set_num_threads", "special", "value_and_grad",
+        "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
+        "constant", "custom_jvp", "custom_vjp", "diff", "dropout", "fori_loop", "full", "function",
+        "get_num_threads", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jvp", "linalg",
+        "linearize", "load", "map", "ones", "op", "optim", "placeholder", "print", "random", "run",
+        "save", "scan", "scope", "set_num_threads", "special", "switch", "value_and_grad",
         "variable", "vjp", "vmap", "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
@@ -110,7 +120,18 @@ _LATER = {
     "loading": ("load",),
     "differences.diff": ("diff",),
     "user_ops": ("UserOp", "op"),
-    "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+    "transforms": (
+        "grad",
+        "hessian",
+        "hvp",
+        "jacfwd",
+        "jacobian",
+        "jvp",
+        "linearize",
+        "value_and_grad",
+        "vjp",
+        "vmap",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 

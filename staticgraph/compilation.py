@@ -37,25 +37,37 @@ if TYPE_CHECKING:
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
 
-def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
+def grad(
+    output: Expression, wrt: Any, seed: Expression | None = None, on_disconnected: str = "error"
+) -> Any:
     """The gradient of a scalar with respect to one expression or several, as expressions.
 
     Args:
         output: a floating-point scalar; of any shape if `seed`, its cotangent, is given.
         wrt: an expression, or a list or tuple of them (then a list is returned).
+        on_disconnected: what there is for an element of `wrt` that the output does not depend on:
+            "error", or "zero".
 
     Raises:
         GraphError: the output is no scalar, is not floating point, or does not depend on `wrt`.
     """
+    zero = is_zero(on_disconnected)
     if isinstance(wrt, Expression):
-        return gradients(output, [wrt], seed)[0]
+        return gradients(output, [wrt], seed, disconnected=zero)[0]
     targets = list(wrt)
-    found = gradients(output, targets, seed)
+    found = gradients(output, targets, seed, disconnected=zero)
     if len(targets) > 1 and all(isinstance(one, Variable) for one in targets):
         together = Sibling(tuple(one.serial for one in found), tuple(targets))
         for one in found:
             note(one, together)
     return found
+
+
+def is_zero(on_disconnected: object) -> bool:
+    """Whether a gradient by what has no part in the output is zero, not an error."""
+    if on_disconnected not in ("error", "zero"):
+        raise OptionError(f"grad: on_disconnected is 'error' or 'zero', not {on_disconnected!r}")
+    return on_disconnected == "zero"
 
 
 def compile(

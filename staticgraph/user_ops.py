@@ -95,7 +95,7 @@ def op(
     """
     if function is None:
         given = {"kind": kind, "result": result, "results": results}
-        return partial(op, **given, like=like, dtype=dtype, name=name)  # type: ignore[call-overload]
+        return partial(op, **given, like=like, dtype=dtype, name=name)
     if not callable(function):
         raise OptionError(f"op: {function!r:.80} is no function")
     function = getattr(function, "py_func", function)  # of what Numba has compiled already

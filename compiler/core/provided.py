@@ -53,6 +53,9 @@ scan: Provided[..., tuple[Any, Any]] = Provided("compiler.transforms.control_flo
 scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a scan's operands."""
 
+while_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.while_loops")
+"""The cotangents of the operands of a loop, where forward mode asks for them."""
+
 cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a branch's operands."""
 

@@ -306,12 +306,15 @@ def test_errors(run: Any, error: Any, message: str) -> None:
         run()
 
 
-def test_an_op_without_a_batching_rule_is_refused() -> None:
-    def f(x: Any) -> Any:
-        return sg.while_loop(lambda x: x.sum() < 3, lambda x: x + 1, x)
-
-    with pytest.raises(sg.GraphError, match="vmap: while_loop has no batching rule"):
-        sg.vmap(f)(A)
+def test_a_batch_that_an_op_does_not_know_is_refused() -> None:
+    made = sg.op(lambda x: x, like=0, name="transforms.same")
+    made.batching(lambda size, batched, x: None)
+    with pytest.raises(sg.GraphError, match=r"vmap: transforms\.same has no batching rule"):
+        sg.vmap(made)(A)
+    several = sg.op(lambda x: (x, x), results=lambda x: [x, x], name="transforms.twice")
+    several.batching(lambda size, batched, x: None)
+    with pytest.raises(sg.GraphError, match=r"vmap: transforms\.twice has no batching rule"):
+        sg.vmap(several)(A)
 
 
 def test_sizes_that_vmap_takes_for_equal_are_compared() -> None:
