@@ -101,12 +101,14 @@ def _reason(error: Exception) -> str:
     """What Numba says, without its advice."""
     lines = [line.strip() for line in str(error).split("\n")]
     told = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
-    return " ".join(told[:4])
+    hint = " (what it calls is decorated with numba.njit)" if "Untyped global" in str(error) else ""
+    return " ".join(told[:4]) + hint
 
 
 def _result_of(found: Any, name: str) -> DType:
     """The dtype of what a function gives."""
     known = {str(numba.from_dtype(as_dtype(one))): as_dtype(one) for one in DTYPES}
+    known["uint64"] = known["int64"]  # what Numba makes of small unsigned numbers: cut or wrapped
     if str(found) in known:
         return known[str(found)]
     raise GraphError(

@@ -56,6 +56,7 @@ class UserOp:
         self._vjp: Rule | None = None
         self._jvp: Rule | None = None
         self._batching: Rule | None = None
+        self._used: set[str] = set()
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op applied to arrays, expressions or tensors."""
@@ -73,6 +74,9 @@ class UserOp:
         `g` is the cotangent of the result `out`. It returns that of each operand, or None where
         there is none. Of elementwise ops broadcasting is undone afterwards.
 
+        Raises:
+            GraphError: the op has been differentiated: graphs have the rule that it had.
+
         Example:
             >>> @sg.op
             ... def cube(x):
@@ -83,6 +87,7 @@ class UserOp:
             >>> sg.grad(cube)(2.0)
             array(12.)
         """
+        self._require_unused("gradient")
         self._vjp = rule
         return rule
 
@@ -110,6 +115,7 @@ class UserOp:
                 f"{self.record.name}: jvp is of elementwise ops; declare a vjp, from which forward "
                 "mode follows"
             )
+        self._require_unused("gradient")
         self._jvp = rule
         return rule
 
@@ -120,14 +126,25 @@ class UserOp:
         result does. Without a rule an elementwise op is applied to the whole batch, and any other
         to one example after the other.
         """
+        self._require_unused("batches")
         self._batching = rule
         return rule
+
+    def _require_unused(self, what: str) -> None:
+        """GraphError if a rule is part of graphs already, which would go on with the old one."""
+        if what in self._used:
+            raise GraphError(
+                f"{self.record.name}: its rule for {what} was used already: declare the op anew, "
+                "and then the rule"
+            )
 
     def cotangents(
         self, g: Value, out: Value, operands: Sequence[Value], attrs: Attrs
     ) -> list[Value]:
         """What the rule gives for all operands: of each its shape and dtype, or None."""
         name = self.record.name
+        if self._vjp is not None or self._jvp is not None:
+            self._used.add("gradient")
         if self._vjp is not None:
             found = self._vjp(g, out, *operands, **attrs)
         elif self._jvp is not None:
@@ -195,6 +212,7 @@ class UserOp:
         apply: Apply = evaluated,
     ) -> Value:
         """The op on batches."""
+        self._used.add("batches")
         if self._batching is not None:
             batched = tuple(one.batched for one in examples)
             return self._batching(size, batched, *(one.tensor for one in examples), **attrs)
@@ -255,7 +273,8 @@ def elementwise(function: Rule, name: str, dtype: object) -> UserOp:
         found = compiled(operand).result
         if declared is not None:
             return declared
-        return operand if found.kind == operand.kind else found
+        alike = found.kind == operand.kind or (found.kind == "i" and operand.kind == "u")
+        return operand if alike else found
 
     def infer_type(*types: TensorType) -> TensorType:
         if len(types) != arity:

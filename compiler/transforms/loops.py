@@ -81,7 +81,7 @@ def switch(index: Value, branches: Tree, *operands: Tree) -> Tree:
 
     def among(first: int, last: int) -> Callable[..., Tree]:
         if first == last:
-            return functions[first]  # type: ignore[no-any-return]
+            return functions[first]
         middle = (first + last) // 2
 
         def chosen(*given: Tree) -> Tree:

@@ -130,6 +130,14 @@ def test_operands_broadcast_and_are_promoted() -> None:
     assert softplus(np.float32(1), 2).dtype == np.float32
     assert softplus(np.ones(3, "int32"), 2).dtype == np.float64
     assert softplus(np.ones((0, 3)), 1.0).shape == (0, 3)
+
+    @sg.op
+    def added(x: int, y: int) -> int:
+        return x + y
+
+    wrapped = added(np.array([250], "uint8"), np.array([10], "uint8"))
+    assert (wrapped.dtype.name, wrapped.tolist()) == ("uint8", [4])
+    assert added(np.array([2**31 - 1], "int32"), 1).tolist() == [-(2**31)]
     batched = sg.vmap(softplus, in_axes=(0, None))(rows, column)
     assert batched.shape == (2, 2, 3)
     beta = dynamic.tensor([[1.0], [2.0]], requires_grad=True)
@@ -189,22 +197,37 @@ def test_an_op_without_a_rule_is_refused_where_a_gradient_is_asked_for() -> None
 
 def test_rules_are_checked() -> None:
     @sg.op
-    def added(x: float, y: float) -> float:
+    def joined(x: float, y: float) -> float:
         return x + y
 
     x = sg.placeholder("x", (3,), "float64")
-    value = sg.sum(added(x, 1.0))
-    added.vjp(lambda g, out, x, y: g)
+    value = sg.sum(joined(x, 1.0))
+    joined.vjp(lambda g, out, x, y: g)
     with pytest.raises(GraphError, match="its vjp gives 1 cotangents for 2 operands"):
         sg.grad(value, x)
-    added.vjp(lambda g, out, x, y: (sg.reshape(g, (3, 1)), None))
+    with pytest.raises(
+        GraphError, match="its rule for gradient was used already: declare the op a"
+    ):
+        joined.vjp(lambda g, out, x, y: (g, g))
+
+    @sg.op
+    def turned(x: float, y: float) -> float:
+        return x + y
+
+    turned.vjp(lambda g, out, x, y: (sg.reshape(g, (3, 1)), None))
     with pytest.raises(ShapeError, match="3"):
-        sg.grad(value, x)
-    added.vjp(lambda g, out, x, y: (1.0, None))  # which is broadcast
+        sg.grad(sg.sum(turned(x, 1.0)), x)
+
+    @sg.op
+    def summed(x: float, y: float) -> float:
+        return x + y
+
+    summed.vjp(lambda g, out, x, y: (1.0, None))  # which is broadcast
+    value = sg.sum(summed(x, 1.0))
     np.testing.assert_array_equal(sg.compile([], [sg.grad(value, x)])(), [[1, 1, 1]])
     tensor = dynamic.ones(3, requires_grad=True)
     other = dynamic.ones(3, requires_grad=True)
-    added(tensor, other).sum().backward()
+    summed(tensor, other).sum().backward()
     assert tensor.grad.tolist() == [1, 1, 1]
     assert other.grad.tolist() == [0, 0, 0]
 
@@ -283,6 +306,14 @@ def _unknown(x: float) -> Any:
     return nothing(x)  # type: ignore[name-defined] # noqa: F821
 
 
+def _helps(x: float) -> float:
+    return x
+
+
+def _calls(x: float) -> float:
+    return _helps(x)
+
+
 LARGE = np.arange(2_000_000.0)
 
 
@@ -296,6 +327,7 @@ def _large(x: float) -> Any:
         (_tuple, r"it gives UniTuple\(float64 x 2\), not one number"),
         (_raises, "it may raise an exception, which a loop over many elements cannot"),
         (_draws, "it needs numba_get_np_random_state, so that it is no function of numbers alone"),
+        (_calls, r"Untyped global name .*\(what it calls is decorated with numba\.njit\)"),
         (_unknown, "Numba cannot compile it for numbers of float64: .*nothing"),
         (_large, "it reads memory of this process"),
     ],
