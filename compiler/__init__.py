@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core import provided
+from compiler.core import fork, provided
 
 
 def _by_kernel(op: str, arrays: Sequence[Any]) -> Any:
@@ -20,12 +20,20 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
+def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
+    with fork.importing:
+        from compiler.llvm.user_functions import compile_scalar
+
+    return compile_scalar(function, name, dtype)
+
+
 def _share(task: Callable[[int], None], count: int) -> None:
     from compiler.runtime.sharing import share
 
     share(task, count)
 
 
+provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
 provided.share.provide(_share)

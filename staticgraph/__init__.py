@@ -35,7 +35,17 @@ from compiler.runtime.threads import (
     set_num_threads as set_num_threads,
 )
 from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
+from compiler.transforms.custom_derivatives import (
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+)
 from compiler.transforms.effects import check as check, print as print
+from compiler.transforms.loops import (
+    associative_scan as associative_scan,
+    fori_loop as fori_loop,
+    map as map,
+    switch as switch,
+)
 from staticgraph import linalg as linalg
 from staticgraph.leaves import (
     Variable as Variable,
@@ -63,12 +73,16 @@ if TYPE_CHECKING:
     from staticgraph.transforms import (
         grad as grad,
         hessian as hessian,
+        hvp as hvp,
+        jacfwd as jacfwd,
         jacobian as jacobian,
         jvp as jvp,
+        linearize as linearize,
         value_and_grad as value_and_grad,
         vjp as vjp,
         vmap as vmap,
     )
+    from staticgraph.user_ops import UserOp as UserOp, op as op
 
 __version__ = "0.1.0"
 
@@ -82,14 +96,15 @@ _CREATED = (
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
-        "Executable",
-        "Expression", "FeedError", "FormatError", "Function", "GraphError", "LinAlgError",
-        "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning", "OptionError",
-        "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "Variable", "arange",
-        "check", "checkpoint", "compile", "cond", "constant", "diff", "dropout", "full", "function",
-        "get_num_threads", "grad", "hessian", "jacobian", "jvp", "linalg", "load", "ones", "optim",
-        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_num_threads",
-        "special", "value_and_grad", "variable", "vjp", "vmap", "while_loop", "zeros",
+        "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
+        "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
+        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
+        "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
+        "constant", "custom_jvp", "custom_vjp", "diff", "dropout", "fori_loop", "full", "function",
+        "get_num_threads", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jvp", "linalg",
+        "linearize", "load", "map", "ones", "op", "optim", "placeholder", "print", "random", "run",
+        "save", "scan", "scope", "set_num_threads", "special", "switch", "value_and_grad",
+        "variable", "vjp", "vmap", "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 
@@ -104,7 +119,19 @@ _LATER = {
     "executables.saving": ("save",),
     "loading": ("load",),
     "differences.diff": ("diff",),
-    "transforms": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+    "user_ops": ("UserOp", "op"),
+    "transforms": (
+        "grad",
+        "hessian",
+        "hvp",
+        "jacfwd",
+        "jacobian",
+        "jvp",
+        "linearize",
+        "value_and_grad",
+        "vjp",
+        "vmap",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 

@@ -22,6 +22,7 @@ from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import add, leaves
 from compiler.transforms.autodiff import gradients
+from compiler.transforms.custom_rules import without_rules
 from staticgraph.executables.executable import (
     Executable,
     do_before_first_call,
@@ -36,25 +37,37 @@ if TYPE_CHECKING:
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
 
-def grad(output: Expression, wrt: Any, seed: Expression | None = None) -> Any:
+def grad(
+    output: Expression, wrt: Any, seed: Expression | None = None, on_disconnected: str = "error"
+) -> Any:
     """The gradient of a scalar with respect to one expression or several, as expressions.
 
     Args:
         output: a floating-point scalar; of any shape if `seed`, its cotangent, is given.
         wrt: an expression, or a list or tuple of them (then a list is returned).
+        on_disconnected: what there is for an element of `wrt` that the output does not depend on:
+            "error", or "zero".
 
     Raises:
         GraphError: the output is no scalar, is not floating point, or does not depend on `wrt`.
     """
+    zero = is_zero(on_disconnected)
     if isinstance(wrt, Expression):
-        return gradients(output, [wrt], seed)[0]
+        return gradients(output, [wrt], seed, disconnected=zero)[0]
     targets = list(wrt)
-    found = gradients(output, targets, seed)
+    found = gradients(output, targets, seed, disconnected=zero)
     if len(targets) > 1 and all(isinstance(one, Variable) for one in targets):
         together = Sibling(tuple(one.serial for one in found), tuple(targets))
         for one in found:
             note(one, together)
     return found
+
+
+def is_zero(on_disconnected: object) -> bool:
+    """Whether a gradient by what has no part in the output is zero, not an error."""
+    if on_disconnected not in ("error", "zero"):
+        raise OptionError(f"grad: on_disconnected is 'error' or 'zero', not {on_disconnected!r}")
+    return on_disconnected == "zero"
 
 
 def compile(
@@ -161,6 +174,9 @@ def compile(
             (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
         ]
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
+    roots = without_rules([*flat, *(new for _, new in pairs)])
+    flat, news = roots[: len(flat)], roots[len(flat) :]
+    pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
     definition = define(list(inputs), flat, pairs)
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")

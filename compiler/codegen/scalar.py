@@ -60,11 +60,13 @@ def literal(value: Any, dtype: DType) -> Expr:
 
 def pointwise(node: Node, operands: list[Expr], source: DType) -> Expr:
     """The expression of a pointwise op; `source` is the dtype of its first operand."""
-    assert isinstance(node.op.lowering, Pointwise)
     dtype = node.type.dtype
     if node.op.name == "astype":
         return cast(operands[0], source, dtype)
-    template = _template(node.op.lowering.code, dtype, source)
+    assert isinstance(node.op.lowering, Pointwise)
+    lowering = node.op.lowering
+    code = lowering.code if lowering.of_dtype is None else lowering.of_dtype(source)
+    template = _template(code, dtype, source)
     value = filled(template, {str(i): operand for i, operand in enumerate(operands)})
     # the native compiler widens small integers; NumPy wraps them
     return Cast(CONSTRUCTORS[dtype.name], value) if dtype.kind in "iu" else value

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from compiler.core.affine import Affine
 from compiler.core.dims import Size
-from compiler.core.types import TensorType
+from compiler.core.types import DType, TensorType
 
 Index: TypeAlias = "tuple[Affine, ...]"
 
@@ -24,10 +24,12 @@ class Pointwise:
     dtype `{t}` and of the first operand's `{s}`, and the kind letter of that dtype `{k}` (f, i, u
     or b). The emitter wraps integer results to their width. `alone` says that the code has
     a loop of its own, so that the loop over elements is not vectorised, and computes nothing else.
+    `of_dtype` gives the code where it depends on more than the constructors of the operands' dtype.
     """
 
     code: str
     alone: bool = False
+    of_dtype: Callable[[DType], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -360,19 +360,27 @@ setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
 setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
 
 _registry: dict[str, Op] = {}
+_own: set[Op] = set()
 
 
-def register(op: Op) -> Op:
-    """Add an op to the library; GraphError if its name is taken."""
+def register(op: Op, own: bool = False) -> Op:
+    """Add an op to the library, or to a user's `own`; GraphError if its name is taken."""
     if op.name in _registry:
         raise GraphError(f"an op named {op.name!r} is already declared")
     _registry[op.name] = op
+    if own:
+        _own.add(op)
     return op
 
 
 def is_registered(op: Op) -> bool:
-    """Whether an op belongs to the library."""
+    """Whether an op belongs to the library, or a user declared it."""
     return _registry.get(op.name) is op
+
+
+def is_own(op: Op) -> bool:
+    """Whether a user declared an op."""
+    return op in _own
 
 
 def op_named(name: str) -> Op:
@@ -383,6 +391,11 @@ def op_named(name: str) -> Op:
         raise GraphError(f"no op is named {name!r}") from None
 
 
+def declared_names() -> Collection[str]:
+    """The names of all ops."""
+    return _registry.keys()
+
+
 def all_ops() -> tuple[Op, ...]:
-    """Every declared op, in the order of declaration."""
-    return tuple(_registry.values())
+    """Every op of the library, in the order of declaration."""
+    return tuple([op for op in _registry.values() if op not in _own])

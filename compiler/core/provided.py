@@ -53,11 +53,23 @@ scan: Provided[..., tuple[Any, Any]] = Provided("compiler.transforms.control_flo
 scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a scan's operands."""
 
+while_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.while_loops")
+"""The cotangents of the operands of a loop, where forward mode asks for them."""
+
 cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
 """The cotangents of a branch's operands."""
 
+custom_function: Provided[[Any], Any] = Provided("dynamic.autograd.custom")
+"""`custom_function(call)`: the value of a call of a `custom_vjp` function on eager tensors."""
+
+transposed: Provided[[Any, Any, Any], Sequence[Any]] = Provided("dynamic.autograd.custom")
+"""`transposed(function, call, gs)`: the cotangents by the transpose of a forward rule."""
+
 by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
 """`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""
+
+compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("compiler")
+"""`compile_scalar(function, name, dtype)`: a function of numbers of a dtype as kernels call it."""
 
 shuffle: Provided[[Any], Any] = Provided("compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""

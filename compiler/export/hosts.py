@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import math
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -15,8 +17,10 @@ import numpy as np
 from compiler.core.dims import Dim, Unknown
 from compiler.core.errors import OptionError
 from compiler.core.op import op_named
+from compiler.core.scalars import ScalarFunction
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, factor
+from compiler.ops.user_ops import called_by
 
 if TYPE_CHECKING:
     from compiler.codegen.bytecode import HostCall
@@ -25,7 +29,17 @@ if TYPE_CHECKING:
 
 def host_name(call: HostCall) -> str:
     """A name for one host step."""
-    return f"host_{call.op}_{call.at}"
+    return f"{_host(call)}_{call.at}"
+
+
+def host_names(call: HostCall) -> tuple[str, str]:
+    """The names that a file may have for one host step: of its function, and its own."""
+    return _host(call), host_name(call)
+
+
+def _host(call: HostCall) -> str:
+    """A name for the function of a host step."""
+    return f"host_{re.sub(r'[^A-Za-z0-9_]', '_', call.op)}"
 
 
 class NotNumpyError(Exception):
@@ -48,9 +62,9 @@ class Hosts:
         self.calls: dict[int, str] = {}
         sources: dict[str, str] = {}
         for call in runner.launch_plan.hosts:
-            name = f"host_{call.op}"
+            name = _host(call)
             try:
-                sources.setdefault(name, _source(name, op_named(call.op).evaluate))
+                sources.setdefault(name, _source(name, called_by(op_named(call.op))))
                 self.calls[call.at] = f"{name}({self._arguments(call)})"
             except NotNumpyError as error:
                 graph, node = runner.kernel.located(call.node)
@@ -75,22 +89,40 @@ def _source(name: str, function: Callable[..., Any]) -> str:
     """Source that gives a function a name: it stands inside another one, with what it uses."""
     lines = [f"def {name}(*operands, **attributes):"]
     lines += [f'{INDENT}"""The NumPy function of `{name.removeprefix("host_")}`."""']
-    text, inner = _definition(function, set())
+    text, inner = _definition(function, set(), decorated=True)
     lines += [INDENT + line if line else "" for line in text]
     lines += ["", f"{INDENT}return {inner}(*operands, **attributes)"]
     return "\n".join(lines)
 
 
-def _definition(function: object, known: set[str]) -> tuple[list[str], str]:
-    """The lines that define a Python function, after those of what it uses; and its name."""
+def scalar_source(scalar: ScalarFunction) -> str:
+    """Source that defines a user's function of numbers, compiled.
+
+    Raises:
+        NotNumpyError: it uses more than NumPy and `math`.
+    """
+    text, inner = _definition(scalar.function, set(), decorated=True)
+    lines = [f"def make_{scalar.symbol}():", *(INDENT + line if line else "" for line in text)]
+    lines += ["", f"{INDENT}return compiled({inner})", "", ""]
+    return "\n".join([*lines, f"{scalar.symbol} = make_{scalar.symbol}()"])
+
+
+def _definition(
+    function: object, known: set[str], decorated: bool = False
+) -> tuple[list[str], str]:
+    """The lines that define a Python function, after those of what it uses; and its name.
+
+    Those of its decorators are left out if it may be `decorated`, as an op of the user's is.
+    """
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotNumpyError(
             f"{getattr(function, '__name__', function)!s:.80} has no source of its own"
         )
     source = textwrap.dedent(inspect.getsource(function))
     (tree,) = ast.parse(source).body
-    if not isinstance(tree, ast.FunctionDef) or tree.decorator_list:
+    if not isinstance(tree, ast.FunctionDef) or (tree.decorator_list and not decorated):
         raise NotNumpyError(f"{function.__name__} is not plain")
+    source = "\n".join(source.split("\n")[tree.lineno - 1 :])
     lines: list[str] = []
     for used, value in _uses(function, tree):
         if used in known:
@@ -115,7 +147,7 @@ def _uses(function: FunctionType, tree: ast.FunctionDef) -> Iterator[tuple[str, 
     for name in sorted(names - own - set(vars(builtins))):
         if name not in outside:
             raise NotNumpyError(f"{function.__name__} uses {name}")
-        if outside[name] is not np:
+        if outside[name] is not np and outside[name] is not math:
             yield name, outside[name]
 
 

@@ -24,13 +24,13 @@ from compiler.core.record import Record
 from compiler.core.types import substituted
 from compiler.export.driver import Driver
 from compiler.export.functions import all_names, definitions, used_names
-from compiler.export.hosts import Hosts, host_name
+from compiler.export.hosts import Hosts, NotNumpyError, host_names, scalar_source
 from compiler.export.places import placed, with_places
 from compiler.ir import records
 from compiler.ir.records import Function, Name
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression, factor
-from compiler.ir.walk import rewritten
+from compiler.ir.walk import rewritten, scalars_of
 from compiler.ops.reduction import OF_SOME
 from compiler.passes.sizes import unify_sizes
 from compiler.runtime.sizes import assumptions
@@ -154,7 +154,7 @@ class KernelFile:
         self._calls = calls_of(kernel.program)
         self.comments = Comments(kernel)
         moving = (f"{part}_{at}" for part in ("place", "stack") for at in range(table.length))
-        hosts = (name for one in kernel.hosts for name in (f"host_{one.op}", host_name(one)))
+        hosts = (name for one in kernel.hosts for name in host_names(one))
         units = (one.name for one in kernel.units)
         names = Names([*all_names(), *RESERVED, *self._labels.values(), *units, *hosts, *moving])
         for feed, array in zip(self.runner.feeds, launch_plan.inputs, strict=True):
@@ -189,20 +189,35 @@ class KernelFile:
         code = [*units, *hosts.functions, "\n".join(constants), run, end]
         used = set().union(*map(used_names, code))
         library = definitions(used)
+        scalars = self._scalars()
         places = [f'SAVED = pathlib.Path(__file__).with_name("{saved}")'] if "SAVED" in used else []
         if driver.failing:
             places += self.failures(driver.failing)
-        imports = self._imports("\n".join([library, *places, *code]))
+        imports = self._imports("\n".join([library, *scalars, *places, *code]))
         parts = [
             HEAD.format(file=file) + "\n" + imports,
             "\n".join([*places, *constants]),
             library,
+            *scalars,
             *hosts.functions,
             *units,
             run,
             end.strip("\n"),
         ]
         return "\n\n\n".join(part for part in parts if part) + "\n"
+
+    def _scalars(self) -> list[str]:
+        """The functions of users that units call; OptionError if one needs more than NumPy."""
+        found = []
+        for one in scalars_of(self.kernel.units):
+            try:
+                found.append(scalar_source(one))
+            except NotNumpyError as error:
+                raise OptionError(
+                    f"export: {one.function.__name__} is a function that a file with NumPy and "
+                    f"Numba alone cannot have: {error}"
+                ) from None
+        return found
 
     def driver(self, hosts: Mapping[int, str], failure: str = "IndexError") -> Driver:
         """What prints the calls of the units; `hosts` has those of host steps."""

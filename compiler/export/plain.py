@@ -32,6 +32,7 @@ from compiler.export.functions import all_names, definitions
 from compiler.export.hosts import host_name
 from compiler.export.kernel_file import KernelFile
 from compiler.graph.definition import Node
+from compiler.ir.walk import scalars_of
 
 if TYPE_CHECKING:
     from compiler.runners.compiled import CompiledRunner
@@ -100,6 +101,7 @@ def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
     text = "".join(f"{line}\n" for line, _ in rows)
     module: dict[str, Any] = {**_library(), **dict(file.elements()), "__name__": name}
     module[OutOfRangeError.__name__] = OutOfRangeError
+    module |= {one.symbol: one.function for one in scalars_of(kernel.units)}
     module |= {key: _host(one, sizes, nodes[one.node]) for key, one in steps.items()}
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     exec(compile(text, name, "exec"), module)

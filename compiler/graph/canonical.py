@@ -8,13 +8,14 @@ the nodes mention them; as passes order sizes by `Unknown.order`, so does the fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from compiler.core.dims import Unknown
 from compiler.core.errors import FormatError
-from compiler.core.op import Op, op_named
+from compiler.core.lowering import Pointwise
+from compiler.core.op import Op, is_own, op_named
 from compiler.graph.definition import Definition, Node
 from compiler.graph.forms import Encoder, Form
 from compiler.ops import LIBRARY, leaves, regions
@@ -50,9 +51,14 @@ class _Writer(Encoder):
         self.keys: dict[Any, int] = {}
 
     def nodes(self, nodes: Iterable[Node]) -> Form:
-        return tuple([self._node(node) for node in nodes])
+        types: dict[int, Any] = {}
+        found = []
+        for node in nodes:
+            types[node.id] = node.type
+            found.append(self._node(node, types))
+        return tuple(found)
 
-    def _node(self, node: Node) -> Form:
+    def _node(self, node: Node, types: Mapping[int, Any]) -> Form:
         if not _is_known(node.op):
             raise FormatError(f"{node.op.name} is no op of the library")
         attrs = []
@@ -62,7 +68,10 @@ class _Writer(Encoder):
                 attrs.append((name, self.keys.setdefault((name, value), len(self.keys))))
             else:
                 attrs.append((name, self.value(value)))
-        return node.op.name, node.operands, tuple(attrs), self.value(node.type)
+        called: Form = node.op.name
+        if is_own(node.op):
+            called = called, _code(node, types)
+        return called, node.operands, tuple(attrs), self.value(node.type)
 
     def scalar(self, value: Any) -> Form:
         return "scalar", value.dtype.str, value.item()
@@ -81,5 +90,13 @@ class _Writer(Encoder):
 
 
 def _is_known(op: Op) -> bool:
-    """Whether an op is one that the library declares: another may be called the same."""
-    return op.name in LIBRARY and op_named(op.name) is op
+    """Whether an op is one that is declared: another may be called the same."""
+    return (op.name in LIBRARY or is_own(op)) and op_named(op.name) is op
+
+
+def _code(node: Node, types: Mapping[int, Any]) -> str:
+    """What a kernel has of the code of a user's op: a function of arrays is called by its name."""
+    lowering = node.op.lowering
+    if isinstance(lowering, Pointwise) and lowering.of_dtype is not None:
+        return lowering.of_dtype(types[node.operands[0]].dtype)
+    return ""

@@ -17,7 +17,7 @@ import networkx as nx
 from compiler.core import dims
 from compiler.core.dims import Dim, Size, Unknown
 from compiler.core.errors import FormatError, StaticGraphError
-from compiler.core.op import op_named
+from compiler.core.own_ops import op_saved_as, saved_name
 from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import TensorType, TupleType, Type
 from compiler.core.values import Array, Value
@@ -58,7 +58,7 @@ class Writer(Encoder):
     def _node(self, node: Node) -> Form:
         scope = [_printable(name) for name in scope_of(node.source)]
         return {
-            "op": node.op.name,
+            "op": saved_name(node.op),
             "operands": list(node.operands),
             "attrs": {key: self.value(value) for key, value in node.attrs.items()},
             "type": self.value(node.type),
@@ -144,7 +144,7 @@ class Reader(Decoder):
         if isinstance(record, dict) and "scope" in record:
             entries.add("scope")
         require_entries(record, entries)
-        op = op_named(_word(record["op"]))
+        op = op_saved_as(_word(record["op"]))
         operands = tuple(_at(nodes, place, "operands") for place in _list(record, "operands"))
         if not isinstance(record["attrs"], dict):
             raise FormatError("the attributes are no object")

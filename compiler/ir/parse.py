@@ -42,7 +42,7 @@ TYPES = frozenset({"boolean", "u8", "i8", "i16", "i32", "i64", "f32", "f64"})
 HOLE = "hole_"
 
 
-_HOLES = [f"{HOLE}{i}" for i in range(5)]
+_HOLES = [f"{HOLE}{i}" for i in range(14)]
 
 
 def parsed_template(text: str, **words: str) -> Expr:

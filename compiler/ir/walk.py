@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from compiler.core.record import Record
+from compiler.core.scalars import ScalarFunction, scalar_functions
 from compiler.ir.records import (
     Assign,
     Binary,
@@ -122,6 +123,14 @@ def functions(one: Expr) -> set[str]:
         elif isinstance(part, Select):
             found.add("select")
     return found
+
+
+def scalars_of(units: Iterable[Function]) -> list[ScalarFunction]:
+    """The functions of users that units call."""
+    known = scalar_functions()
+    found = (part for unit in units for one in statements(unit.body) for part in expressions(one))
+    names = dict.fromkeys(name for part in found for name in calls(part))
+    return [known[name] for name in names if name in known]
 
 
 def block_names(block: Iterable[Stmt]) -> set[str]:

@@ -29,7 +29,7 @@ from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64
 from compiler.llvm.machine import target_machine
 from compiler.llvm.parsed import parse
-from compiler.llvm.vecmath.deferred import KernelModule, define_deferred
+from compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
 from compiler.llvm.vecmath.joint import join_calls
 
 WORDS = INT64.ir.as_pointer()
@@ -72,6 +72,7 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
 
 def finished(parsed: object, module: KernelModule, machine: object) -> Any:
     """The code `parsed`, of `module`, after LLVM's passes."""
+    link_scalars(parsed, module)
     optimise(parsed, machine)
     parsed = join_calls(parsed, module)
     return define_deferred(parsed, module, machine, optimise)

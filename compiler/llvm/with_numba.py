@@ -10,12 +10,14 @@ imported.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -25,7 +27,9 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
+from compiler.codegen.scalar import CONSTRUCTORS
 from compiler.core import fork
+from compiler.core.scalars import ScalarFunction
 from compiler.ir.records import (
     ONE,
     Block,
@@ -38,6 +42,7 @@ from compiler.ir.records import (
     Stmt,
 )
 from compiler.ir.text import function as source_of
+from compiler.ir.walk import scalars_of
 from compiler.llvm import library, native, vecmath
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import rest
@@ -116,6 +121,7 @@ def compile_with_numba(units: Sequence[Function], inlining: Collection[int]) -> 
     module.triple = machine.triple
     lowered = {}
     namespace = dict(names())
+    namespace |= {one.symbol: _user_function(module, one) for one in scalars_of(units)}
     for i, one in enumerate(units):
         symbol, text = _lowered(one, namespace, f"numba_{i}", splits=i in inlining)
         lowered[symbol] = _with_formulas(module, text, i not in inlining)
@@ -149,14 +155,21 @@ def _lowered(unit: Function, namespace: dict[str, Any], name: str, splits: bool)
         cpu_target.target_context.refresh()
         function = namespace.pop(name)
         made = compiler.compile_extra(
-            typing, _target(), function, given, types.int64, flags, {}, pipeline_class=_Compiler
+            typing,
+            numba_target(),
+            function,
+            given,
+            types.int64,
+            flags,
+            {},
+            pipeline_class=_Compiler,
         )
         made.library.finalize()
         return made.fndesc.llvm_func_name, made.library.get_llvm_str()
 
 
 @cache
-def _target() -> Any:
+def numba_target() -> Any:
     """Numba's lowering for this processor, of which the project compiles what it gives."""
     return cpu_target.target_context.subtarget(_internal_codegen=_Codegen("staticgraph"))
 
@@ -316,6 +329,30 @@ def _intrinsic_of_floats(
     typer = typers[vecmath.ARITY[name]]
     typer.__name__ = typer.__qualname__ = name
     return intrinsic(typer)
+
+
+def _user_function(module: KernelModule, scalar: ScalarFunction) -> Any:
+    """A function that a user wrote, which the module defines later."""
+    operand, result = (numba.from_dtype(one) for one in (scalar.operand, scalar.result))
+    held = [
+        ir.IntType(1) if one.kind == "b" else _llvm_type(CONSTRUCTORS[one.name])
+        for one in (scalar.operand, scalar.result)
+    ]
+    called = ir.FunctionType(held[1], held[:1] * scalar.arity)
+    module.scalar(scalar, called.args, called.return_type)
+
+    def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
+        return builder.call(_external(builder.module, called, scalar.symbol), args)
+
+    def typed(typing: object, *operands: object) -> Any:
+        return result(*[operand] * scalar.arity), codegen
+
+    # Numba takes arguments one by one
+    names = ["typing", *(f"operand_{i}" for i in range(scalar.arity))]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in names]
+    typed.__dict__["__signature__"] = inspect.Signature(parameters)
+    return intrinsic(typed)
 
 
 def _external(module: Any, signature: object, name: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.core import provided
 from compiler.core.dims import Size
-from compiler.core.errors import DTypeError, GraphError, ShapeError
+from compiler.core.errors import DTypeError, ShapeError
 from compiler.core.lowering import Item, Nested
 from compiler.core.op import Op, register
 from compiler.core.types import TensorType, TupleType, unify
@@ -105,21 +105,12 @@ def _while_numpy(*arrays: object, test: Any, body: Any, consts: int) -> tuple[An
     return tuple(carry)
 
 
-def _while_vjp(
-    positions: Sequence[int], gs: object, out: Any, *operands: object, **attrs: object
-) -> Any:
-    raise GraphError(
-        f"grad: while_loop ({out.source}) has no reverse-mode gradient, since its number of steps "
-        "is not known before it runs: use scan with a length"
-    )
-
-
 while_loop = register(
     Op(
         name="while_loop",
         infer_type=_while_type,
         evaluate=_while_numpy,
-        vjp_items=_while_vjp,
+        vjp_items=provided.while_cotangents,
         lowering=Nested(),
         doc="A loop while `test(consts, carry)` holds: `body(consts, carry) -> carry`. The "
         "operands are the consts and the first carry, the value is the last carry.",

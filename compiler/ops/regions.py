@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
+from compiler.core.dims import Size
 from compiler.core.lowering import Alias
-from compiler.core.op import Op, register
+from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType
-from compiler.ops.batching import first_of_all
+from compiler.core.values import Value
+from compiler.ops.batching import Apply, Example, evaluated, first_of_all
 
 
 def _first(x: object, *others: object, **attrs: object) -> Any:
@@ -48,8 +51,31 @@ recompute = register(
 )
 
 
-def _by_rule(position: int, g: Any, out: object, *operands: object, rule: Any) -> Any:
-    return rule(g)[position - 1] if position else None
+class GivenRule(Protocol):
+    """A gradient that was given: see `compiler.transforms.custom_rules`."""
+
+    @property
+    def arguments(self) -> int:
+        """How many operands behind the value have a gradient; what follows, the rule reads."""
+
+    def cotangent(self, position: int, g: Value, out: Value, reads: Sequence[Value]) -> Value:
+        """The cotangent of one of these, or None."""
+
+    def batched(self, examples: Sequence[Example], size: Size) -> GivenRule:
+        """The rule on batches; `examples` are the operands behind the value."""
+
+
+def _by_rule(position: int, g: Value, out: Value, *operands: Value, rule: GivenRule) -> Value:
+    if not 1 <= position <= rule.arguments:
+        return None
+    return rule.cotangent(position - 1, g, out, operands[1 + rule.arguments :])
+
+
+def _with_batched_rule(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    rule = attrs["rule"].batched(examples[1:], size)
+    return first_of_all(op, examples, size, {"rule": rule}, apply)
 
 
 # These two have gradients that are not those of their values, so that they are not among the ops
@@ -74,6 +100,7 @@ custom_gradient = Op(
     vjp=_by_rule,
     bind=lambda x, *others, rule: ((x, *others), {"rule": rule}),
     expand=_first,
-    batching=first_of_all,
-    doc="x, of whose cotangent `rule` makes those of the other operands, None for some.",
+    batching=_with_batched_rule,
+    doc="x, of whose cotangent `rule` makes those of the operands that follow, None for some; it "
+    "may read the rest of them.",
 )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from compiler.core.dims import Size
 from compiler.core.lowering import Gather, Host, Nested
+from compiler.core.op import is_own
 from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, at_line, construct
 from compiler.graph.traversal import between
@@ -44,6 +45,8 @@ def _applied(node: Expression, parts: Sequence[Example | None], length: Size) ->
         return None
     if isinstance(node.op.lowering, Nested):
         return None
+    if isinstance(node.op.lowering, Host) and is_own(node.op):
+        return None  # which on a batch is a loop again
     ndim = 0 if isinstance(node.type, TupleType) else node.ndim
     with at_line(node.source):
         if node.op is item:

@@ -36,6 +36,8 @@ def is_rounded_once(op: Op) -> bool:
     """Whether a loop computes an op by operations that are rounded in one way each."""
     if not isinstance(op.lowering, Pointwise):
         return False
+    if op.lowering.of_dtype is not None:
+        return False
     words = _WORD.findall(_HOLE.sub(" ", op.lowering.code))
     return ROUNDED_ONCE.issuperset(words)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +33,7 @@ def gradients(
     wrt: Sequence[Expression],
     seed: Expression | None = None,
     implied: bool = False,
+    disconnected: bool = False,
 ) -> list[Expression]:
     """The derivative of a scalar expression with respect to others, as expressions.
 
@@ -40,6 +42,7 @@ def gradients(
         wrt: floating-point expressions that `output` depends on.
         seed: the cotangent of `output`, of its shape and dtype; 1 if None.
         implied: whether nobody named what is in `wrt`, for the lint of gradients that are zero.
+        disconnected: whether the output need not depend on all of `wrt`.
 
     Returns:
         One expression per element of `wrt`, of its shape and dtype. Where the dependence goes
@@ -52,7 +55,7 @@ def gradients(
     nodes = ancestors([output])
     known = {node.serial for node in nodes}
     for target in wrt:
-        if target.serial not in known:
+        if target.serial not in known and not disconnected:
             raise GraphError(f"grad: {output} does not depend on {target} ({target.source})")
     if seed is None:
         seed = constant(np.ones((), output.dtype))
@@ -92,6 +95,14 @@ def cotangents_of(
     return [cotangents.get(target.serial) for target in wrt]
 
 
+_forward: ContextVar[bool] = ContextVar("forward", default=False)
+
+
+def is_forward() -> bool:
+    """Whether what is pulled back is transposed once more: that is forward mode."""
+    return _forward.get()
+
+
 def pushforward(
     outputs: Sequence[Expression], wrt: Sequence[Expression], tangents: Sequence[Expression]
 ) -> list[Expression]:
@@ -103,8 +114,12 @@ def pushforward(
     """
     floating = [out for out in outputs if out.dtype.kind == "f"]
     seeds = [abstract(out.type) for out in floating]
-    pulled = pullback(floating, wrt, seeds)
-    found = pullback(pulled, seeds, tangents)
+    token = _forward.set(True)
+    try:
+        pulled = pullback(floating, wrt, seeds)
+        found = pullback(pulled, seeds, tangents)
+    finally:
+        _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
     return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from compiler import ops
@@ -30,6 +30,8 @@ def items_on_batches(
         return _scan(node, examples, size, batched)
     if node.op is control.cond:
         return _cond(node, examples, size, batched)
+    if node.op is control.while_loop:
+        return _while(node, examples, size, batched)
     return None
 
 
@@ -148,3 +150,57 @@ def _selected(
 def _filled(output: Expression, batch: object, size: Size) -> Any:
     """All examples of an output, which may be the same for all."""
     return full(Example(output, False, output.ndim), size) if batch is None else batch
+
+
+def _while(
+    node: Expression, examples: Sequence[Example], size: Size, batched: Batched
+) -> list[Example]:
+    """As long as the condition holds for any example; the others keep what they have."""
+    consts = node.attrs["consts"]
+    test, body = (node.attrs[name].expressions() for name in ("test", "body"))
+    places = {i for i, one in enumerate(examples) if one.batched}
+    while True:
+        asked, (answer,) = _on_batches(test, places, size, batched)
+        inputs, outputs = _on_batches(body, places, size, batched)
+        more = {consts + i for i, one in enumerate(outputs) if one is not None}
+        if answer is not None:
+            more |= set(range(consts, len(examples)))
+        if more <= places:
+            break
+        places |= more
+    following = [
+        _filled(*pair, size) if consts + i in places else pair[0]
+        for i, pair in enumerate(zip(body[1], outputs, strict=True))
+    ]
+    tested = test[1][0] if answer is None else ops.any(answer)
+    if answer is not None:
+        values = dict(zip([one.serial for one in test[0]], body[0], strict=True))
+        again = substitute(test[1], values)
+        pairs = zip(body[0], inputs, strict=True)
+        (holds,) = batched(again, {one: whole for one, whole in pairs if whole is not one}, size)
+        following = [
+            ops.where(ops.reshape(holds, (size, *(1,) * (new.ndim - 1))), new, old)
+            for new, old in zip(following, inputs[consts:], strict=True)
+        ]
+    attrs = {"test": Body.of(asked, [tested]), "body": Body.of(inputs, following), "consts": consts}
+    operands = [
+        full(one, size) if i in places and i >= consts else one.tensor
+        for i, one in enumerate(examples)
+    ]
+    made = construct(control.while_loop, tuple(operands), attrs)
+    results = [
+        Example(one, consts + i in places, examples[consts + i].ndim)
+        for i, one in enumerate(items_of(made, len(following)))
+    ]
+    return _all_batched(results, size)
+
+
+def _on_batches(
+    body: Any, places: Collection[int], size: Size, batched: Batched
+) -> tuple[list[Expression], list[Any]]:
+    """The inputs of a body with batches at some places, and its outputs on them, None for one that
+    is the same for all examples.
+    """
+    inputs, outputs = body
+    batches = {inputs[i]: _batch(inputs[i], size) for i in sorted(places)}
+    return [batches.get(one, one) for one in inputs], batched(outputs, batches, size)

@@ -10,6 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from compiler import ops
 from compiler.core import provided
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import OptionError, ShapeError
@@ -19,6 +22,7 @@ from compiler.core.values import Tree
 from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
 from compiler.transforms import control_eager as eager
 from compiler.transforms.control_checks import paths
+from compiler.transforms.effects import check
 
 
 def scan(
@@ -93,23 +97,32 @@ def _length(xs: object, length: Size | None) -> Size:
     return length
 
 
-def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Tree:
+def while_loop(
+    cond: Callable[..., object],
+    body: Callable[..., object],
+    init: object,
+    max_steps: int | None = None,
+) -> Tree:
     """Repeat `carry = body(carry)` as long as `cond(carry)` holds.
 
-    As `jax.lax.while_loop`. Without a gradient if symbolic: the number of steps is not known before
-    it runs.
+    As `jax.lax.while_loop`. `vmap` repeats it as long as the condition holds for any example, and
+    keeps what the others have. Differentiable in forward mode (`jvp`); in reverse mode, if
+    symbolic, only with `max_steps`: the gradient is that of a scan of so many steps, which stacks
+    the carries.
 
     Args:
         cond: a function of the carry that returns a bool scalar.
         body: a function of the carry that returns the next one, of the same structure, shapes and
             dtypes.
         init: the first carry: arrays or any nesting of tuples, lists, dicts and None of them.
+        max_steps: the most steps that it takes; the call raises if there would be more.
 
     Returns:
         The last carry.
 
     Raises:
         OptionError, ShapeError, DTypeError: the carry changes, or `cond` gives no bool scalar.
+        CheckError: the condition still holds after `max_steps`.
 
     Example:
         >>> sg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
@@ -118,7 +131,17 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
     handle = handle_among(leaves(init))
     if handle is not None:
         test, step = on_handles(cond, handle), on_handles(body, handle)
-        return _closed(while_loop(test, step, mapped(opened, init)), handle)
+        return _closed(while_loop(test, step, mapped(opened, init), max_steps), handle)
+    if max_steps is not None:
+        if type(max_steps) is not int or max_steps < 0:
+            raise OptionError(f"while_loop: max_steps is a number of steps, not {max_steps!r}")
+        return _bounded(cond, body, init, max_steps)
+    return _repeated(cond, body, init, None)
+
+
+def _repeated(
+    cond: Callable[..., object], body: Callable[..., object], init: object, max_steps: int | None
+) -> Tree:
     if not _is_symbolic(init):
         try:
             return eager.while_loop(cond, body, init)
@@ -126,7 +149,21 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
             pass
     from compiler.transforms import control_symbolic as symbolic
 
-    return symbolic.while_loop(cond, body, init)
+    return symbolic.while_loop(cond, body, init, max_steps)
+
+
+def _bounded(
+    cond: Callable[..., Any], body: Callable[..., object], init: object, max_steps: int
+) -> Tree:
+    """A loop that counts its steps, up to a bound; CheckError if it would go on."""
+
+    def test(state: tuple[Any, Any]) -> Any:
+        return ops.logical_and(cond(state[0]), state[1] < max_steps)
+
+    last, _ = _repeated(test, lambda s: (body(s[0]), s[1] + 1), (init, np.int64(0)), max_steps)
+    goes_on = cond(last)
+    check(ops.logical_not(goes_on), f"while_loop goes on after max_steps={max_steps} steps")
+    return last
 
 
 def cond(

@@ -23,6 +23,7 @@ from compiler.ops import control
 from compiler.transforms.control_checks import aligned, line_of, pair_of, paths, require_same
 from compiler.transforms.control_eager import is_number
 from compiler.transforms.control_gradients import stand_in
+from compiler.transforms.while_loops import with_bound
 
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
 """Of Python numbers that meet nothing else."""
@@ -170,7 +171,12 @@ def _like_carry(op: Op, after: object, tree: object, before: Sequence[Expression
     return rebuilt(after, [_expression(op, leaf, one.dtype) for leaf, one in pairs])
 
 
-def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
+def while_loop(
+    cond: Callable[..., object],
+    body: Callable[..., object],
+    init: object,
+    max_steps: int | None = None,
+) -> Any:
     """`compiler.transforms.control_flow.while_loop` of expressions."""
     op = control.while_loop
     first = [_expression(op, leaf) for leaf in leaves(init)]
@@ -206,6 +212,8 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
     items = items_of(node, len(first))
     if len(first) > count:
         _left(first[count], items[count])
+    if max_steps is not None:
+        items = with_bound(node, count, max_steps)
     return rebuilt(init, items[:count])
 
 

@@ -74,10 +74,14 @@ def _visit(node: Expression, made: dict[int, Any], size: Size) -> None:
             rule = node.op.batching
             if rule is not None:
                 several = rule(node.op, examples, size, node.attrs)
-                made[node.serial] = [
-                    Example(one, True, type.ndim)
-                    for one, type in zip(items(several), _types(node), strict=True)
-                ]
+                made[node.serial] = (
+                    None
+                    if several is None
+                    else [
+                        Example(one, True, type.ndim)
+                        for one, type in zip(items(several), _types(node), strict=True)
+                    ]
+                )
         if made[node.serial] is None:
             raise GraphError(f"vmap: {node.op.name} has no batching rule ({node.source})")
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamic.autograd import forward_ad, functional, graph
+from dynamic.autograd import custom as custom, forward_ad, functional, graph
 from dynamic.autograd.function import Function
 from dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from dynamic.tape.anomaly import detect_anomaly, set_detect_anomaly

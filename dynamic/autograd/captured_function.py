@@ -6,18 +6,16 @@ results have an op on them whose rule puts the cotangents that there are in thei
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from compiler import ops
-from compiler.core.dims import Size
 from compiler.core.refusals import refuse
-from compiler.core.types import TensorType
-from compiler.graph.evaluate import replaced
 from compiler.graph.expression import Expression, abstract, construct
 from compiler.ops.declare import unbroadcast, zeros_like
-from compiler.ops.regions import custom_gradient, gradient_to
+from compiler.ops.regions import gradient_to
+from compiler.transforms.custom_rules import FailingRule, Rule, closed_rule, with_rule
+from compiler.transforms.packing import packed, unpacked
 from dynamic.autograd.context import FunctionCtx
 from dynamic.capture import Traced
 from dynamic.core.errors import AutogradError, DeferredError
@@ -35,32 +33,6 @@ class _Context(FunctionCtx):
     def needs_input_grad(self) -> tuple[bool, ...]:  # type: ignore[override]
         """Per argument whether it is a tensor that requires grad."""
         return tuple([isinstance(arg, Traced) and arg.requires_grad for arg in self._args])
-
-
-class _Rule:
-    """What a backward makes of cotangents.
-
-    Attributes:
-        cotangents: what stands for those of the results.
-        found: what it made of them, per argument that is differentiated by: a cotangent or None.
-        error: what it raised instead.
-    """
-
-    def __init__(self, cotangents: Sequence[Expression]) -> None:
-        self.cotangents = cotangents
-        self.found: list[Expression | None] = []
-        self.error: Exception | None = None
-        self._last: tuple[Any, list[Any]] = (None, [])
-
-    def __call__(self, g: Any) -> list[Any]:
-        """The cotangents of the arguments."""
-        if self.error is not None:
-            raise DeferredError from self.error
-        if self._last[0] is not g:
-            parts = dict(zip(self.cotangents, _unpacked(g, self.cotangents), strict=True))
-            made = iter(replaced([one for one in self.found if one is not None], parts))
-            self._last = g, [None if one is None else next(made) for one in self.found]
-        return self._last[1]
 
 
 def captured(function: Any, args: Sequence[Any]) -> Any:
@@ -114,23 +86,33 @@ def _differentiate(
             "take zeros for the gradients of results that were not used",
         )
     values = [one.expression for one in results]
-    rule = _Rule([abstract(TensorType(value.shape, value.dtype)) for value in values])
-    operands = (_packed(values), *(args[i].expression for i in inputs))
-    joint = construct(custom_gradient, operands, {"rule": rule})
-    if len(values) == 1:
-        results[0]._value = joint
-    else:
-        for one, value, part in zip(results, values, _unpacked(joint, values), strict=True):
-            one._value = construct(gradient_to, (value, part), {})
-    given = iter([Traced.made(one) for one in rule.cotangents])
+    operands = [args[i].expression for i in inputs]
+    joint = packed(values)
+    unknown = FailingRule(AutogradError("backward differentiates its own results"), len(inputs))
+    out = with_rule(joint, operands, unknown)  # stands for the value while backward is captured
+    _place(results, values, out)
+    g = abstract(out.type)
+    given = iter(map(Traced.made, unpacked(g, values)))
     every = [
         next(given) if any(one is result for result in results) else _zeros(one) for one in outputs
     ]
+    rule: Rule | FailingRule
+    reads: list[Expression] = []
     try:
-        found = function._reverse()(ctx, *every)
-        rule.found = _checked(function, found, args, inputs)
-    except Exception as error:
-        rule.error = error  # it is raised where a gradient is asked for
+        found = _checked(function, function._reverse()(ctx, *every), args, inputs)
+        rule, reads = closed_rule(g, out, found)
+    except Exception as error:  # it is raised where a gradient is asked for
+        rule = FailingRule(DeferredError(), len(inputs), error)
+    _place(results, values, with_rule(joint, operands, rule, reads))
+
+
+def _place(results: Sequence[Any], values: Sequence[Expression], joint: Expression) -> None:
+    """Let the results be parts of an expression that has the gradient of all of them."""
+    if len(values) == 1:
+        results[0]._value = joint
+        return
+    for one, value, part in zip(results, values, unpacked(joint, values), strict=True):
+        one._value = construct(gradient_to, (value, part), {})
 
 
 def _is_floating(arg: object) -> bool:
@@ -176,40 +158,15 @@ def _checked(
     return made
 
 
-def _packed(values: Sequence[Expression]) -> Expression:
-    """Several values as one vector; one as it is."""
-    if len(values) == 1:
-        return values[0]
-    rows = [ops.reshape(ops.astype(one, "float64"), (-1,)) for one in values]
-    made: Expression = ops.concatenate(rows)
-    return made
-
-
-def _unpacked(packed: Any, like: Sequence[Expression]) -> list[Expression]:
-    """The values that `_packed` packs."""
-    if len(like) == 1:
-        return [packed]
-    found: list[Expression] = []
-    start: Size = 0
-    for one in like:
-        stop = start + math.prod(one.shape)
-        part = ops.reshape(packed[start:stop], tuple(one.shape))
-        found.append(ops.astype(part, one.dtype))
-        start = stop
-    return found
-
-
 def once(results: object, gradients: Sequence[Any], error: Exception) -> Any:
     """The results of a backward, whose derivatives by the cotangents are an error."""
-    rule = _Rule([])
-    rule.error = error
     others = [one.expression for one in gradients if _is_floating(one)]
+    rule = FailingRule(DeferredError(), len(others), error)
 
     def marked(result: object) -> Any:
         if not isinstance(result, Traced):
             return result
-        operands = [result.expression, *others]
-        return Traced.made(construct(custom_gradient, operands, {"rule": rule}))
+        return Traced.made(with_rule(result.expression, others, rule))
 
     if isinstance(results, tuple):
         return tuple(map(marked, results))

@@ -13,6 +13,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Op
+from compiler.core.own_ops import VERSION
 from dynamic.core import eager_ops, node_names as names
 
 
@@ -241,7 +242,8 @@ def stem_of(op: Op) -> str:
     node = known(op).node
     if isinstance(node, str) and node:
         return node
-    return "".join(part.capitalize() for part in op.name.split("_"))
+    name = op.name.rpartition(".")[2].partition(VERSION)[0]  # a user's op has its module before
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def node_name(node: Any) -> str:

@@ -57,9 +57,13 @@ def tangents_of_items(
         return [None] * len(out)
     assert op.vjp_items is not None
     with enable_grad():
-        us = [lifted(one.detach()) for one in out]
+        us = [lifted(one.detach()) if one.is_floating_point() else None for one in out]
         found = op.vjp_items(moving, us, tuple(out), *primals, **attrs)
-    return pull(found, us, [tangents[i] for i in moving])
+    pairs = [(one, tangents[i]) for one, i in zip(found, moving, strict=True) if one is not None]
+    moved = iter(
+        pull([x for x, _ in pairs], [u for u in us if u is not None], [t for _, t in pairs])
+    )
+    return [None if u is None else next(moved) for u in us]
 
 
 def _total(parts: Iterable[Any]) -> Any:

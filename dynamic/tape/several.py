@@ -15,6 +15,8 @@ from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from dynamic.tape.observers import announce, observers
 from dynamic.tape.tape import mutated
 
+LETTERS = "abcdefghijklmn"  # of operands
+
 
 class SeveralNode(SeveralOutputs):
     """A recorded op whose value is a tuple.
@@ -40,12 +42,12 @@ class SeveralNode(SeveralOutputs):
         read = op.saved(0)
         self.operands: tuple[Any, ...] | None = tuple([
             one._array if letter in read else Spec(one._array.shape, one._array.dtype)
-            for letter, one in zip("abcdefgh", operands, strict=False)
+            for letter, one in zip(LETTERS, operands, strict=False)
         ])  # fmt: skip
         self.outputs = tuple(arrays)
         self.guards: list[tuple[Any, int, Any, Any]] = [
             (one._counter, one._counter[0], one._array, edge)
-            for letter, one, edge in zip("abcdefgh", operands, self.edges, strict=False)
+            for letter, one, edge in zip(LETTERS, operands, self.edges, strict=False)
             if letter in read
         ]
         self.found: list[int] = []
@@ -109,7 +111,8 @@ def record_several(
     """Put new results of an op on the tape, one of whose operands requires grad."""
     node = SeveralNode(op, attrs, operands, [one._array for one in results])
     for i, one in enumerate(results):
-        one._maker = node.head(i, one._array)
+        if one._array.dtype.kind == "f":
+            one._maker = node.head(i, one._array)
     node.guard(results)
     if observers:
         announce(node)

@@ -17,6 +17,7 @@ from compiler.graph.losses import losses_of
 from compiler.graph.traversal import ancestors, cut
 from compiler.inspect.lint.report import check_level, lint, lint_gradients
 from compiler.transforms.autodiff import cotangents_of, depending_on
+from compiler.transforms.custom_rules import without_rules
 from compiler.transforms.zero_gradients import note_zeros
 from staticgraph.executables.executable import (
     Executable,
@@ -25,7 +26,7 @@ from staticgraph.executables.executable import (
     lost_loss,
 )
 from staticgraph.leaves import READS, placeholder
-from staticgraph.tracing.parts import Part, needed_inputs, without_marks
+from staticgraph.tracing.parts import Part, needed_inputs
 from staticgraph.tracing.signature import LEAF
 from staticgraph.tracing.stages import Stage, stages_of
 from staticgraph.tracing.tracing import Trace
@@ -64,7 +65,7 @@ class Compiled:
                 f"{self.name}: reads parameters after an optimizer's step: it runs in "
                 f"{len(effects.breaks) + 1} parts, and no single executable has its values"
             )
-        outputs = without_marks(self.trace.outputs)
+        outputs = without_rules(self.trace.outputs)
         roots = outputs[0] if self.single else outputs
         made = self.linted(Part(self.name, self.trace.inputs, roots, self.plain_options))
         count = None if effects is None else effects.results
@@ -86,7 +87,7 @@ class Compiled:
         level = check_level(self.options.get("lint", "certain"))
         if level != "off":
             trace = self.trace
-            roots = without_marks(trace.outputs)
+            roots = without_rules(trace.outputs)
             needed = needed_inputs(trace.inputs, roots, {})
             definition = define([trace.inputs[i] for i in needed], roots)
             arguments = [
@@ -181,7 +182,7 @@ class Reverse:
         self.reads = frozenset(
             i - len(seeds) for i in needed_inputs(inputs, found, {}) if i >= len(seeds)
         )
-        plain = without_marks([*trace.outputs, *found])
+        plain = without_rules([*trace.outputs, *found])
         count = len(trace.outputs)
         self._outputs, self._cotangents = plain[:count], plain[count:]
         self._residuals = residuals(self._cotangents, self._outputs)

@@ -28,6 +28,7 @@ from staticgraph.tracing.signature import (
     parts,
     take_apart,
 )
+from staticgraph.tracing.tracing import FreeVariableError
 
 _OPTIONS = frozenset((
     "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
@@ -201,7 +202,11 @@ class Function(InspectedFunction):
         if isinstance(first, Expression):
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
-        call, operands = self._find(found)
+        try:
+            call, operands = self._find(found)
+        except FreeVariableError:
+            # a part of the graph of what it reads: composed with that, on arrays as constants
+            return self._f(*args, **kwargs)
         if found.modules:
             return call.run(kind, operands)
         around = call.around

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.core.dims import Dim, Unknown, as_unknown
 from compiler.core.types import mapped
-from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import ancestors, cut, fold
-from compiler.ops.regions import custom_gradient, gradient_to
+from compiler.graph.expression import Expression
+from compiler.graph.traversal import cut
 from staticgraph.compilation import compile
 from staticgraph.executables.executable import Executable
 
@@ -44,21 +42,6 @@ class Part:
     def needed(self, arrays: Sequence[object]) -> Sequence[object]:
         """Those of all inputs that the executable takes."""
         return arrays if self.used is None else [arrays[i] for i in self.used]
-
-
-def without_marks(outputs: Sequence[Expression]) -> list[Expression]:
-    """The outputs without what only says whose a gradient is."""
-    if not any(node.op in (custom_gradient, gradient_to) for node in ancestors(outputs)):
-        return list(outputs)
-    return fold(outputs, {}, _without_mark)
-
-
-def _without_mark(node: Expression, operands: tuple[Expression, ...]) -> Expression:
-    if node.op in (custom_gradient, gradient_to):
-        return operands[0]
-    if all(map(operator.is_, operands, node.operands)):
-        return node
-    return again(node, operands)
 
 
 def needed_inputs(

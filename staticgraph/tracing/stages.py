@@ -13,8 +13,9 @@ from typing import Any
 from compiler.core.values import Array
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors, cut
+from compiler.transforms.custom_rules import without_rules
 from staticgraph.leaves import placeholder
-from staticgraph.tracing.parts import Part, without_marks
+from staticgraph.tracing.parts import Part
 from staticgraph.tracing.tracing import Trace
 
 
@@ -73,7 +74,7 @@ def stages_of(
         late: the inputs that are there only in a later stage than the first, 0, and in which.
         count: how many stages there are.
     """
-    outputs = without_marks(trace.outputs)
+    outputs = without_rules(trace.outputs)
     stage: dict[int, int] = {trace.inputs[i].serial: number for i, number in late.items()}
     given = {one.serial for one in trace.inputs}
     for node in ancestors(outputs):

@@ -191,12 +191,25 @@ def trace(
         found = computed(name, call, inputs, engine)
     made = with_effects(name, found.outputs, found.shown)
     definition = define(found.inputs, made)
+    _require_closed(definition)
     known = tuple([one for one in casts if not _has_sizes(one)])
     facts_of = tuple(dict.fromkeys(facts))
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
         found.effects, len(held) - sum(held), branches=found.branches,
     )  # fmt: skip
+
+
+class FreeVariableError(Exception):
+    """A function reads expressions around it, so that it is no function of its arguments alone."""
+
+
+def _require_closed(definition: Definition) -> None:
+    """FreeVariableError if what was traced needs more than its inputs."""
+    inputs = set(definition.inputs)
+    for node in definition.nodes:
+        if node.op is leaves.placeholder and node.id not in inputs:
+            raise FreeVariableError
 
 
 def _has_sizes(value: Expression) -> bool:
@@ -251,7 +264,7 @@ class Traces(Generic[Made]):
                 continue
             try:
                 return self._checked(pattern, shapes, given, needed)
-            except EffectError:  # each attempt would have it once more
+            except (EffectError, FreeVariableError):  # so would each attempt
                 raise
             except Exception as error:  # it is raised again when all sizes are known
                 needed = "; ".join([str(error), *getattr(error, "__notes__", ())])

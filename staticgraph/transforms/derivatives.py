@@ -11,11 +11,9 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, rebuilt, structure
 from compiler.graph.expression import Expression, constant
-from compiler.graph.traversal import ancestors
 from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import pullback, pushforward
-from compiler.transforms.zero_gradients import note_zeros
-from staticgraph.compilation import grad as grad_of_expression
+from compiler.transforms.autodiff import gradients, pullback, pushforward
+from staticgraph.compilation import grad as grad_of_expression, is_zero
 from staticgraph.leaves import arange
 from staticgraph.tracing.functions import Function
 from staticgraph.transforms.arguments import (
@@ -35,9 +33,16 @@ from staticgraph.transforms.arguments import (
 
 
 @overload
-def grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function: ...
+def grad(
+    f: Callable[..., object],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    on_disconnected: str = "zero",
+) -> Function: ...
 @overload
-def grad(f: Expression, wrt: object, seed: Expression | None = None) -> Any: ...
+def grad(
+    f: Expression, wrt: object, seed: Expression | None = None, on_disconnected: str = "error"
+) -> Any: ...
 def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The gradient of a scalar: of a function as a function, of an expression as expressions.
 
@@ -48,11 +53,14 @@ def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     `grad(output, wrt, seed=None)` is the gradient of a scalar expression with respect to one
     expression or a list of them; of one of any shape if `seed`, its cotangent, is given.
 
+    `on_disconnected` says what the gradient is by what has no part in the value: "zero" (that of
+    functions unless given), or an "error" (that of expressions).
+
     Raises:
         OutputError: the value is no floating-point scalar.
         DTypeError: an argument to differentiate by is not floating point.
         OptionError: `argnums` does not fit the arguments.
-        GraphError: the output expression does not depend on `wrt`.
+        GraphError: the output does not depend on what it is differentiated by.
 
     Example:
         >>> sg.grad(lambda x: sg.sum(x * x))(np.array([1.0, 2.0]))
@@ -63,12 +71,19 @@ def grad(f: Any, *args: Any, **kwargs: Any) -> Any:
     return _grad(f, *args, **kwargs)
 
 
-def _grad(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def _grad(
+    f: Callable[..., object],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    on_disconnected: str = "zero",
+) -> Function:
+    zero = is_zero(on_disconnected)
+
     def apply(*args: object, **kwargs: object) -> Any:
-        _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs)
+        _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs, zero)
         return (found, aux) if has_aux else found
 
-    return transformed("grad", f, apply, (hashable(argnums), has_aux))
+    return transformed("grad", f, apply, (hashable(argnums), has_aux, zero))
 
 
 def value_and_grad(
@@ -91,15 +106,14 @@ def value_and_grad(
 
 
 def _differentiated(
-    name: str, f: Any, argnums: Argnums, has_aux: bool, args: Any, kwargs: Any
+    name: str, f: Any, argnums: Argnums, has_aux: bool, args: Any, kwargs: Any, zero: bool = True
 ) -> tuple[Expression, Any, Any]:
     """The value of a function, aux, and the gradient in the structure of the arguments."""
     partial = Partial(name, f, argnums, args, kwargs)
     result, aux = partial.output(has_aux)
     value = scalar(name, result)
     one = constant(np.ones((), value.dtype))
-    found = pullback([value], partial.variables, [one])
-    note_zeros(value, partial.variables, ancestors([value]), found, implied=True)
+    found = gradients(value, partial.variables, one, implied=True, disconnected=zero)
     return value, aux, partial.structured(found)
 
 

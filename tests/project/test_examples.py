@@ -41,6 +41,11 @@ def seed_graph() -> ModuleType:
     return load("seed_graph")
 
 
+@pytest.fixture(scope="module")
+def robust_fit() -> ModuleType:
+    return load("robust_fit")
+
+
 def run_script(name: str, *options: str, cwd: Path) -> str:
     """What the example prints when it is run as a user runs it, warnings being errors."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
@@ -74,6 +79,17 @@ def test_both_paradigms_learn_the_digits_and_agree(
     assert np.all(apart[:50] <= limit)
     assert not np.array_equal(first[:50], first[50:100])
     assert digits.loss_difference(runs, 50) == np.max(apart[:50])
+
+
+def test_a_users_op_trains_in_both_paradigms(robust_fit: ModuleType) -> None:
+    found = robust_fit.main([])
+    for loss in ("robust", "squares"):
+        (ours, line), (losses, other) = found[loss, "compiled"], found[loss, "eager"]
+        np.testing.assert_allclose(ours, losses, 1e-12)
+        np.testing.assert_allclose(line, other, 1e-12)
+    line = found["robust", "compiled"][1]
+    assert np.abs(line - [robust_fit.SLOPE, robust_fit.OFFSET]).max() < 0.05
+    assert abs(found["squares", "compiled"][1][1] - robust_fit.OFFSET) > 0.3
 
 
 def test_digits_prints_one_table_and_saves_the_pictures(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
+from compiler.codegen.scalar import CONSTRUCTORS as NAMES
+from compiler.core.scalars import ScalarFunction
 from compiler.llvm import library, vecmath
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import values
@@ -169,6 +171,15 @@ def _threefry(translator: Any, key: Value, counter: Value) -> Value:
     """64 random bits, defined once per module."""
     function = translator.inlined("threefry", INT64.ir, [INT64.ir] * 2, threefry)
     return Value(translator.builder.call(function, [key.ir, counter.ir]), INT64)
+
+
+def user_function(translator: Any, scalar: ScalarFunction, operands: Sequence[Value]) -> Value:
+    """A function that a user wrote, on numbers of its dtype."""
+    builder = translator.builder
+    kind, result = SCALARS[NAMES[scalar.operand.name]], SCALARS[NAMES[scalar.result.name]]
+    given = [values.convert(builder, one, kind) for one in operands]
+    function = translator.module.scalar(scalar, [kind.ir] * len(given), result.ir)
+    return Value(builder.call(function, [one.ir for one in given]), result)
 
 
 def is_long(name: str) -> bool:

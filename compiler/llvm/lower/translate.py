@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.core.scalars import scalar_functions
 from compiler.ir.records import (
     ONE,
     Assign,
@@ -35,7 +36,7 @@ from compiler.ir.records import (
 )
 from compiler.llvm import library
 from compiler.llvm.lower import values
-from compiler.llvm.lower.functions import FUNCTIONS
+from compiler.llvm.lower.functions import FUNCTIONS, user_function
 from compiler.llvm.lower.rest import MaskedLoop, leaves_rest, whole_vectors
 from compiler.llvm.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
 
@@ -219,6 +220,9 @@ class Translator:
         own = self.functions.get(function)
         if own is not None:
             return Value(self.builder.call(own, [one.ir for one in operands]), INT64)
+        scalar = scalar_functions().get(function)
+        if scalar is not None:
+            return user_function(self, scalar, operands)
         return FUNCTIONS[function](self, *operands)
 
     def binary(self, sign: str, left: Value, right: Value) -> Value:

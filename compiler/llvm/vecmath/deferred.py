@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.values import FunctionAttributes
 
+from compiler.core.scalars import ScalarFunction
 from compiler.llvm.parsed import link, parse
 from compiler.llvm.vecmath.lane import Format, Lane
 
@@ -86,6 +87,16 @@ class KernelModule(ir.Module):  # type: ignore[misc]
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.variants: dict[str, tuple[Deferred, int]] = {}
+        self.scalars: dict[str, ScalarFunction] = {}
+
+    def scalar(self, scalar: ScalarFunction, kinds: Sequence[object], result: object) -> Any:
+        """A function that a user wrote, of these LLVM types, which `link_scalars` defines."""
+        if scalar.symbol not in self.scalars:
+            self.scalars[scalar.symbol] = scalar
+            for deferred in scalar.deferred:
+                self.declared(deferred)
+            ir.Function(self, ir.FunctionType(result, kinds), scalar.symbol)
+        return self.globals[scalar.symbol]
 
     def declared(self, deferred: Deferred) -> Any:
         """The function of scalars, which has vector variants."""
@@ -115,12 +126,26 @@ class KernelModule(ir.Module):  # type: ignore[misc]
         return f"{text}\n@llvm.compiler.used = {used}\n"
 
 
+def link_scalars(parsed: Any, module: KernelModule) -> None:
+    """Put the functions that users wrote into the code `parsed`, of `module`, to be inlined."""
+    for symbol, scalar in module.scalars.items():
+        link(parsed, scalar.code)
+        function = parsed.get_function(symbol)
+        function.linkage = "internal"
+        function.add_function_attribute("alwaysinline")
+
+
+def without_used(text: str) -> str:
+    """LLVM's text of a module without the list of functions that it is to keep."""
+    return _USED.sub("", text)
+
+
 def define_deferred(parsed: object, module: KernelModule, machine: object, optimise: Passes) -> Any:
     """The code `parsed`, optimised from `module`, with the functions that it calls."""
     if not module.variants:
         return parsed
     text = str(parsed)
-    parsed = parse(_USED.sub("", text))
+    parsed = parse(without_used(text))
     called = [module.variants[name] for name in sorted(set(_CALLED.findall(text)))]
     for deferred in dict.fromkeys(deferred for deferred, _ in called):
         widths = [lanes for one, lanes in called if one == deferred]

@@ -14,18 +14,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from compiler.llvm.c_library import C_LIBRARY
 from compiler.llvm.machine import target_machine
 from compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
-
-C_LIBRARY = frozenset({
-    "__bzero", "bzero", "fmod", "fmodf", "memcpy", "memmove", "memset", "memset_pattern16",
-    "ceil", "ceilf", "floor", "floorf", "fma", "fmaf", "roundeven", "roundevenf", "trunc", "truncf",
-})  # fmt: skip
-"""What LLVM calls for loops that copy or fill, for the exact remainder of floats, and for what a
-processor before 2013 has no instruction for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

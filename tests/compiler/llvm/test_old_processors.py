@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import staticgraph as sg
 from compiler.ir.parse import parsed_function
 from compiler.llvm import native
+from compiler.llvm.c_library import C_LIBRARY
 from compiler.runtime.cache import objects
 from tests.combinations import some
 from tests.processors import machine_for
@@ -79,5 +80,5 @@ def test_code_for_any_processor_needs_nothing_unknown(
     monkeypatch.setattr(native, "target_machine", lambda: machine_for(kind, cpu))
     defined, needed = objects.symbols_of(native.compile_native([parsed_function(UNIT)]))
     assert defined == {native.step_symbol(0)}
-    assert needed <= objects.C_LIBRARY
+    assert needed <= C_LIBRARY
     assert ("fma" in needed) is (cpu in ("x86-64", "x86-64-v2"))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from compiler.llvm.c_library import C_LIBRARY
 from compiler.llvm.machine import target_machine
 from compiler.llvm.products import driver, workspaces
 from compiler.runtime.cache import objects
@@ -119,7 +120,7 @@ def test_code_for_other_machines_needs_nothing_unknown(monkeypatch: pytest.Monke
     code = driver.products_object(shape, WORKSPACE, machine_for("aarch64", "generic"))
     defined, needed = objects.symbols_of(code)
     assert {driver.symbol(4), driver.PLACE} <= defined
-    assert needed <= objects.C_LIBRARY
+    assert needed <= C_LIBRARY
 
 
 def test_nan_and_inf_are_where_ieee_754_says(gemm: tuple[str, Gemm]) -> None:

@@ -309,12 +309,15 @@ def test_errors(run: Any, error: Any, message: str) -> None:
         run()
 
 
-def test_an_op_without_a_batching_rule_is_refused() -> None:
-    def f(x: Any) -> Any:
-        return sg.while_loop(lambda x: x.sum() < 3, lambda x: x + 1, x)
-
-    with pytest.raises(sg.GraphError, match="vmap: while_loop has no batching rule"):
-        sg.vmap(f)(A)
+def test_a_batch_that_an_op_does_not_know_is_refused() -> None:
+    made = sg.op(lambda x: x, like=0, name="transforms.same")
+    made.batching(lambda size, batched, x: None)
+    with pytest.raises(sg.GraphError, match=r"vmap: transforms\.same has no batching rule"):
+        sg.vmap(made)(A)
+    several = sg.op(lambda x: (x, x), results=lambda x: [x, x], name="transforms.twice")
+    several.batching(lambda size, batched, x: None)
+    with pytest.raises(sg.GraphError, match=r"vmap: transforms\.twice has no batching rule"):
+        sg.vmap(several)(A)
 
 
 def test_sizes_that_vmap_takes_for_equal_are_compared() -> None:
@@ -323,3 +326,24 @@ def test_sizes_that_vmap_takes_for_equal_are_compared() -> None:
     assert f(x, y)[1].shape == (3, 5)
     with pytest.raises(sg.ShapeError, match=r"the arguments have \[3, 4\] examples"):
         f(x, np.ones((4, 5)))
+
+
+def test_transforms_on_arrays_close_over_traced_values() -> None:
+    def summed(w: Any) -> Any:
+        return sg.sum(sg.vmap(lambda a: sg.tanh(a @ w))(A))
+
+    slope = 1 - np.tanh(A @ W) ** 2
+    _close(sg.grad(summed)(W), slope @ A)
+    _close(sg.hessian(summed)(W), np.einsum("i,ij,ik", -2 * np.tanh(A @ W) * slope, A, A))
+    _close(sg.vmap(lambda x: sg.vmap(lambda y: x * y)(V))(W), np.outer(W, V))
+    _close(sg.grad(lambda x: x * sg.grad(lambda y: y * y * x)(2.0))(3.0), 24)
+    _close(sg.vmap(lambda x: sg.grad(lambda y: y**2 * x)(3.0))(V), 6 * V)
+    _close(sg.grad(lambda w: sg.jvp(lambda a: a * w, (2.0,), (5.0,))[1])(3.0), 5)
+    _close(sg.grad(lambda w: sg.vjp(lambda a: a * w, 2.0)[1](np.array(5.0))[0])(3.0), 5)
+    _close(sg.function(lambda w: sg.function(lambda a: a * w)(V))(W), V * W)
+
+
+def test_transforms_on_arrays_close_over_placeholders() -> None:
+    w = sg.placeholder("w", (4,), "float64")
+    summed = sg.sum(sg.vmap(lambda a: sg.tanh(a @ w))(A))
+    _close(sg.compile([w], sg.grad(summed, w))(W), (1 - np.tanh(A @ W) ** 2) @ A)
