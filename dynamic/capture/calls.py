@@ -196,7 +196,7 @@ class CallNode(GraphNode):
         pairs = [*zip(self._needs, found, strict=True)]
         if self.origins is not None:
             given_to = zip(self.origins, parts, strict=False)
-            reached = frozenset().union(*(one for one, part in given_to if part is not None))
+            reached = frozenset[int]().union(*(one for one, part in given_to if part is not None))
             pairs = [pair for pair in pairs if pair[0] in reached]
         return [(self.edges[i], part) for i, part in pairs]
 
