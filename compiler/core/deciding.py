@@ -6,15 +6,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Protocol
 
+from compiler.core.values import Value
 from compiler.core.whose_code import is_own
 
 
 class Decider(Protocol):
     """What tells an outcome, for this time."""
 
-    def truth(self, predicate: Any) -> bool:
+    def truth(self, predicate: Value) -> bool:
         """The outcome for an expression that is a bool scalar."""
 
     def restart(self) -> None:

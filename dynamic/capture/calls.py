@@ -193,12 +193,11 @@ class CallNode(GraphNode):
             found = self._pull_tensors(given, saved)
         else:
             found = self._reverse.backward(given, saved, self._kept)
-        pairs = zip(self._needs, found, strict=True)
-        if self.origins is not None:  # per output what it depends on, as this call has gone
-            reached = [
-                one for one, given in zip(self.origins, parts, strict=False) if given is not None
-            ]
-            pairs = ((i, part) for i, part in pairs if any(i in one for one in reached))
+        pairs = [*zip(self._needs, found, strict=True)]
+        if self.origins is not None:
+            given_to = zip(self.origins, parts, strict=False)
+            reached = frozenset[int]().union(*(one for one, part in given_to if part is not None))
+            pairs = [pair for pair in pairs if pair[0] in reached]
         return [(self.edges[i], part) for i, part in pairs]
 
     def _pull_tensors(self, cotangents: list[Any], saved: Sequence[object]) -> list[Any]:

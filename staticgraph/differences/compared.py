@@ -124,8 +124,8 @@ def _of_function(
         first = plain(*given, **named)
     made = trace.definition.expressions()
     placeholders = [made[i] for i in trace.definition.inputs]
-    outputs = [made[i] for i in trace.definition.outputs]
     values = leaves(first)
+    outputs = [made[i] for i in trace.definition.outputs[: len(values)]]  # then come the effects'
     found = [(f"output {i}", one) for i, one in enumerate(outputs)]
     seeds = _seeds(trace.name, outputs, values) if gradient else []
     floating = [one for one, *_ in seeds]

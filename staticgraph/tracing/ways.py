@@ -13,7 +13,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import CaptureError, OptionError
 from compiler.core.refusals import has_refused, place_of, refuse
 from compiler.graph.effects import Effect, collecting
-from compiler.graph.expression import Expression, Handle, constant, construct, constructing
+from compiler.graph.expression import Expression, Handle, at_line, constant, construct, constructing
 from compiler.ops import leaves
 from compiler.transforms.branches import DisagreementError, Path, joined
 from compiler.transforms.decisions import Decision, Way, ways_through
@@ -130,8 +130,9 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
     results = [one.results for one in made]
     if engine is not None:
         others, did = [one.others for one in made], [one.effects for one in made]
-        place = ways[0].decisions[0].place
-        results, effects = engine.joined(results, others, did, place)
+        first = ways[0].decisions[0]
+        with at_line(first.source):
+            results, effects = engine.joined(results, others, did, first.place)
     paths = [
         Path(way.decisions, own, way.made.shown) for way, own in zip(ways, results, strict=True)
     ]

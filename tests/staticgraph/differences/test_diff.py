@@ -164,6 +164,16 @@ def test_loops_branches_and_numbers() -> None:
     assert [row.op for row in found.results][-1] == "gradient by xs"
 
 
+def test_a_branch_on_a_value_of_which_one_side_is_the_argument() -> None:
+    def clipped(x: Any) -> Any:
+        return x / x.norm() if x.norm() > 1 else x
+
+    for scale in (0.1, 10.0):
+        found = sg.diff(clipped, np.full(3, scale))
+        assert found.agrees, str(found)
+        assert [row.op for row in found.results] == ["output 0"]
+
+
 def test_integers_and_values_of_other_types_differ_whole() -> None:
     found = sg.diff(lambda x: (sg.argmax(x, axis=1), x > 0), X)
     assert found.verdict.endswith("equal bits in 3 values, 2 results") or all(

@@ -12,7 +12,7 @@ from .trap import TRAPS, Paradigm, Trap
 SUBJECTS = (
     "closures", "constants", "attributes", "classes", "surroundings", "arguments", "calls",
     "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
-    "programs", "bypasses",
+    "programs", "bypasses", "branches",
 )  # fmt: skip
 
 
