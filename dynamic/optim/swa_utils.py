@@ -58,10 +58,10 @@ def get_swa_multi_avg_fn() -> Averages:
 
 
 def _of_several(average: Average) -> Averages:
-    @no_grad()
     def changed(averages: Sequence[Any], parameters: Sequence[Any], count: object) -> None:
-        for mean, parameter in zip(averages, parameters, strict=True):
-            mean.copy_(average(mean, parameter, count))
+        with no_grad():
+            for mean, parameter in zip(averages, parameters, strict=True):
+                mean.copy_(average(mean, parameter, count))
 
     return changed
 
@@ -133,7 +133,6 @@ class AveragedModel(Module):
             self.n_averaged += 1
 
 
-@no_grad()
 def update_bn(loader: Iterable[Any], model: Any, device: object = None) -> None:
     """Set the running statistics of batch norms to plain averages over the data of a loader.
 
@@ -151,9 +150,10 @@ def update_bn(loader: Iterable[Any], model: Any, device: object = None) -> None:
     for layer in layers:
         layer.reset_running_stats()
         layer.momentum = None
-    for batch in loader:
-        given = batch[0] if isinstance(batch, list | tuple) else batch
-        model(given if device is None else given.to(device))
+    with no_grad():
+        for batch in loader:
+            given = batch[0] if isinstance(batch, list | tuple) else batch
+            model(given if device is None else given.to(device))
     for layer, momentum in layers.items():
         layer.momentum = momentum
     model.train(was_training)

@@ -27,6 +27,7 @@ from dynamic.core.dtypes import (
 )
 from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from dynamic.tape.grad_mode import paused
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
 from dynamic.tensors.division import floor_divide
@@ -178,7 +179,7 @@ class Methods(_Made, Indexing):
             raise AutogradError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
-        return values_of(self).item()
+        return (values_of(self) if paused else self._array).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists; a number for a 0-d tensor."""
@@ -446,7 +447,7 @@ class Methods(_Made, Indexing):
 
     def __bool__(self) -> bool:
         if self._array.size == 1:
-            return bool(values_of(self).item())
+            return bool((values_of(self) if paused else self._array).item())
         what = "no values" if self._array.size == 0 else "more than one value"
         raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
 

@@ -89,6 +89,7 @@ def test_a_captured_training_step_is_the_eager_one(name: str) -> None:
     agree(name, debug=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Dropout", "BatchNorm2d", "LSTM", "TransformerEncoderLayer"])
 def test_compiled_it_is_so_too(name: str) -> None:
     agree(name)

@@ -29,6 +29,7 @@ INTERPRETED = 10
 """Steps of which all that is kept is compared, in all cases, op by op; compiled are fewer cases."""
 COMPILED = sorted({name: i for i, (name, _) in enumerate(CASES)}.values())
 """The last case of each optimizer, which mostly has the most options."""
+NARROW = [i for i in COMPILED if CASES[i][0] in ("SGD", "AdamW", "NAdam", "Adagrad", "Adafactor")]
 FLAGS = {"foreach", "capturable", "differentiable", "fused"}
 
 
@@ -49,7 +50,8 @@ def paths(dtype: str, compiled: bool) -> dict[int, Path]:
     """The paths of the cases, all of them steps of one function."""
     x, y = (sg.constant(one) for one in points(dtype))
     made, losses, updates = [], [], {}
-    for i in COMPILED if compiled else range(len(CASES)):
+    wanted = {"float64": COMPILED, "float32": NARROW}[dtype] if compiled else range(len(CASES))
+    for i in wanted:
         name, options = CASES[i]
         variables = [sg.variable(one) for one in parameters(dtype)]
         optimizer = getattr(sg.optim, name)(**options)
@@ -97,9 +99,11 @@ def test_the_first_steps_follow_pytorch(i: int) -> None:
     follow(paths("float64", compiled=False)[i].rows, i, "float64", 1e-13)
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-13), ("float32", 1e-5)])
-@pytest.mark.parametrize("i", COMPILED[:-1])
-def test_100_compiled_steps_follow_pytorch(i: int, dtype: str, bound: float) -> None:
+@pytest.mark.parametrize(
+    ("i", "dtype"), [*((i, "float64") for i in COMPILED[:-1]), *((i, "float32") for i in NARROW)]
+)
+def test_100_compiled_steps_follow_pytorch(i: int, dtype: str) -> None:
+    bound = {"float64": 1e-13, "float32": 1e-5}[dtype]
     follow(paths(dtype, compiled=True)[i].rows, i, dtype, bound)
 
 
@@ -124,7 +128,7 @@ def test_each_step_and_all_that_is_kept_is_the_eager_one(i: int, compiled: bool)
         assert group == {key: expected[key] for key in expected if key not in FLAGS}
 
 
-@pytest.mark.parametrize("i", COMPILED[:-1])
+@pytest.mark.parametrize("i", NARROW)
 def test_what_is_saved_has_the_names_of_pytorch(i: int) -> None:
     facts, saved = FACTS[FIRST_ORDER[i]], paths("float32", compiled=True)[i].saved[-1]
     state = {str(key): one for key, one in saved["state"].items()}
