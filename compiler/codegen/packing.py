@@ -9,7 +9,6 @@ its pieces are what the product sums over, every chunk has a result of its own, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.chunks import (
     FEW_CHUNKS,
@@ -23,6 +22,7 @@ from compiler.codegen.scalar import ELEMENT
 from compiler.codegen.statements import Memory, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Size, product
+from compiler.core.record import Record, record
 from compiler.core.types import Shape
 from compiler.ir.records import (
     ONE,
@@ -46,8 +46,8 @@ MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2
 DEEP = 256  # columns that are packed at least
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+@record
+class Pieces(Record):
     """A matrix whose columns are packed piece by piece.
 
     Attributes:
@@ -83,7 +83,7 @@ class Pieces:
         return product(self.shape[self.pack.split + 2 :])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed(Pieces):
     """A right operand that is packed for the BLAS: its columns are what the product sums over."""
 
