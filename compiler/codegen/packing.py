@@ -44,6 +44,8 @@ from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
 DEEP = 256  # columns that are packed at least
+SHORTEST, LONGEST = 4, 64  # elements of a line that is copied in whole vectors
+WIDEST = 8  # elements of such a vector
 
 
 @record
@@ -183,10 +185,30 @@ def copy_of(
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
-    for loop in reversed(loops):
+    *outer, line_loop = loops
+    block: tuple[Stmt, ...] = (found,)
+    if line_loop.axes in bounds:
+        outer = loops
+    else:
+        spans = _spans(line_loop.extent)
+        block = tuple(For(line_loop.variable, *map(size, one), block) for one in spans)
+    for loop in reversed(outer):
         between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
-        found = For(loop.variable, *between, (found,))
-    return found
+        block = (For(loop.variable, *between, block),)
+    (whole,) = block
+    return whole
+
+
+def _spans(extent: Size) -> list[tuple[Size, Size]]:
+    """What to copy of a short line: whole vectors, of which the last may overlap.
+
+    Else what is left is copied element by element, which takes longer than the vectors.
+    """
+    if not isinstance(extent, int) or not SHORTEST <= extent < LONGEST:
+        return [(0, extent)]
+    vector = min(WIDEST, 1 << extent.bit_length() - 1)
+    whole = extent // vector * vector
+    return [(0, whole)] if whole == extent else [(0, whole), (extent - vector, extent)]
 
 
 def _least(one: Expr, other: Expr) -> Expr:

@@ -138,13 +138,13 @@ class Emitter:
                 with builder.if_then(builder.not_(full)):
                     self._copy_edge(source, following, edge, rest, left)
                     copied = builder.block
-                given = []
-                for own, other in ((source, edge), (following, _I64(lanes * size))):
-                    phi = builder.phi(_I64)
-                    phi.add_incoming(own, before)
-                    phi.add_incoming(other, copied)
-                    given.append(phi)
-                self._square(*given, target, line)
+                near = builder.phi(_I64)
+                near.add_incoming(source, before)
+                near.add_incoming(edge, copied)
+                step = builder.phi(_I64)
+                step.add_incoming(following, before)
+                step.add_incoming(_I64(lanes * size), copied)
+                self._square(near, step, target, line)
         builder.ret(_I64(0))
 
     def _copy_edge(
