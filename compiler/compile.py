@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from compiler.core import fork
 from compiler.core.errors import OptionError
@@ -17,7 +18,14 @@ from compiler.dump import dump
 from compiler.graph.build import graph_of
 from compiler.graph.definition import Definition, require_lowerings
 from compiler.runners.compiled import CompiledRunner
-from compiler.runtime.cache.loader import load_kernel, load_launch_plan, load_with_numba, place_of
+from compiler.runtime.blas import find_products
+from compiler.runtime.cache.loader import (
+    load_kernel,
+    load_launch_plan,
+    load_with_numba,
+    place_of,
+    trampoline_code,
+)
 from compiler.runtime.sizes import feeds_of
 from compiler.runtime.threads import check_count
 
@@ -48,18 +56,21 @@ def compile_graph(
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
             from compiler.driver import lower
+            from compiler.runtime.background import beside
             from compiler.runtime.launch_planning import launch_plan_of
 
         start = time.perf_counter()
-        graph = graph_of(definition)
-        lowering = lower(graph, options)
-        kernel = lowering[1]
-        launch_plan = launch_plan_of(kernel, definition)
+        with beside(trampoline_code):
+            graph = graph_of(definition)
+            lowering = lower(graph, options)
+            kernel = lowering[1]
+            launch_plan = launch_plan_of(kernel, definition)
         emitted = time.perf_counter()
-        if options.backend == "numba":
-            native = load_with_numba(kernel, launch_plan)
-        else:
-            native = load_kernel(kernel, launch_plan, place)
+        with beside(partial(find_products, launch_plan)):
+            if options.backend == "numba":
+                native = load_with_numba(kernel, launch_plan)
+            else:
+                native = load_kernel(kernel, launch_plan, place)
         if "compile" in told:
             passes, code = emitted - start, time.perf_counter() - emitted
             log(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from compiler.core.errors import FeedError, GraphError, OptionError
 from compiler.core.options import ON_NONFINITE, Options
+from compiler.core.record import Record, record
 from compiler.core.types import substituted, unify
 from compiler.graph.definition import define
 from compiler.graph.effects import effects_of, with_effects
@@ -230,8 +230,8 @@ def _with_effects(
 _FIRST = operator.itemgetter(0)
 
 
-@dataclass(frozen=True, slots=True)
-class _AsDict:
+@record
+class _AsDict(Record):
     """Puts results under their keys."""
 
     keys: tuple[Any, ...]

@@ -7,13 +7,13 @@ stays in the cache. What lies behind the last key that any of them sees is never
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.chunks import ChunkPlan, padded
 from compiler.codegen.matmul import Pointer, SizeOf
 from compiler.codegen.scalar import CONSTRUCTORS, combine, identity, literal
 from compiler.codegen.statements import Memory
 from compiler.core.dims import Size, product
+from compiler.core.record import Record, record
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
 from compiler.ir.records import (
@@ -40,8 +40,8 @@ MOST = 8  # chunks, of which each has weights of its own
 BLOCK = Const(ROWS)
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionOf:
+@record
+class AttentionOf(Record):
     """An attention or, with `gradients`, those of queries, keys and values that are read.
 
     Attributes:
@@ -98,8 +98,8 @@ def attention_of(nodes: Mapping[int, Node], group: AttentionGroup) -> AttentionO
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
+@record
+class _Matrix(Record):
     """Rows of a matrix in memory: it begins at `start`, a row after each `leading` elements."""
 
     memory: Name

@@ -7,7 +7,6 @@ of the loops; `compiler.codegen.loops` merges loops and prints them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from compiler.core.lowering import (
     Scatter,
     SizeValue,
 )
+from compiler.core.record import Record, record
 from compiler.core.types import DType
 from compiler.graph.view import Node
 from compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
@@ -58,8 +58,8 @@ NOTHING: frozenset[int] = frozenset()
 INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+@record
+class Value(Record):
     """A scalar in the kernel, the loops that it changes with, and how often it does."""
 
     value: Expr

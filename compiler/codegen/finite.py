@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.chunks import ChunkPlan
 from compiler.codegen.loops import Nest
 from compiler.codegen.scalar import literal
 from compiler.codegen.statements import Body
 from compiler.core.dims import Size
+from compiler.core.record import Record, record
 from compiler.core.types import DType, TensorType
 from compiler.graph.view import Node
 from compiler.ir.records import (
@@ -37,8 +37,8 @@ from compiler.ir.records import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
+@record
+class Checks(Record):
     """Where values are checked.
 
     Attributes:

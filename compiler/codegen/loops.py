@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.scalar import expensive_calls
 from compiler.codegen.statements import Body, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, evaluate
+from compiler.core.record import Record, record
 
 STRIP = 32  # iterations; measured on transposing 1000 x 1000 to 4096 x 4096: 2 to 8 times as fast
 COPIES = 8  # iterations that are written out one after the other
@@ -18,8 +18,8 @@ WINDOW_COPIES = 64  # of those over a window: max pooling 3 x 3 is 5 times as fa
 WINDOW_LINES = 400
 
 
-@dataclass(frozen=True, slots=True)
-class NestedLoop:
+@record
+class NestedLoop(Record):
     """A loop of the kernel: the axes of the domain that it runs over as one, and its extent."""
 
     axes: tuple[int, ...]
@@ -177,8 +177,8 @@ def _stride_cost(stride: Size) -> int:
     return 3 if abs(stride) < _CACHE_LINE else _CACHE_LINE
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+@record
+class Nest(Record):
     """The loops of a group: over rows, and inside over columns, of which those from `written_out`
     on are printed as copies of their bodies.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
 from compiler.codegen.windows import Windows, windows_product
 from compiler.core.dims import Size, product
+from compiler.core.record import Record, record
 from compiler.core.types import DType, Shape
 from compiler.graph.view import Node
 from compiler.ir.records import (
@@ -52,8 +53,8 @@ LEAST_DEPTH = 512  # in a chunk, which has a result of its own
 SHORT = 383  # rows and columns, at most, of a product that is cut along its depth
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
+@record
+class _Matrix(Record):
     """An operand of one product: its address, flag and leading dimension, and batch strides.
 
     It starts `offset` places after element `first` of the memory of `base`.
@@ -69,8 +70,8 @@ class _Matrix:
     batch: tuple[Size, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+@record
+class Product(Record):
     """One product: its operands, the sizes (m, k), (k, n) -> (m, n) and those of the batch.
 
     With `factors`, the result is the first of them times the product plus the second times what is

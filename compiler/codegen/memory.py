@@ -11,6 +11,7 @@ from compiler.core.affine import Affine
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import GraphError
 from compiler.core.lowering import Alias
+from compiler.core.record import Record, record
 from compiler.core.types import DType, Shape, TupleType
 from compiler.graph.definition import LEAVES
 from compiler.schedule.arena import arrange
@@ -18,8 +19,8 @@ from compiler.schedule.chunks import Cut
 from compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, WholeGroup
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+@record
+class Slot(Record):
     """A piece of memory: `kind` is input, output, variable, constant or arena.
 
     `position` counts inputs and outputs, and is the node of a variable or constant. An arena slot

@@ -9,7 +9,6 @@ its pieces are what the product sums over, every chunk has a result of its own, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.chunks import (
     FEW_CHUNKS,
@@ -23,6 +22,7 @@ from compiler.codegen.scalar import ELEMENT
 from compiler.codegen.statements import Memory, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Size, product
+from compiler.core.record import Record, record
 from compiler.core.types import Shape
 from compiler.ir.records import (
     ONE,
@@ -44,10 +44,12 @@ from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
 DEEP = 256  # columns that are packed at least
+SHORTEST, LONGEST = 4, 64  # elements of a line that is copied in whole vectors
+WIDEST = 8  # elements of such a vector
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+@record
+class Pieces(Record):
     """A matrix whose columns are packed piece by piece.
 
     Attributes:
@@ -83,7 +85,7 @@ class Pieces:
         return product(self.shape[self.pack.split + 2 :])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed(Pieces):
     """A right operand that is packed for the BLAS: its columns are what the product sums over."""
 
@@ -183,10 +185,30 @@ def copy_of(
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
-    for loop in reversed(loops):
+    *outer, line_loop = loops
+    block: tuple[Stmt, ...] = (found,)
+    if line_loop.axes in bounds:
+        outer = loops
+    else:
+        spans = _spans(line_loop.extent)
+        block = tuple(For(line_loop.variable, *map(size, one), block) for one in spans)
+    for loop in reversed(outer):
         between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
-        found = For(loop.variable, *between, (found,))
-    return found
+        block = (For(loop.variable, *between, block),)
+    (whole,) = block
+    return whole
+
+
+def _spans(extent: Size) -> list[tuple[Size, Size]]:
+    """What to copy of a short line: whole vectors, of which the last may overlap.
+
+    Else what is left is copied element by element, which takes longer than the vectors.
+    """
+    if not isinstance(extent, int) or not SHORTEST <= extent < LONGEST:
+        return [(0, extent)]
+    vector = min(WIDEST, 1 << extent.bit_length() - 1)
+    whole = extent // vector * vector
+    return [(0, whole)] if whole == extent else [(0, whole), (extent - vector, extent)]
 
 
 def _least(one: Expr, other: Expr) -> Expr:

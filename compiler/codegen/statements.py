@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from compiler.codegen.scalar import ELEMENT
 from compiler.core.affine import Affine
 from compiler.core.dims import Size
+from compiler.core.record import Record, record
 from compiler.core.types import DType
 from compiler.ir.records import NOWHERE, Expr
 from compiler.ir.walk import parts
@@ -88,8 +89,8 @@ class Total:
     node: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spill:
+@record
+class Spill(Record):
     """A kernel variable of a row, a part of `node`, of which a tile keeps one for each row."""
 
     name: str

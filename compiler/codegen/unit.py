@@ -15,6 +15,7 @@ from compiler.codegen.nesting import Nester
 from compiler.codegen.scalar import pointer_type
 from compiler.codegen.statements import Body, Check, Memory
 from compiler.core.dims import Size, Unknown
+from compiler.core.record import Record, record
 from compiler.core.types import TensorType
 from compiler.graph.view import Node
 from compiler.ir.records import (
@@ -47,8 +48,8 @@ class GroupLoops:
     plan: ChunkPlan | None
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+@record
+class Parameter(Record):
     """What a unit takes: `role` is slot, unknown, gemm, failed, lost, node, entry, or chunks,
     down or across: a number of chunks.
 
@@ -62,8 +63,8 @@ class Parameter:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+@record
+class Unit(Record):
     """The statements of a unit's body, its parameters, and the node of statements that have none.
 
     With `chunks` it does one chunk, from `first` to `last`, of a loop.

@@ -11,7 +11,6 @@ gemm does not copy what fits the cache, so small blocks cost no more than large 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.codegen.cells import Arguments
@@ -20,6 +19,7 @@ from compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
 from compiler.codegen.scalar import CONSTRUCTORS, literal
 from compiler.codegen.statements import Memory
 from compiler.core.dims import Size, floor_divide, product
+from compiler.core.record import record
 from compiler.ir.records import (
     ONE,
     ZERO,
@@ -51,7 +51,7 @@ SLAB = 144  # rows of windows, which are added to a part of the result, at a tim
 SHARES = 4  # chunks for each processor: one may be held up
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Windows(Pieces):
     """A matrix of windows that is an operand of a product.
 

@@ -6,18 +6,18 @@ They say what the emitted loop does, never how loops are made: that is `compiler
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from compiler.core.affine import Affine
 from compiler.core.dims import Size
+from compiler.core.record import Record, record
 from compiler.core.types import DType, TensorType
 
 Index: TypeAlias = "tuple[Affine, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Pointwise:
+@record
+class Pointwise(Record):
     """One scalar expression per element.
 
     `code` is a format string over the operands `{0}`, `{1}`, ..., the constructor of the result's
@@ -32,8 +32,8 @@ class Pointwise:
     of_dtype: Callable[[DType], str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexMap:
+@record
+class IndexMap(Record):
     """The result at `index` is the operand at `map(index, operand type, result type, **attrs)`.
 
     `repeats` says that an element of the operand may be read for several elements of the result.
@@ -43,8 +43,8 @@ class IndexMap:
     repeats: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+@record
+class Gather(Record):
     """The result at an index is operand 0 at an index in which one axis comes from operand 1.
 
     `split(index, *types, **attrs)` gives the index into operand 1 and the index into operand 0
@@ -54,8 +54,8 @@ class Gather:
     split: Callable[..., tuple[Index, Index]]
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+@record
+class Scatter(Record):
     """The adjoint of a gather: operand 0 is added into zeros where operand 1 points.
 
     `split(index, result type, *types, **attrs)` as in `Gather`, over the axes of operand 0.
@@ -64,25 +64,25 @@ class Scatter:
     split: Callable[..., tuple[Index, Index]]
 
 
-@dataclass(frozen=True, slots=True)
-class Iota:
+@record
+class Iota(Record):
     """The result at (i,) is i."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeValue:
+@record
+class SizeValue(Record):
     """The result is a size that is known at run time: `attrs["size"]`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
+@record
+class Reduce(Record):
     """A reduction over `attrs["axes"]`; `kind` names how two values combine."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+@record
+class Window(Record):
     """Each operand is written into a window of the result; what no window covers is filled.
 
     `windows(types, result type, **attrs)` gives per operand the start and the step on each axis,
@@ -93,8 +93,8 @@ class Window:
     fill: Callable[..., float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+@record
+class Overlap(Record):
     """Operand 0 is added into zeros: its element at `index` at `place(index, type, **attrs)`.
 
     `meets(type, **attrs)` says whether two elements may meet in one place, and whether every place
@@ -105,29 +105,29 @@ class Overlap:
     meets: Callable[..., tuple[bool, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+@record
+class Alias(Record):
     """The first operand's elements in the same row-major order, maybe under another shape.
 
     What reads the result runs after whatever computes the other operands.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Matmul:
+@record
+class Matmul(Record):
     """A product of matrices over the last two axes: a call of gemm."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gemm:
+@record
+class Gemm(Record):
     """`attrs["beta"]` times operand 0 plus `attrs["alpha"]` times the product of the others.
 
     A call of gemm, and an addition to the memory of operand 0 where nothing else needs it.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+@record
+class Attention(Record):
     """Products with loops over rows between them, block by block of queries.
 
     The operands lie in row-major memory, queries, keys and values first. Of one result it is the
@@ -135,8 +135,8 @@ class Attention:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+@record
+class Host(Record):
     """A step that calls the op's `evaluate` on arrays: what no loop computes, such as a sort.
 
     The operands lie in row-major memory; the result is copied to where the plan has it. If it is a
@@ -144,13 +144,13 @@ class Host:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Nested:
+@record
+class Nested(Record):
     """Loops and branches: graphs of their own, which are attributes; the value is a tuple."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+@record
+class Item(Record):
     """One of the tensors that a nested op, or a host step of several results, leaves in memory."""
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from compiler.core.record import Record, record
 
 BACKENDS = ("llvm", "numba")
 ON_NONFINITE = ("raise", "warn", "report")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+@record
+class Options(Record):
     """How to compile.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from compiler.core.errors import OptionError
+from compiler.core.record import Record, record
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+@record
+class Setting(Record):
     """An environment variable: its name, what holds where it is not set, and what it says."""
 
     name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
 from collections.abc import Mapping
 from types import CodeType
 
@@ -14,10 +13,7 @@ COMPILER = (_ROOT + "compiler" + os.sep, _ROOT + "staticgraph" + os.sep)
 """The folders of what compiles, which compares sizes without meaning anything by it."""
 OWN = (*COMPILER, _ROOT + "dynamic" + os.sep)
 """The folders of the project's own packages."""
-_LIBRARIES = (
-    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")},
-    "<frozen", "<__array_function__",
-)  # fmt: skip
+_LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen", "<__array_function__")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
 

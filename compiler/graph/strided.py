@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.core.dims import Size, Unknown, as_unknown, unknown
+from compiler.core.record import Record, record
 from compiler.core.types import Shape, TensorType
 from compiler.graph.definition import Definition, Node, define
 from compiler.graph.expression import Expression, again
@@ -13,8 +13,8 @@ from compiler.graph.traversal import fold_records
 from compiler.ops import as_strided, leaves, transpose
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+@record
+class Order(Record):
     """How an array lies in memory.
 
     Attributes:

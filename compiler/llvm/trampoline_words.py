@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from compiler.core.record import Record, record
 
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 UNCHANGED_SYMBOL = "staticgraph_unchanged"
@@ -25,8 +25,8 @@ EXPONENTS = {4: 0x7F800000, 8: 0x7FF0000000000000}
 """By the itemsize of a float the bits that are all set in inf and nan alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+@record
+class Fields(Record):
     """Where the fields of an object, an ndarray and its dtype are: offsets in bytes.
 
     `kind` is the four chars kind, type, byteorder and one unused, of which `kind_mask` keeps the

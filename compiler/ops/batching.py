@@ -9,16 +9,16 @@ The rules are written in ops, and serve expressions and eager tensors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.core.dims import Size
 from compiler.core.op import Attrs, Op, op_named
+from compiler.core.record import Record, record
 from compiler.core.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+@record
+class Example(Record):
     """An operand: the tensor, whether its first axis is the batch, and the axes of an example."""
 
     tensor: Value

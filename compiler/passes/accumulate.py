@@ -7,19 +7,19 @@ is in the cache, and gradients of a matrix that is used twice are added in the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import networkx as nx
 
 from compiler import ops
+from compiler.core.record import Record, record
 from compiler.core.reports import Report, collector
 from compiler.graph.build import rebuilt
 from compiler.graph.expression import Expression, again
 from compiler.graph.view import Node, nodes_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
+@record
+class _Sum(Record):
     """`beta * onto + alpha * product`; `onto` and `product` are nodes."""
 
     onto: int

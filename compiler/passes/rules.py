@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,15 @@ from compiler.core.dims import Dim
 from compiler.core.errors import LinAlgError, OutOfRangeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op
+from compiler.core.record import Record, record
 from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, constant, construct
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@record
+class Rule(Record):
     """A rewrite of applications of `op`, of one of the three kinds.
 
     `composite` rules make composites, so they apply before composites are expanded.

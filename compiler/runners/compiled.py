@@ -36,7 +36,7 @@ from compiler.runtime.arguments import (
     is_fed_out,
 )
 from compiler.runtime.background import Compilation
-from compiler.runtime.blas import find_blas
+from compiler.runtime.blas import find_blas, find_products
 from compiler.runtime.cache.loader import Trampolines
 from compiler.runtime.host import HostStep
 from compiler.runtime.launch_plan import LaunchPlan, Layout
@@ -423,8 +423,8 @@ class CompiledRunner:
         pool = threads.pool_address()
         if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()
-            for dtype, at in launch_plan.gemm:
-                words[at] = blas.gemm[dtype]
+            for at, descriptor in find_products(launch_plan).items():
+                words[at] = descriptor
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
                 self.call = limited(self.native.call, self.threads)

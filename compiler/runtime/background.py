@@ -10,13 +10,35 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from compiler.core import fork
 from compiler.core.errors import CompileError
 
 T = TypeVar("T")
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do work in a thread of its own as long as the block runs, and wait for its end.
+
+    For what is kept when it is made, such as code that all kernels share: an error is raised when
+    it is asked for again.
+    """
+
+    def run() -> None:
+        with suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=run, name="compile shared code")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
 
 _compiling = threading.RLock()
 _unfinished: weakref.WeakSet[Compilation[Any]] = weakref.WeakSet()

@@ -17,7 +17,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from compiler.reference.blas_library import (
     numpy_routines,
 )
 from compiler.runtime.own_products import own_gemm
+
+if TYPE_CHECKING:
+    from compiler.runtime.launch_plan import LaunchPlan
 
 BACKENDS = ("own", "numpy", "scipy", "python")
 
@@ -96,6 +99,11 @@ def find_blas(backend: str | None = None) -> Blas:
         if found is not None:
             return found
     raise OptionError(f"blas: backend {wanted!r} is missing here or fails its self-test")
+
+
+def find_products(launch_plan: LaunchPlan) -> dict[int, int]:
+    """The descriptors of products that a program calls, by their entries; compiled if need be."""
+    return {at: find_blas().gemm[dtype] for dtype, at in launch_plan.gemm}
 
 
 def set_threads(count: int) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from compiler.codegen.bytecode import HostCall
 from compiler.core.dims import Size, Unknown, evaluate
+from compiler.core.record import Record, record
 from compiler.core.types import DType, Shape
 from compiler.ops.leaves import Literal
 from compiler.runtime.trampoline import Argument
@@ -18,8 +19,8 @@ from compiler.schedule.arena import arrange
 from compiler.schedule.chunks import Cut
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+@record
+class Array(Record):
     """An input or output: its address goes to the entry `at` of the table, its sizes follow."""
 
     at: int
@@ -32,8 +33,8 @@ class Array:
         return Argument(self.at, len(self.shape), self.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+@record
+class Piece(Record):
     """A piece of the arena, whose address goes to the entry `at`.
 
     Its bytes are the product of `factors`, for each chunk if it is one of `chunks`. It lives
@@ -71,8 +72,8 @@ class Layout:
     outputs: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchPlan:
+@record
+class LaunchPlan(Record):
     """How a kernel's units are run on a table of int64, whose entries are numbered.
 
     Attributes:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
+from compiler.core.record import Record, record
 from compiler.core.types import TensorType, Type, collecting_assumptions, mapped
 from compiler.core.values import Value
 from compiler.graph.definition import Definition, Node
 from compiler.graph.expression import Expression, constructing
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+@record
+class Feed(Record):
     """What a call must give for one placeholder."""
 
     name: str

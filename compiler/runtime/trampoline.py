@@ -12,13 +12,13 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from compiler.core.once import Once
+from compiler.core.record import Record, record
 from compiler.core.types import DType
 from compiler.llvm.trampoline_words import CONSTANTS, EXPONENTS, PYTHON_FUNCTIONS, Fields
 from compiler.llvm.watch import REJECTED
@@ -36,8 +36,8 @@ FIELDS = Fields(
 Trampoline = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+@record
+class Argument(Record):
     """An input or output of a kernel: its address goes to `at` in the table, its sizes follow.
 
     `written` says that the kernel writes it.

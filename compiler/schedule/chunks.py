@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
 from compiler.core.dims import Size, Unknown, evaluate
+from compiler.core.record import Record, record
 
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
@@ -22,8 +22,8 @@ SPARE = 4  # cells for each processor at most
 WORTH = 1.015  # of the time: what more cells than processors may cost, for one may be held up
 
 
-@dataclass(frozen=True, slots=True)
-class Chunks:
+@record
+class Chunks(Record):
     """A loop in chunks: how many iterations there are, and how many statements they run in all.
 
     A chunk has at least `least` iterations and runs at least `grain` statements; there are at most
@@ -42,8 +42,8 @@ class Chunks:
         return max(1, min(self.most, extent // self.least, work // self.grain))
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+@record
+class Cells(Record):
     """The result (rows, columns) of a product in cells, a chunk each: a grid, `down` x `across`.
 
     How many there are depends on the sizes and on the machine alone, never on how many threads

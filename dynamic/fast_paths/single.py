@@ -46,8 +46,7 @@ def flat_unary(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
     def function(*operands: Any, **options: object) -> Any:
-        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
-            (input,) = operands
+        if not options and len(operands) == 1 and type(input := operands[0]) in PLAIN:
             x = input._array
             if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
                 result = new_value(plan, input, evaluate(x), _NO_ATTRS)

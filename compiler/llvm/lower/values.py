@@ -11,11 +11,12 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.core.record import Record, record
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+@record
+class Scalar(Record):
     """A type of numbers: `kind` is b, i, u or f."""
 
     name: str
@@ -30,8 +31,8 @@ class Scalar:
         return ir.IntType(self.bits)
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+@record
+class Pointer(Record):
     """The type of an address of numbers."""
 
     element: Scalar

@@ -23,7 +23,9 @@ from compiler.ir.parse import function_of
 from compiler.llvm.conventions import CBLAS_NO_TRANS
 from compiler.llvm.lower.translate import Translator
 from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
-from compiler.llvm.products.tiles import Emitter, Shape
+from compiler.llvm.parsed import link, parse
+from compiler.llvm.products.packing import Emitter
+from compiler.llvm.products.tiles import Shape, tile_symbol, tiles_text
 from compiler.llvm.products.workspaces import (
     DEPTH_BYTES,
     FLAG,
@@ -70,35 +72,43 @@ def claim(places):
         paused = pause()
 
 
+def share(number, whole, parts):
+    return number * whole // parts
+
+
+def parts_of(whole, most):
+    return (whole + most - 1) // most
+
+
 def multiply(
-    transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel
+    transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel, edge
 ):
     if (m <= 0) | (n <= 0):
         return 0
     across = lda * {S}
     under = ldb * {S}
     following = ldc * {S}
-    parts = max(1, (k + {DEPTH} - 1) // {DEPTH})
-    deepest = (k + parts - 1) // parts
+    parts = max(1, parts_of(k, {DEPTH}))
+    deepest = parts_of(k, parts)
     packs = (transb != 0) | ((m > {FEW}) & (k * under > {RESIDENT}))
     copies = (n > {NARROW}) & (m > 1)
     number = i64(0 - 1)
     work = i64(0)
     turns = copies & (transa != 0)
     group = select(turns, {GROUP}, 1)
-    if packs | turns | (n % {LANES} != 0):
+    if packs | turns | (n & {REST} != 0):
         number = claim(places)
         work = places[0] + number * {SLOT}
-    tiles = (n + {COLUMNS} - 1) // {COLUMNS}
+    tiles = parts_of(n, {COLUMNS})
     most = max(1, {ELEMENTS} // max(1, deepest + {LANES}) // {COLUMNS})
-    blocks = (tiles + most - 1) // most
-    panels = (m + {ROWS} - 1) // {ROWS}
+    blocks = parts_of(tiles, most)
+    panels = parts_of(m, {ROWS})
     for block in range(blocks):
-        left = block * tiles // blocks * {COLUMNS}
-        right = min(n, (block + 1) * tiles // blocks * {COLUMNS})
+        left = share(block, tiles, blocks) * {COLUMNS}
+        right = min(n, share(block + 1, tiles, blocks) * {COLUMNS})
         for part in range(parts):
-            start = part * k // parts
-            depth = (part + 1) * k // parts - start
+            start = share(part, k, parts)
+            depth = share(part + 1, k, parts) - start
             weight = select(part == 0, beta, type(beta)(1))
             size = depth * {LINE}
             at = work
@@ -107,7 +117,7 @@ def multiply(
                 if transb != 0:
                     packed = pack_transposed(columns, depth, b + start * {S} + j * under, under, at)
                     at = at + size
-                elif packs | (columns % {LANES} != 0):
+                elif packs | (columns & {REST} != 0):
                     packed = pack(columns, depth, b + start * under + j * {S}, under, at)
                     at = at + size
             for first in range(0, panels, group):
@@ -115,15 +125,15 @@ def multiply(
                 if turns:
                     for p in range(0, depth, {STEP}):
                         for i in range(first, last):
-                            top = i * m // panels
+                            top = share(i, m, panels)
                             copied = copy_columns(
-                                (i + 1) * m // panels - top, min({STEP}, depth - p),
+                                share(i + 1, m, panels) - top, min({STEP}, depth - p),
                                 a + top * {S} + (start + p) * across, across,
                                 work + {WORKSPACE} + (i - first) * {PANEL} + p * {ROWS} * {S},
                             )
                 for i in range(first, last):
-                    top = i * m // panels
-                    rows = (i + 1) * m // panels - top
+                    top = share(i, m, panels)
+                    rows = share(i + 1, m, panels) - top
                     down = across
                     along = i64({S})
                     lefts = a + top * across + start * {S}
@@ -138,7 +148,7 @@ def multiply(
                     elif copies:
                         copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
                         if i + 1 < panels:
-                            next = a + (i + 1) * m // panels * across + start * {S}
+                            next = a + share(i + 1, m, panels) * across + start * {S}
                             fetched = fetch_rows(rows, depth, next, across)
                         down = i64({ROW})
                         lefts = panel
@@ -147,15 +157,24 @@ def multiply(
                         columns = min({COLUMNS}, right - j)
                         rights = b + start * under + j * {S}
                         step = under
-                        if packs | (columns % {LANES} != 0):
+                        if packs | (columns & {REST} != 0):
                             rights = at
                             step = i64({LINE})
                             at = at + size
                         to = c + top * following + j * {S}
-                        done = tile(
-                            rows, columns, depth, lefts, down, along, rights, step, to, following,
-                            alpha, weight,
-                        )
+                        if columns & {REST} == 0:
+                            done = tile(
+                                rows, columns, depth, lefts, down, along, rights, step,
+                                to, following, alpha, weight,
+                            )
+                        else:
+                            if weight != 0:
+                                packed = pack(columns, rows, to, following, edge)
+                            done = tile(
+                                rows, (columns + {REST}) // {LANES} * {LANES}, depth,
+                                lefts, down, along, rights, step, edge, i64({LINE}), alpha, weight,
+                            )
+                            placed = unpack(columns, rows, edge, to, following)
     if number >= 0:
         stored = atomic_store(places, {FLAG} * (number + 1), 0)
     return 0
@@ -177,12 +196,15 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
     constants = {
         "WORKSPACES": WORKSPACES, "WORKSPACE": workspace, "SLOT": slot_bytes(workspace),
         "FLAG": FLAG, "S": itemsize, "ROWS": shape.rows, "COLUMNS": shape.columns,
-        "LANES": shape.lanes, "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
+        "LANES": shape.lanes, "REST": shape.lanes - 1,
+        "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
         "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
         "RESIDENT": workspace * 2 // 3,  # bytes of a right operand that stays in the second cache
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
+    tile = ir.FunctionType(_I64, [*[_I64] * 10, scalar.ir, scalar.ir])
+    functions["tile"] = ir.Function(module, tile, tile_symbol(shape))
     types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
     for one in map(function_of, ast.parse(SOURCE.format(**constants)).body):
         names = [parameter.name for parameter in one.parameters]
@@ -194,9 +216,9 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         translator.functions |= functions
         translator.run(one.body)
     _entry(module, shape, scalar, place, functions["multiply"])
-    parsed = llvm.parse_assembly(str(module))
-    parsed.verify()
+    parsed = parse(str(module))
     _optimise(parsed, machine)
+    link(parsed, tiles_text(shape))
     return bytes(machine.emit_object(parsed))
 
 
@@ -212,11 +234,11 @@ def _entry(module: Any, shape: Shape, scalar: Any, place: Any, multiply: Any) ->
         for flag in (transb, transa)
     ]
     places = builder.inttoptr(builder.load(place), _I64.as_pointer())
-    length = MOST_ROWS * (DEPTH_BYTES + WIDE)
-    panel = builder.alloca(ir.ArrayType(ir.IntType(8), length))
-    panel.align = WIDE
     given = [*flags, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc, places]
-    given.append(builder.ptrtoint(panel, _I64))
+    for length in (MOST_ROWS * (DEPTH_BYTES + WIDE), shape.rows * shape.columns * shape.bytes):
+        memory = builder.alloca(ir.ArrayType(ir.IntType(8), length))
+        memory.align = WIDE
+        given.append(builder.ptrtoint(memory, _I64))
     builder.call(multiply, given)
     builder.ret_void()
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.values import FunctionAttributes
 
+from compiler.core.record import Record, record
 from compiler.core.scalars import ScalarFunction
 from compiler.llvm.parsed import link, parse
 from compiler.llvm.vecmath.lane import Format, Lane
@@ -38,8 +38,8 @@ class Attributes(FunctionAttributes):  # type: ignore[misc]
         set.add(self, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Deferred:
+@record
+class Deferred(Record):
     """What is computed later: a formula of so many operands of one format."""
 
     exact: Formula

@@ -7,11 +7,11 @@ vectoriser knows no calls with two results, so calls are joined when loops are v
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from llvmlite import ir
 
+from compiler.core.record import record
 from compiler.llvm.parsed import parse
 from compiler.llvm.vecmath.deferred import Formula, KernelModule, kind_of
 from compiler.llvm.vecmath.lane import Lane
@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"(?:[\w.]+|\"[^\"]*\"):|define ")
 _CALL = re.compile(r"  (%[\w.]+) = (?:tail )?call [^@]*@(outlined\.[\w.]+)\((.*)\)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Joint(Outlined):
     """A formula and another one of the same operands."""
 

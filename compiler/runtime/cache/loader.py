@@ -134,7 +134,7 @@ def load_steps(
     """
     code, _ = _units(kernel.units, kernel.texts)
     # what a step calls may raise: ctypes asks that of functions that are called with the lock
-    run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(_trampoline_code().addresses[1])
+    run = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(trampoline_code().addresses[1])
     words = [np.array(_words(one, code, kernel), np.int64) for one in programs]
     fresh = words_of_a_call(unlocks=1, process=process_address())
     watch = fresh.copy()
@@ -160,7 +160,7 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
         [one.argument for one in arrays] for arrays in (launch_plan.inputs, launch_plan.outputs)
     )
     written = [replace(one, written=True) for one in outputs]
-    trampoline_address, run_address, *_ = _trampoline_code().addresses
+    trampoline_address, run_address, *_ = trampoline_code().addresses
     for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
             trampoline = native_trampoline(
@@ -202,12 +202,12 @@ def load_unit(unit: Function, text: str) -> Loaded:
 
 def work_address() -> int:
     """The address of what a thread of the pool runs."""
-    return _trampoline_code().addresses[2]
+    return trampoline_code().addresses[2]
 
 
 def unchanged_address() -> int:
     """The address of what compares words of memory: `compiler.llvm.unchanged`."""
-    return _trampoline_code().addresses[3]
+    return trampoline_code().addresses[3]
 
 
 def load_products(itemsize: int, workspace: int) -> Loaded:
@@ -226,7 +226,9 @@ def load_products(itemsize: int, workspace: int) -> Loaded:
 
 
 @Once
-def _trampoline_code() -> Loaded:
+def trampoline_code() -> Loaded:
+    """The code of `compiler.llvm.trampoline`, which every kernel needs."""
+
     def make() -> Code:
         with fork.importing:
             from compiler.llvm.trampoline import trampoline_object

@@ -42,7 +42,7 @@ def unit_3(value: p_i64, added: i64):
 def run(program: list[Instruction], table: Any) -> int:
     code, _ = loader._units([*map(parsed_function, UNITS)], UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
-    _, address, *_ = loader._trampoline_code().addresses
+    _, address, *_ = loader.trampoline_code().addresses
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(address)
     watch = words_of_a_call()
     return function(words.ctypes.data, table.ctypes.data, watch.ctypes.data)

@@ -364,7 +364,7 @@ def test_numbers_that_make_no_sense(count: Any) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        blas._load, blas._matmul_callback, trampoline._method, loader._trampoline_code,
+        blas._load, blas._matmul_callback, trampoline._method, loader.trampoline_code,
         threads._pool, threads._work,
     ],
     ids=lambda function: function.make.__name__,
