@@ -163,7 +163,9 @@ def _compiled(function: Rule) -> Rule:
         with fork.importing:
             import numba
 
-        return numba.njit(nogil=True)(getattr(function, "py_func", function))
+        if isinstance(function, numba.core.dispatcher.Dispatcher):
+            return function  # with the options that the user chose
+        return numba.njit(nogil=True, boundscheck=True)(function)
 
     return lambda *operands, **attrs: made()(*operands, **attrs)
 
