@@ -53,7 +53,7 @@ def shared(executable: Any) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(SAMPLES, 30))
+@pytest.mark.parametrize("name", some(SAMPLES, 20))
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
     inputs = list(feeds)
@@ -234,6 +234,7 @@ print("same")
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_computes_the_same() -> None:
     command = [sys.executable, "-c", FORK]
     done = subprocess.run(
@@ -266,6 +267,7 @@ print(all(g(values) == expected for _ in range(3)), len(started))
 """
 
 
+@pytest.mark.slow
 def test_those_threads_share_that_the_system_starts() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FEW], check=False, capture_output=True, text=True, cwd=ROOT,
@@ -305,6 +307,7 @@ print(len({executable(*arrays).tobytes() for _ in range(40)}))
 """
 
 
+@pytest.mark.slow
 def test_a_late_thread_takes_nothing_of_a_loop_that_is_being_set_up() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LATE],
@@ -413,6 +416,7 @@ print(len(right), all(right))
 """
 
 
+@pytest.mark.slow
 def test_threads_bring_more_sizes_than_are_remembered() -> None:
     x = sg.placeholder("x", (None,))
     executable = sg.compile([x], x + 1)
@@ -435,6 +439,7 @@ def test_threads_bring_more_sizes_than_are_remembered() -> None:
     assert found == [0] * 6000
 
 
+@pytest.mark.slow
 def test_the_first_calls_come_from_several_threads() -> None:
     command = [sys.executable, "-c", FIRST_CALLS]
     done = subprocess.run(
@@ -464,18 +469,24 @@ def counted(**environment: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("own", "openmp", "expected"),
-    [
-        ("3", "5", 3), ("3", "", 3), (" 3 ", "x", 3), ("", "5", 5), ("", "5,2", 5),
-        ("", "", None), ("", "none", None), ("", "0", None),
-    ],
+    "case",
+    some(
+        [
+            (" 3 ", "x", 3), ("3", "5", 3), ("", "5,2", 5), ("3", "", 3), ("", "none", None),
+            ("", "5", 5), ("", "", None), ("", "0", None),
+        ],
+        4,
+    ),
+    ids=str,
 )  # fmt: skip
-def test_both_engines_read_the_same_variables(own: str, openmp: str, expected: int | None) -> None:
+def test_both_engines_read_the_same_variables(case: tuple[str, str, int | None]) -> None:
+    own, openmp, expected = case
     done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS=openmp)
     count = len(os.sched_getaffinity(0)) if expected is None else expected
     assert done.stdout == f"{count} {count}\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", some(["0", "-1", "two", "1.5", "2,1", "\u0663"], 2))
 def test_a_number_of_threads_that_makes_no_sense_is_refused(own: str) -> None:
     done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS="2")

@@ -46,11 +46,13 @@ def test_float64_follows_pytorch_to_rounding(i):
     assert error(i, "float64").max() < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", FIRST_ORDER)
 def test_float32_follows_pytorch_to_rounding(i):
     assert error(i, "float32").max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", QUASI_NEWTON)
 def test_lbfgs_in_float64_follows_pytorch(i):
     assert error(i, "float64").max() < 1e-9
