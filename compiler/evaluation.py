@@ -21,8 +21,15 @@ from compiler.ops import leaves
 def by_kernel(op: str, arrays: Sequence[Any]) -> Any:
     """The value of an elementwise op without attributes on arrays that broadcast."""
     given = [np.asarray(one) for one in arrays]
-    shape = np.broadcast_shapes(*(one.shape for one in given))
-    flat = [np.ascontiguousarray(np.broadcast_to(one, shape)).reshape(-1) for one in given]
+    shape = given[0].shape
+    if any(one.shape != shape for one in given):
+        shape = np.broadcast_shapes(*(one.shape for one in given))
+    flat = [
+        np.full(shape, one).reshape(-1)
+        if one.shape != shape
+        else np.ascontiguousarray(one).reshape(-1)
+        for one in given
+    ]
     (found,) = _kernel(op, *(one.dtype for one in given)).run(flat, {})
     return found.reshape(shape)
 

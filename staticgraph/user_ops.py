@@ -58,8 +58,8 @@ def op(
       dtype that they have in common; results are of that dtype, or bool, int64 or float64 where the
       function gives another kind of number. Inside, arithmetic is Numba's: 0.5 * x of a float32 is
       a float64. What it closes over, and globals, are constants from the first call with a dtype.
-    - `kind="array"`: a function of arrays that Numba compiles, called without the interpreter's
-      lock.
+    - `kind="array"`: a function of arrays that Numba compiles, without the interpreter's lock and
+      with a look at indices, or has compiled with options of yours (`@numba.njit(...)` below).
     - `kind="host"`, if a result is declared: a function of NumPy arrays, called by the interpreter.
       What is given by keyword is an attribute.
 
@@ -98,7 +98,6 @@ def op(
         return partial(op, **given, like=like, dtype=dtype, name=name)
     if not callable(function):
         raise OptionError(f"op: {function!r:.80} is no function")
-    function = getattr(function, "py_func", function)  # of what Numba has compiled already
     title = getattr(function, "__name__", type(function).__name__)
     named = name or f"{getattr(function, '__module__', None)}.{title}"
     declared = sum(one is not None for one in (result, results, like))
@@ -110,7 +109,7 @@ def op(
             raise OptionError(
                 f"op {named}: an elementwise op has the shape of its operands: give dtype= alone"
             )
-        return elementwise(function, named, dtype)
+        return elementwise(getattr(function, "py_func", function), named, dtype)
     if declared != 1 or dtype is not None:
         raise OptionError(
             f"op {named}: a function of arrays declares one of result=, results= and like="

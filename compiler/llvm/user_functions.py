@@ -83,6 +83,7 @@ def _lowered(function: Callable[..., Any], name: str, dtype: DType) -> tuple[Any
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     flags.error_model = "numpy"
+    flags.boundscheck = True  # an index out of range is an exception, and so refused
     try:
         with global_compiler_lock:
             typing = cpu_target.typing_context
@@ -198,7 +199,7 @@ def _require_pure(parsed: Any, name: str) -> None:
 def _raising(name: str) -> GraphError:
     return GraphError(
         f"{name}: it may raise an exception, which a loop over many elements cannot (so may x ** n "
-        "for an integer n, and a tuple at a place that is computed): give a value such as nan "
+        "for an integer n, and a table at a place that is not clipped): give a value such as nan "
         'instead, or declare it with kind="host" and result='
     )
 

@@ -26,6 +26,9 @@ Declared: TypeAlias = Value
 operands' types and of what is given by keyword to one."""
 
 
+KEPT = 256  # types of results, by those of the operands
+
+
 class HostOp(UserOp):
     """An op around a function of arrays."""
 
@@ -37,6 +40,7 @@ class HostOp(UserOp):
         self._declared = declared
         self.several = several
         self._called = _compiled(function) if jit else function
+        self._wanted: dict[Value, Type] = {}
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op applied to arrays, expressions or tensors; several results are a tuple."""
@@ -60,8 +64,14 @@ class HostOp(UserOp):
         Raises:
             GraphError, DTypeError, ShapeError: the function returns something else.
         """
-        given = [_read_only(one) for one in operands]
-        wanted = self.record.infer_type(*map(type_of, given), **attrs)
+        given = list(map(_read_only, operands))
+        call = (*[(one.shape, one.dtype) for one in given], *attrs.items())
+        wanted = self._wanted.get(call)
+        if wanted is None:
+            wanted = self.record.infer_type(*map(type_of, given), **attrs)
+            if len(self._wanted) >= KEPT:
+                self._wanted.clear()
+            self._wanted[call] = wanted
         try:
             found = self._called(*given, **attrs)
         except Exception as error:
@@ -163,7 +173,9 @@ def _compiled(function: Rule) -> Rule:
         with fork.importing:
             import numba
 
-        return numba.njit(nogil=True)(getattr(function, "py_func", function))
+        if isinstance(function, numba.core.dispatcher.Dispatcher):
+            return function  # with the options that the user chose
+        return numba.njit(nogil=True, boundscheck=True)(function)
 
     return lambda *operands, **attrs: made()(*operands, **attrs)
 
@@ -178,6 +190,8 @@ def _of_numba(name: str, error: Exception) -> Exception:
 
 def _read_only(operand: Value) -> Value:
     """An operand as an array that the function cannot write to, in row-major order."""
+    if type(operand) is np.ndarray and operand.flags.c_contiguous and not operand.flags.writeable:
+        return operand
     array = np.ascontiguousarray(operand).reshape(np.shape(operand)).view()
     array.flags.writeable = False
     return array
@@ -194,7 +208,8 @@ def _checked(name: str, found: Value, wanted: TensorType, given: Sequence[Value]
         raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")
     if array.shape != wanted.shape:
         raise ShapeError(f"{name}: it returns {_described(array)}, declared {wanted}")
-    shared = any(np.may_share_memory(array, one) for one in given)
+    owns = array.base is None and array.flags.writeable  # so that it is none of the operands
+    shared = not owns and any(np.may_share_memory(array, one) for one in given)
     return np.array(array, order="C", copy=True if shared else None)
 
 

@@ -93,7 +93,7 @@ def switch(index: Value, branches: Tree, *operands: Tree) -> Tree:
 
 
 def associative_scan(
-    f: Callable[[Any, Any], Any], xs: Tree, reverse: bool = False, axis: int = 0
+    f: Callable[[Tree, Tree], Tree], xs: Tree, reverse: bool = False, axis: int = 0
 ) -> Tree:
     """All partial results of an associative function along an axis, in a logarithm of steps.
 

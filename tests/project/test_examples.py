@@ -37,13 +37,13 @@ def digits() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def seed_graph() -> ModuleType:
-    return load("seed_graph")
+def robust_fit() -> ModuleType:
+    return load("robust_fit")
 
 
 @pytest.fixture(scope="module")
-def robust_fit() -> ModuleType:
-    return load("robust_fit")
+def seed_graph() -> ModuleType:
+    return load("seed_graph")
 
 
 def run_script(name: str, *options: str, cwd: Path) -> str:

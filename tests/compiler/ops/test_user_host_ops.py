@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -100,6 +101,12 @@ def test_functions_that_numba_compiles() -> None:
     np.testing.assert_allclose(found, [[3, 2.5, 3.25], [0.5, 4.25, 1.125]], 1e-15)
     np.testing.assert_allclose(slopes, [[1.75, 1.5, 1]] * 2, 1e-15)
     assert filtered(np.ones(0)).shape == (0,)
+    beyond = sg.op(lambda x: x[:1] + x[3], kind="array", result=lambda x: ((1,), x.dtype),
+                   name="compiled.beyond")  # fmt: skip
+    with pytest.raises(IndexError, match="out of bounds"):
+        beyond(ROWS[0])
+    own = sg.op(numba.njit(lambda x: x + 1), kind="array", like=0, name="compiled.own")
+    assert own(ROWS[0]).tolist() == [4, 2, 3]
 
 
 def test_attributes() -> None:

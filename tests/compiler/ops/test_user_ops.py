@@ -245,6 +245,12 @@ def test_a_batching_rule_is_what_vmap_calls() -> None:
     assert found.tolist() == [3, 6, 9]
 
 
+def test_tables_are_read_at_places_that_they_have() -> None:
+    clipped = sg.op(lambda x: TABLE[min(max(int(x), 0), 2)], name="tables.clipped")
+    x = np.array([-7.0, -1.0, 0.0, 1.0, 2.0, 9.0])
+    assert clipped(x).tolist() == [1, 1, 1, 2, 4, 4]
+
+
 def test_an_op_of_a_closure_is_one_of_its_own() -> None:
     def scaled(factor: float) -> Any:
         @sg.op
@@ -314,6 +320,13 @@ def _calls(x: float) -> float:
     return _helps(x)
 
 
+TABLE = np.array([1.0, 2.0, 4.0])
+
+
+def _places(x: float) -> Any:
+    return TABLE[int(x)]
+
+
 LARGE = np.arange(2_000_000.0)
 
 
@@ -329,6 +342,7 @@ def _large(x: float) -> Any:
         (_draws, "it needs numba_get_np_random_state, so that it is no function of numbers alone"),
         (_calls, r"Untyped global name .*\(what it calls is decorated with numba\.njit\)"),
         (_unknown, "Numba cannot compile it for numbers of float64: .*nothing"),
+        (_places, "it may raise an exception, which a loop over many elements cannot"),
         (_large, "it reads memory of this process"),
     ],
 )
