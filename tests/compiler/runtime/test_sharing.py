@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -111,3 +113,18 @@ def test_a_forked_child_has_threads_of_its_own() -> None:
         share(lambda number: together.wait() and None, 3)
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_number_that_is_raised_later_starts_threads() -> None:
+    script = """
+import threading, numpy as np, staticgraph as sg
+sg.set_num_threads(1)
+x = sg.placeholder("x", (None,))
+f, given = sg.compile([x], sg.exp(x)), np.ones(2_000_000, "float32")
+f(given)
+names = lambda: [one.name for one in threading.enumerate() if "staticgraph" in one.name]
+assert names() == []
+sg.set_num_threads(3)
+assert len(names()) == 2
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

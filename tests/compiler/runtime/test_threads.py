@@ -329,21 +329,6 @@ def test_an_index_out_of_range_is_the_same_for_any_number(tiny_chunks: None) -> 
                 pick(np.zeros(3, "float32"), indices)
 
 
-def test_a_number_that_is_raised_later_starts_threads() -> None:
-    script = """
-import threading, numpy as np, staticgraph as sg
-sg.set_num_threads(1)
-x = sg.placeholder("x", (None,))
-f, given = sg.compile([x], sg.exp(x)), np.ones(2_000_000, "float32")
-f(given)
-names = lambda: [one.name for one in threading.enumerate() if "staticgraph" in one.name]
-assert names() == []
-sg.set_num_threads(3)
-assert len(names()) == 2
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
 def test_little_work_is_not_cut() -> None:
     x = sg.placeholder("x", (100, 100))
     assert not shared(sg.compile([x], sg.exp(x).sum()))
