@@ -84,9 +84,9 @@ def test_an_effect_is_refused_at_its_line_and_put_back() -> None:
 
 def test_a_branch_names_the_argument_and_what_to_use() -> None:
     with pytest.raises(
-        sg.CaptureError, match=r"test_explain.*depends on x,.*sg\.cond or sg\.where"
+        sg.CaptureError, match=r"test_explain.*depends on x: .*use sg\.where, or sg\.cond"
     ):
-        sg.function(lambda x, y: y if x.sum() > 0 else x)(X, X)
+        sg.function(lambda x, y: y if x.sum() > 0 else x[0])(X, X)
 
 
 def test_print_is_refused_before_it_prints(capsys: Any) -> None:
