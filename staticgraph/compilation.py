@@ -120,7 +120,8 @@ def compile(
             `debug=lambda step: step.source.endswith("train.py:12") and breakpoint()`.
         on_nonfinite: what happens where an output or the new value of a variable is inf or nan;
             what is infinite on the way, such as a mask, is not looked at. The kernel checks what it
-            has just written, in less than 5 % of its time, and stops before anything is updated;
+            has just written, in less than 5 % of its time (the smallest steps with Adam: 6 %), and
+            stops before anything is updated;
             the call is then run again op by op to find the op and your line, see
             `Executable.replay`.
             "raise" raises NonFiniteError, and nothing is updated (arrays of `out` may have been

@@ -110,7 +110,6 @@ class Dim(Refusals):
     """
 
     __slots__ = ("_hash", "terms")
-    __array_ufunc__ = None  # NumPy's integers leave the arithmetic to the Dim
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from numbers import Number
 from typing import Any, NoReturn
 
@@ -9,6 +11,18 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.refusals import remembered
+
+_NUMBER = (
+    "as a number of a graph it is sg.constant(np.float32(1)) times it, of which {} can be taken"
+)
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "divmod": divmod,
+    "divide": operator.truediv, "power": operator.pow, "negative": operator.neg,
+    "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
+    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+}  # fmt: skip
+"""What NumPy's integers ask of a size beside them."""
 
 
 class Refusals:
@@ -28,6 +42,21 @@ class Refusals:
 
     def __index__(self) -> int:
         raise self._refusal("it cannot be used as an int")
+
+    def __float__(self) -> float:
+        raise self._refusal(f"it cannot be used as a float: {_NUMBER.format('any function')}")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: object) -> Any:
+        """Arithmetic with NumPy's integers; what else NumPy would compute is refused."""
+        name = ufunc.__name__
+        arithmetic = _ARITHMETIC.get(name)
+        if not all(isinstance(one, Number | Refusals) for one in inputs):
+            if name in ("equal", "not_equal"):  # no array is a size
+                return name == "not_equal"
+            self._refuse(f"given to np.{name} with an array")
+        if arithmetic is None or method != "__call__" or options:
+            raise self._refusal(f"np.{name} cannot compute with it: {_NUMBER.format(f'sg.{name}')}")
+        return arithmetic(*(one.item() if isinstance(one, np.generic) else one for one in inputs))
 
     def _compared(self, other: object) -> NoReturn:
         raise self._refusal("it cannot be ordered")

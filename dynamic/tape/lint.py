@@ -239,10 +239,16 @@ def look_at_step(
 def _never_updated(
     leaves: Iterable[Any], weights_of: Callable[[Any], Iterable[Any]], new: NewOptimizer
 ) -> None:
-    """A bias that is 0, gets gradients, and that no optimizer has, unlike the weights before it."""
+    """A bias that is 0, gets gradients, and that no optimizer has, unlike the weights before it.
+
+    Advice: of this optimizer's own, those that get no gradient, unlike others.
+    """
     made = new.optimizer()
     if made is None:
         return
+    leaves = list(leaves)
+    if state.level in ("warn", "error"):
+        _without_gradient(made, leaves, line_of(new.place))
     owned = {
         id(one) for each in optimizers for group in each.param_groups for one in group["params"]
     }
@@ -264,6 +270,21 @@ def _never_updated(
                     "set its requires_grad to False",
                 )
                 break
+
+
+def _without_gradient(made: Any, leaves: Iterable[Any], line: str) -> None:
+    """Advise of parameters of an optimizer that no gradient has ever reached, unlike others."""
+    own = [one for group in made.param_groups for one in group["params"] if one.requires_grad]
+    reached = {id(one.leaf()) for one in leaves}
+    dead = [one for one in own if id(one) not in reached and one.grad is None]
+    if dead and len(dead) < len(own):
+        shapes = " and ".join([str(list(one.shape)) for one in dead][:3])
+        tell(
+            "no_gradient",
+            line,
+            f"no gradient reaches parameters of shape {shapes} of this optimizer: is there a "
+            "detach() or no_grad() after them, or does the loss not depend on them?",
+        )
 
 
 def _is_free_zero(leaf: Any, owned: Collection[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -166,3 +167,26 @@ def test_sizes_combine_with_integers_only(other: Any) -> None:
             combine(other, N)
     assert other != N
     assert isinstance(N, Dim)
+
+
+def test_numpy_leaves_integer_arithmetic_to_sizes() -> None:
+    assert str(np.int64(2) * N + np.int32(1)) == "2*n + 1"
+    assert str(np.add(N, 1)) == "n + 1"
+    assert str(np.prod((N, 3))) == "3*n"
+    assert np.equal(N, N)
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        (np.sqrt, r"np\.sqrt cannot compute with it: .*sg\.constant.* sg\.sqrt can be taken"),
+        (lambda n: np.add(n, 1, out=np.empty(1)), r"np\.add cannot compute with it"),
+        (lambda n: np.ones(3) * n, r"given to np\.multiply with an array: declare"),
+        (math.sqrt, r"cannot be used as a float: as a number of a graph it is sg\.constant"),
+        (np.float32, r"cannot be used as a float"),
+        (lambda n: np.float32(2) * n, r"cannot be multiplied by 2\.0"),
+    ],
+)
+def test_what_numpy_cannot_compute_says_what_to_write(use: Any, told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        use(N)

@@ -194,7 +194,7 @@ def test_adam_changes_neither_weights_nor_moments() -> None:
         assert_array_equal(one.value, before[name])
 
 
-def updates() -> dict[str, tuple[list[Any], Any, Any]]:
+def updates() -> dict[str, tuple[Any, Any, Any]]:
     """A variable that is updated in place by each kind of group, and new values of it."""
     rng = np.random.default_rng(0)
     x = sg.placeholder("x", (None, 300), "float64")
