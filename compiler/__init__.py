@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.core import provided
@@ -20,5 +20,12 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
+def _share(task: Callable[[int], None], count: int) -> None:
+    from compiler.runtime.sharing import share
+
+    share(task, count)
+
+
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
+provided.share.provide(_share)

@@ -81,28 +81,37 @@ def traced(
     return outputs(name, replace(sample.args, lift), sample.options), feeds
 
 
-def each_sample(keep: Callable[[Sample], bool] = lambda sample: True) -> Callable[[Any], Any]:
+def each_sample(
+    keep: Callable[[Sample], bool] = lambda sample: True, most: int | None = None
+) -> Callable[[Any], Any]:
     """Make of a test of `(name, sample)` one of an op: it runs for all samples that `keep` accepts.
 
     To start a test and to report it takes longer than most samples do. An error says which sample
-    it is about.
+    it is about. With `most`, `make test` runs it for the first of them, `make test-all` for all.
     """
 
     def decorate(test: Any) -> Any:
         @functools.wraps(test)
-        def over_samples(name: str) -> None:
-            for i, sample in enumerate(SAMPLES[name]):
-                if keep(sample):
-                    try:
-                        test(name, sample)
-                    except Exception as error:
-                        error.add_note(f"sample {i} of {name}: {sample}")
-                        raise
+        def over_samples(name: str, count: int | None) -> None:
+            accepted = [(i, one) for i, one in enumerate(SAMPLES[name]) if keep(one)]
+            for i, sample in accepted[:count]:
+                try:
+                    test(name, sample)
+                except Exception as error:
+                    error.add_note(f"sample {i} of {name}: {sample}")
+                    raise
 
-        only = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        over_samples.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
-        names = [name for name, samples in SAMPLES.items() if any(map(keep, samples))]
-        return pytest.mark.parametrize("name", names)(over_samples)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        given = [inspect.Parameter(name, kind) for name in ("name", "count")]
+        over_samples.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
+        cases: list[Any] = []
+        for name, samples in SAMPLES.items():
+            accepted = sum(map(keep, samples))
+            if accepted:
+                cases.append(pytest.param(name, most, id=name))
+            if most is not None and accepted > most:
+                cases.append(pytest.param(name, None, id=f"{name}-all", marks=pytest.mark.long))
+        return pytest.mark.parametrize(("name", "count"), cases)(over_samples)
 
     return decorate
 

@@ -61,3 +61,6 @@ by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
 
 shuffle: Provided[[Any], Any] = Provided("compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
+
+share: Provided[[Callable[[int], None], int], None] = Provided("compiler")
+"""`share(task, count)`: call `task` with each number below `count`, in several threads."""

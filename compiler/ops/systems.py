@@ -31,6 +31,7 @@ from compiler.ops.declare import as_operand, unbroadcast
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
 from compiler.ops.shape import expand_dims, squeeze, swapaxes
+from compiler.reference.cholesky import cholesky as cholesky_by_blocks
 from compiler.reference.triangular import solve_triangular as solved_triangular
 
 __all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve", "solve_triangular"]
@@ -330,7 +331,7 @@ def _cholesky_vjp(g: object, o: object, a: object) -> Any:
 
 cholesky_factor: Op = matrix_op(
     "cholesky",
-    lambda a: computed_or_failing("cholesky", np.linalg.cholesky, "is not positive definite", a),
+    lambda a: computed_or_failing("cholesky", cholesky_by_blocks, "is not positive definite", a),
     lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
     smooth=False,
     doc="The lower Cholesky factors of symmetric positive definite matrices, of which the lower "

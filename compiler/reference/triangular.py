@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from compiler.core.once import Once
+from compiler.core.provided import share
 from compiler.reference.blas_library import SCALARS, numpy_routines
 
 BLOCK = 64
@@ -22,14 +24,47 @@ BLOCK = 64
 FEWEST = 16
 """The unknowns from which NumPy's library is called: for fewer, a batch takes less by `solve`."""
 
-_ROW_MAJOR, _NO_TRANS, _TRANS, _UPPER, _LOWER, _NON_UNIT, _LEFT = 101, 111, 112, 121, 122, 131, 141
+FEWEST_SHARED = 64
+"""The unknowns from which several threads share the right-hand sides."""
+
+SIDES = 128
+"""The right-hand sides of a task: fixed, so that results do not depend on the threads."""
+
+NAMES = ("trsm", "trsv", "gemm")
+
+_ROW_MAJOR, _NO_TRANS, _TRANS, _UPPER, _LOWER, _NON_UNIT = 101, 111, 112, 121, 122, 131
+_LEFT, _RIGHT = 141, 142
 
 
-class _Solver(NamedTuple):
-    """NumPy's library's routines for one dtype: trsm, and trsv for one right-hand side."""
+class Solver(NamedTuple):
+    """NumPy's library's routines for one dtype: trsm, trsv for one right-hand side, and gemm.
+
+    The methods take matrices whose rows lie whole in memory.
+    """
 
     trsm: Callable[..., None]
     trsv: Callable[..., None]
+    gemm: Callable[..., None]
+
+    def solve_on_the_right(self, a: Any, x: Any) -> None:
+        """Replace X by Y with Y A^T = X, of a lower triangle A."""
+        rows, n = x.shape
+        self.trsm(
+            _ROW_MAJOR, _RIGHT, _LOWER, _TRANS, _NON_UNIT, rows, n, 1, *_placed(a), *_placed(x)
+        )
+
+    def subtract_product(self, c: Any, a: Any, b: Any) -> None:
+        """Replace C by C - A B^T."""
+        rows, n = c.shape
+        self.gemm(
+            _ROW_MAJOR, _NO_TRANS, _TRANS, rows, n, a.shape[1],
+            -1, *_placed(a), *_placed(b), 1, *_placed(c),
+        )  # fmt: skip
+
+
+def _placed(matrix: Any) -> tuple[int, int]:
+    """Where it is, and the elements from row to row."""
+    return matrix.ctypes.data, matrix.strides[0] // matrix.itemsize
 
 
 def solve_triangular(a: Any, b: Any, upper: bool) -> Any:
@@ -40,7 +75,7 @@ def solve_triangular(a: Any, b: Any, upper: bool) -> Any:
     """
     if a.shape[-1] < FEWEST or a.dtype != b.dtype:
         return solve_by_blocks(a, b, upper)
-    solver = _solver(a.dtype)
+    solver = solver_of(a.dtype)
     if solver is None or (np.abs(a.diagonal(0, -2, -1)) < np.finfo(a.dtype).tiny).any():
         # A 0 is an error there. The library multiplies by reciprocals, which would be inf here.
         return solve_by_blocks(a, b, upper)
@@ -52,7 +87,7 @@ def solve_triangular(a: Any, b: Any, upper: bool) -> Any:
     return found
 
 
-def _solve_in_place(solver: _Solver, a: Any, x: Any, upper: bool) -> None:
+def _solve_in_place(solver: Solver, a: Any, x: Any, upper: bool) -> None:
     """Solve systems: x are the right-hand sides, row-major, and become the solutions."""
     n, k = x.shape[-2:]
     trans, leading = _NO_TRANS, _leading(a)
@@ -66,9 +101,21 @@ def _solve_in_place(solver: _Solver, a: Any, x: Any, upper: bool) -> None:
         if k == 1:
             solver.trsv(_ROW_MAJOR, triangle, trans, _NON_UNIT, n, matrix, leading, sides, 1)
         else:
-            solver.trsm(
-                _ROW_MAJOR, _LEFT, triangle, trans, _NON_UNIT, n, k, 1, matrix, leading, sides, k
-            )
+            solve = partial(solver.trsm, _ROW_MAJOR, _LEFT, triangle, trans, _NON_UNIT, n)
+            _share_sides(solve, n, k, (matrix, leading), sides, x.itemsize)
+
+
+def _share_sides(
+    solve: Callable[..., None], n: int, k: int, matrix: tuple[int, int], sides: int, itemsize: int
+) -> None:
+    """Solve for the right-hand sides at an address, some at a time where that takes long enough."""
+    many = SIDES if n >= FEWEST_SHARED else k
+
+    def some(task: int) -> None:
+        begin = task * many
+        solve(min(many, k - begin), 1, *matrix, sides + begin * itemsize, k)
+
+    share(some, -(-k // many))
 
 
 def _leading(a: Any) -> int:
@@ -87,27 +134,30 @@ def _addresses(matrices: Any) -> list[int]:
 
 
 @Once
-def _solver(dtype: Any) -> _Solver | None:
+def solver_of(dtype: Any) -> Solver | None:
     """The first routines of NumPy's library that compute rightly; None where there are none."""
     if not dtype.isnative or dtype.name not in SCALARS:
         return None
     scalar, pointer, flag = SCALARS[dtype.name], ctypes.c_size_t, ctypes.c_int
     for routines in numpy_routines():
-        trsm, trsv = (routines.named(name)[dtype.name] for name in ("trsm", "trsv"))
-        if not (trsm and trsv):
+        trsm, trsv, gemm = (routines.named(name)[dtype.name] for name in NAMES)
+        if not (trsm and trsv and gemm):
             continue
         integer = ctypes.c_int64 if routines.integer_bits == 64 else ctypes.c_int32
         memory = [pointer, integer, pointer, integer]
-        found = _Solver(
+        found = Solver(
             ctypes.CFUNCTYPE(None, *[flag] * 5, integer, integer, scalar, *memory)(trsm),
             ctypes.CFUNCTYPE(None, *[flag] * 4, integer, *memory)(trsv),
+            ctypes.CFUNCTYPE(
+                None, *[flag] * 3, *[integer] * 3, scalar, *memory, scalar, pointer, integer
+            )(gemm),
         )
         if _is_right(found, dtype):
             return found
     return None
 
 
-def _is_right(solver: _Solver, dtype: Any) -> bool:
+def _is_right(solver: Solver, dtype: Any) -> bool:
     """Whether small systems of integers have the solutions they were made of, in every form."""
     n = 21
     read = np.tri(n, dtype=np.bool_)
@@ -125,7 +175,13 @@ def _is_right(solver: _Solver, dtype: Any) -> bool:
                 _solve_in_place(solver, form, x, upper)
                 if not np.array_equal(x, expected):
                     return False
-    return True
+    lower = np.where(read, whole, 0).astype(dtype)
+    expected = np.arange(5 * n, dtype=dtype).reshape(5, n)
+    x = expected @ lower.T
+    solver.solve_on_the_right(lower, x)
+    left = x @ x.T
+    solver.subtract_product(left, x, x)
+    return np.array_equal(x, expected) and not left.any()
 
 
 def solve_by_blocks(a: Any, b: Any, upper: bool) -> Any:

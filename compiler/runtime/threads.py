@@ -68,9 +68,8 @@ def share_among(count: int) -> None:
     """Let `count` threads share large loops, whatever the BLAS uses."""
     words = _pool()
     if words is not None:
-        running = words[pool.WORKERS] > 0
         words[pool.LIMIT] = count
-        if running:
+        if words[pool.WANTED]:
             start()
 
 
@@ -95,6 +94,7 @@ def start(count: int | None = None) -> None:
     if words is None:
         return
     with _starting:
+        words[pool.WANTED] = 1
         for number in range(words[pool.WORKERS] + 1, count or words[pool.LIMIT]):
             name = f"staticgraph-{number}"
             arguments = (words.ctypes.data, number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timeit
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,13 @@ def _line_of(read: Read) -> str:
     return f"{read.name} is {shown(read.was())}{where}"
 
 
+def guard_cost(surroundings: Iterable[Surroundings]) -> float:
+    """The seconds that checking takes in a call, measured now; of several traces the most."""
+    checks = [check_of(with_words(around.guards.reads, Versions())) for around in surroundings]
+    times = [min(timeit.repeat(check, number=1000, repeat=5)) / 1000 for check in checks]
+    return max(times, default=0.0)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What is known of a captured function; printed, it is readable.
@@ -52,11 +59,13 @@ class Explanation:
         name: of the function.
         traces: per surroundings and kind of arguments the traces that are kept.
         retraces: why it was traced again, in order.
+        cost: the seconds that checking takes in a call, as `guard_cost` measured.
     """
 
     name: str
     traces: tuple[tuple[Surroundings, tuple[Trace, ...]], ...]
     retraces: tuple[Retrace, ...]
+    cost: float
 
     @property
     def guards(self) -> list[Read]:
@@ -66,16 +75,6 @@ class Explanation:
             for one in around.guards.reads:
                 found.setdefault((id(one.owner), one.kind, str(one.key), id(one.value)), one)
         return list(found.values())
-
-    @property
-    def cost(self) -> float:
-        """The seconds that checking takes in a call, measured now; of several traces the most."""
-        checks = {
-            id(around): check_of(with_words(around.guards.reads, Versions()))
-            for around, _ in self.traces
-        }
-        return max([min(timeit.repeat(f, number=1000, repeat=5)) / 1000 for f in checks.values()],
-                   default=0.0)  # fmt: skip
 
     def __repr__(self) -> str:
         return str(self)  # as a console shows it: a trace has no text while it stands for values

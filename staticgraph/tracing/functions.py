@@ -17,7 +17,7 @@ from compiler.core.op import Operand
 from compiler.core.pytree import mapped
 from compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
-from staticgraph.tracing.explained import Explanation, Retrace
+from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
@@ -225,6 +225,7 @@ class Function(InspectedFunction):
             self.name,
             tuple([(one.around, tuple(one.traces())) for one in self._signatures.values()]),
             tuple(self._retraces),
+            guard_cost([one.around for one in self._signatures.values()]),
         )
 
     def _find(self, found: Arguments) -> tuple[Call, list[Any]]:

@@ -141,6 +141,7 @@ def test_everything_public_has_an_example(kind: str) -> None:
     assert [name for name, value in KINDS[kind].items() if not _example(value)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, "others"])
 def test_the_examples_print_what_they_say(kind: str) -> None:
     values = KINDS.get(kind, OTHERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.project.rooms import imported, modules
 PACKAGES = ("compiler", "staticgraph", "dynamic")
 
 
+@cache
 def _imports(types: bool = True) -> dict[str, frozenset[str]]:
     """What each module imports; with what it imports for types alone or not."""
     return {

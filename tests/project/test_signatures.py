@@ -145,6 +145,7 @@ def test_no_signature_where_packages_meet_says_any() -> None:
     assert _ours().vague() == []
 
 
+@pytest.mark.slow
 def test_what_is_met_is_found() -> None:
     found = [_ours().defined(place) for place in set(_ours().met())]
     names = {f"{module}.{node.name}" for module, node in (one for one in found if one is not None)}

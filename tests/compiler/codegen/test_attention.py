@@ -49,6 +49,7 @@ def close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], bound: fl
         assert one.dtype == other.dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "causal"), [("float64", False), ("float32", True)])
 def test_values_and_gradients_of_all_sizes(dtype: str, causal: bool) -> None:
     given = [arrays(size, dtype=dtype) for size in SIZES]
@@ -141,6 +142,7 @@ def test_nan_and_inf_are_those_of_a_softmax() -> None:
     np.testing.assert_allclose(pairs[0][2], pairs[1][2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 def test_eager_tensors_small_and_large(causal: bool) -> None:
     for size, lead in (((5, 4, 3, 2), (2,)), ((130, 130, 32, 32), (2, 16))):

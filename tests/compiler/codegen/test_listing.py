@@ -221,6 +221,7 @@ def test_names_and_files_of_any_text_stay_in_their_place(name: str) -> None:
             assert len(token.string) <= LONGEST + 10
 
 
+@pytest.mark.slow
 @given(st.lists(st.text()))
 @settings(deadline=None)
 def test_names_are_identifiers_of_their_own(wanted: list[str]) -> None:

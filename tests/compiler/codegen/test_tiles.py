@@ -76,6 +76,7 @@ def test_tiles_are_numpy(function: Callable[[Any], Any], columns: int, rows: int
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_number_of_columns_may_be_unknown(function: Callable[[Any], Any]) -> None:
     tiled, interpreted = compiled(function, None), compiled(function, None, debug=True)
@@ -88,6 +89,7 @@ def test_the_number_of_columns_may_be_unknown(function: Callable[[Any], Any]) ->
         np.testing.assert_array_equal(x, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, None])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_these_have_tiles(function: Callable[[Any], Any], columns: int | None) -> None:

@@ -41,6 +41,7 @@ EXPECTED = COMBINE | {"max": max, "min": min}
 values = st.tuples(*[st.integers(0, 9)] * 3).map(lambda v: dict(zip(ATOMS, v, strict=True)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(sizes(), sizes(), st.sampled_from(sorted(COMBINE)), values)
 def test_evaluation_commutes_with_arithmetic(a: Size, b: Size, function: str, at: dict) -> None:
@@ -48,6 +49,7 @@ def test_evaluation_commutes_with_arithmetic(a: Size, b: Size, function: str, at
     assert combined == EXPECTED[function](dims.evaluate(a, at), dims.evaluate(b, at))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(sizes(), sizes(), values)
 def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> None:
@@ -56,6 +58,7 @@ def test_evaluation_commutes_with_floor_division(a: Size, b: Size, at: dict) -> 
         assert dims.evaluate(dims.floor_divide(a, b), at) == dims.evaluate(a, at) // divisor
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(sizes(), values)
 def test_source_and_substitution_agree_with_evaluation(size: Size, at: dict) -> None:

@@ -87,6 +87,7 @@ def _moved(node: Expression, operands: list[np.ndarray], value: np.ndarray) -> n
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", MOVES, ids=lambda op: op.name)
 def test_loops_over_the_lowering_give_numpys_value(op: Op) -> None:
     seen = 0

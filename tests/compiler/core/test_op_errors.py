@@ -311,15 +311,15 @@ def test_operators_refuse_what_is_no_operand() -> None:
 UFUNCS = [op for op in all_ops() if isinstance(op.evaluate, np.ufunc) and op.bind is None]
 
 
-@pytest.mark.parametrize("op", UFUNCS, ids=lambda op: op.name)
 @pytest.mark.parametrize("as_operand", [np.array, dynamic.tensor, constant])
-def test_one_operand_more_is_refused(op: Any, as_operand: Any) -> None:
+def test_one_operand_more_is_refused(as_operand: Any) -> None:
     """NumPy takes it for the array to write into."""
-    operands = [as_operand(np.array([1, 2])) for _ in range(op.evaluate.nin + 1)]
-    with pytest.raises(TypeError, match=rf"^{op.name}\(\) takes .* but \d were given"):
-        op(*operands)
-    if as_operand is not constant:
-        assert all(one.tolist() == [1, 2] for one in operands)
+    for op in UFUNCS:
+        operands = [as_operand(np.array([1, 2])) for _ in range(op.evaluate.nin + 1)]
+        with pytest.raises(TypeError, match=rf"^{op.name}\(\) takes .* but \d were given"):
+            op(*operands)
+        if as_operand is not constant:
+            assert all(one.tolist() == [1, 2] for one in operands), op.name
 
 
 def test_the_traceback_of_an_error_shows_the_users_line() -> None:

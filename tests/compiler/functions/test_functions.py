@@ -137,6 +137,7 @@ def _same(found: list[Any], expected: list[Any], dtypes: bool = True) -> None:
         assert_allclose(one, other, **(ROUNDING if same else {"rtol": 1e-6}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(i, marks=pytest.mark.long) for i in range(1, 6))]
 )
@@ -181,6 +182,7 @@ def _differentiable(name: str, place: int) -> tuple[list[Expression], list[Expre
     return floats, wrt, feeds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_gradients_are_difference_quotients(group: str) -> None:
     for name, samples in SAMPLES.items():

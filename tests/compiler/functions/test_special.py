@@ -123,6 +123,7 @@ def test_second_derivatives_are_mpmaths(name: str) -> None:
     assert_allclose(_derivative(name, some, 2), _exact(bend, some), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_what_is_composed_is_the_same_in_both_paradigms_and_compiled() -> None:
     at = np.array([0.2, 0.7])
     x = sg.placeholder("x", (None,), "float64")
@@ -187,6 +188,7 @@ def test_what_there_is_not_is_refused() -> None:
         sg.special.bernoulli(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "beta", "betaln", "boxcox", "boxcox1p", "comb", "gammainc", "gammaincc", "kl_div", "rel_entr",
     "poch", "xlog1py", "xlogy", "zeta",

@@ -367,6 +367,7 @@ def test_an_executable_that_runs_op_by_op_has_none() -> None:
         sg.compile([x], sg.exp(x), debug=True).explain()
 
 
+@pytest.mark.slow
 def test_a_thousand_nodes() -> None:
     x = vector("x", 100)
     y = x

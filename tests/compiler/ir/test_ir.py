@@ -85,6 +85,7 @@ FUNCTIONS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(FUNCTIONS)
 def test_text_reads_back_as_what_was_printed(one: Function) -> None:
     # by their text: -0.0, 0 and False are equal numbers, and other constants

@@ -19,7 +19,7 @@ from tests.workloads import KERNELS, compiled
 
 pytestmark = pytest.mark.slow
 
-GROUPS = 10
+GROUPS = 20
 
 
 def _slices() -> list[list[str]]:
@@ -86,7 +86,7 @@ def _results(name: str, backend: str, counts: tuple[int, ...]) -> Iterator[list[
         yield [*executable(*inputs), *(one.value.copy() for one in variables)]
 
 
-@pytest.mark.parametrize("length", [1, 7, 15, 16, 17, 100])
+@pytest.mark.parametrize("length", some([7, 1, 16, 15, 17, 100], 3))
 def test_rows_that_are_no_whole_vectors_are_computed_with_masks_by_both(length: int) -> None:
     x = sg.placeholder("x", (None, length), "float32")
     outputs = [sg.exp(x).sum(axis=1), sg.softmax(x), sg.tanh(x) * x]
@@ -96,21 +96,19 @@ def test_rows_that_are_no_whole_vectors_are_computed_with_masks_by_both(length: 
         _assert_equal_bits(one, other)
 
 
-def test_integers_wrap_and_divide_the_same() -> None:
-    found = {}
-    for dtype in ("int8", "uint8", "int16", "int32", "int64"):
-        info = np.iinfo(dtype)
-        edges = np.array([info.min, info.min + 1, -1 % (info.max + 1), 0, 1, 2, info.max], dtype)
-        a, b = (array.ravel() for array in np.meshgrid(edges, edges))
-        x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
-        values = [
-            x + y, x - y, x * y, -x, sg.abs(x), x // y, x % y, sg.sign(x), sg.maximum(x, y), x < y,
-            sg.power(x, y), sg.astype(x, "float32"), sg.astype(x, "bool"), sg.astype(x, "int16"),
-        ]  # fmt: skip
-        found[dtype] = [sg.compile([x, y], values, backend=one)(a, b) for one in ("llvm", "numba")]
-    for ours, theirs in found.values():
-        for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(one, other)
+@pytest.mark.parametrize("dtype", some(["int8", "int64", "int16", "uint8", "int32"], 3))
+def test_integers_wrap_and_divide_the_same(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    edges = np.array([info.min, info.min + 1, -1 % (info.max + 1), 0, 1, 2, info.max], dtype)
+    a, b = (array.ravel() for array in np.meshgrid(edges, edges))
+    x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
+    values = [
+        x + y, x - y, x * y, -x, sg.abs(x), x // y, x % y, sg.sign(x), sg.maximum(x, y), x < y,
+        sg.power(x, y), sg.astype(x, "float32"), sg.astype(x, "bool"), sg.astype(x, "int16"),
+    ]  # fmt: skip
+    ours, theirs = (sg.compile([x, y], values, backend=one)(a, b) for one in ("llvm", "numba"))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_failing_index_is_reported_by_both() -> None:

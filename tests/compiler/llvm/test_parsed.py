@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
 
 IN_A_CYCLE = """
@@ -12,6 +14,7 @@ import gc
 
 import compiler.llvm.native as native
 import numpy as np
+import pytest
 import staticgraph as sg
 
 
@@ -38,6 +41,7 @@ print("freed")
 """
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_compilation_that_was_stopped_is_freed_in_order() -> None:
     command = [sys.executable, "-X", "faulthandler", "-c", IN_A_CYCLE]
     done = subprocess.run(

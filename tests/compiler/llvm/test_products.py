@@ -99,6 +99,7 @@ def check(gemm: Gemm, dtype: str) -> None:
             assert np.all(memory[:, n:] == 7)
 
 
+@pytest.mark.slow
 def test_each_transposition_and_sizes_that_are_no_whole_tiles(gemm: tuple[str, Gemm]) -> None:
     dtype, multiply = gemm
     check(multiply, dtype)
@@ -156,7 +157,9 @@ def test_nothing_is_touched_beside_an_operand_or_the_result(
             assert_array_equal(c, a @ b)
 
 
-@pytest.mark.parametrize("k", [1, 3, 383, 384, 385, 768, 5000, 30_003])
+@pytest.mark.parametrize(
+    "k", [1, 3, 383, 384, 385, 768, 5000, pytest.param(30_003, marks=pytest.mark.long)]
+)
 def test_each_element_is_within_the_bound_of_its_sum(gemm: tuple[str, Gemm], k: int) -> None:
     """|found - exact| <= gamma_k |a| |b| (Higham, "Accuracy and Stability", 3.5)."""
     dtype, multiply = gemm

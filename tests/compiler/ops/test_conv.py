@@ -67,7 +67,7 @@ def test_conv2d_is_its_definition_at_any_size(case: Any, dtype: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some(CASES, 5))
 def test_gradients_of_conv2d_are_the_same_eager_and_compiled(case: Any) -> None:
     shape, filters, stride, padding, dilation, groups = case
     arrays = [RNG.normal(size=s) for s in (shape, filters, filters[:1])]
@@ -85,6 +85,7 @@ def test_gradients_of_conv2d_are_the_same_eager_and_compiled(case: Any) -> None:
         assert_allclose(gradient, tensor.grad.numpy(), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", [sg.max_pool2d, sg.avg_pool2d])
 def test_pooling_and_its_gradient_compiled(pool: Any) -> None:
     array = RNG.normal(size=(2, 3, 7, 9))
@@ -173,25 +174,24 @@ PACKED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", some([0, 5, 1, 2], 2))
+@pytest.mark.parametrize("batches", some([(0, 5), (1, 2)], 1), ids=str)
 @pytest.mark.parametrize("dtype", some(["float32", "float64"], 1))
 @pytest.mark.parametrize("case", range(len(PACKED)))
-def test_packed_windows_are_numpy(case: int, dtype: str, batch: int) -> None:
+def test_packed_windows_are_numpy(case: int, dtype: str, batches: tuple[int, int]) -> None:
     sizes, weight, options = PACKED[case]
     inputs, outputs = convolution(sizes, weight, dtype, **options)
-    known = (sizes[0] or batch, sizes[1], sizes[2] or 11, sizes[3] or 7)
+    run, numpys = sg.compile(inputs, outputs), sg.compile(inputs, outputs, debug=True)
     rng = np.random.default_rng(case)
-    given = [rng.standard_normal(shape).astype(dtype) for shape in (known, weight)]
-    run = sg.compile(inputs, outputs)
-    if batch == 5 and known[0] == 5:
-        is_direct = "groups" in options and np.prod(weight[1:]) <= 64
-        assert ("count * lines" in run.source) != is_direct
-    found, expected = run(*given), sg.compile(inputs, outputs, debug=True)(*given)
-    for one, other in zip(found, expected, strict=True):
-        scale = 1 + np.abs(other).max(initial=0)
-        np.testing.assert_allclose(
-            one / scale, other / scale, rtol=0, atol=2e-6 if dtype == "float32" else 1e-14
-        )
+    for batch in batches:
+        known = (sizes[0] or batch, sizes[1], sizes[2] or 11, sizes[3] or 7)
+        given = [rng.standard_normal(shape).astype(dtype) for shape in (known, weight)]
+        if batch == 5 and known[0] == 5:
+            is_direct = "groups" in options and np.prod(weight[1:]) <= 64
+            assert ("count * lines" in run.source) != is_direct
+        for one, other in zip(run(*given), numpys(*given), strict=True):
+            scale = 1 + np.abs(other).max(initial=0)
+            atol = 2e-6 if dtype == "float32" else 1e-14
+            np.testing.assert_allclose(one / scale, other / scale, rtol=0, atol=atol)
 
 
 def test_windows_are_never_written_out_as_a_whole() -> None:
@@ -212,6 +212,7 @@ def test_threads_share_packed_windows() -> None:
             np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 1, 1, 7), (2, 1, 1, 6), (1, 1, 5, 1)])
 def test_windows_that_share_elements_are_no_matrix_of_the_blas(shape: tuple[int, ...]) -> None:
     """One row's windows by 1 lie 1 apart: rows of a matrix that would overlap."""

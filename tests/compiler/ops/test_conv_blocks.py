@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from tests.combinations import some
 
 CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # the cotangent of x by phases: sizes that strides divide, and that they do not; cut and padded
@@ -27,7 +28,8 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(CASES)))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", some(range(len(CASES)), 5))
 def test_blocks_are_numpy_for_any_threads(case: int) -> None:
     shape, filters, options = CASES[case]
     rng = np.random.default_rng(case)
@@ -68,6 +70,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("batch", [3, None])
 def test_whatever_reads_the_result(reader: str, batch: int | None) -> None:

@@ -47,7 +47,7 @@ ONLY_REVERSE = {"values of a full svd": lambda a: ops.svd(a[..., :2]).S ** 2}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAUGELESS | ONLY_REVERSE)
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", some([2, 1], 1))
 def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
     a = sg.placeholder("a", (2, 3, 3), "float64")
     found = (GAUGELESS | ONLY_REVERSE)[name](a)
@@ -63,7 +63,7 @@ def test_derivatives_are_difference_quotients(name: str, order: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(GAUGELESS, 4))
+@pytest.mark.parametrize("name", some(GAUGELESS, 3))
 def test_eager_derivatives_of_both_modes_are_the_compiled_ones(name: str) -> None:
     def total(a: Any) -> Any:
         return (GAUGELESS[name](a) ** 2).sum()
@@ -125,6 +125,7 @@ def test_what_has_no_derivative_says_so() -> None:
             assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_one_gradient_serves_tall_and_wide_matrices() -> None:
     b = sg.placeholder("b", (None, None), "float64")
     loss = sg.sum(ops.qr(b).R ** 4) + sg.sum(ops.qr(b).Q ** 4)

@@ -48,13 +48,17 @@ def _agree(names: tuple[str, ...], arrays: list[np.ndarray], rtol: float, **opti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-14), ("float32", 2e-6)])
-def test_kernel_agrees_with_numpy_at_the_edges(dtype: str, rtol: float) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "rtol", "axes"), [("float64", 1e-14, (0, 1)), ("float32", 2e-6, (1,))]
+)
+def test_kernel_agrees_with_numpy_at_the_edges(
+    dtype: str, rtol: float, axes: tuple[int, ...]
+) -> None:
     with np.errstate(over="ignore"):
         edges = EDGES.astype(dtype)
     _agree(UNARY, [edges], rtol)
     _agree(BINARY, [grid.ravel() for grid in np.meshgrid(edges, edges)], rtol)
-    for axis in (0, 1):
+    for axis in axes:
         _agree(REDUCTIONS, [ROWS.astype(dtype)], rtol, axis=axis)
 
 

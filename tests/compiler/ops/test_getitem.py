@@ -34,7 +34,7 @@ def _array(shape: tuple[int, ...]) -> np.ndarray:
     return np.arange(float(np.prod(shape))).reshape(shape)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(shapes_and_keys(), st.booleans())
 def test_getitem_is_numpys(case: tuple[tuple[int, ...], Any], sizes: bool) -> None:
     shape, key = case

@@ -29,6 +29,7 @@ def definite(a: Any) -> Any:
     return a @ sg.swapaxes(a, -1, -2) + np.eye(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function",
     [

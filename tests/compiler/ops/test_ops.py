@@ -43,7 +43,7 @@ QUOTIENT = {"rtol": 2e-7, "atol": 2e-9}
 each = each_sample()
 each_resizable = each_sample(lambda s: s.sizes)
 each_differentiable = each_sample(lambda s: s.order > 0)
-each_twice = each_sample(lambda s: s.order > 1)
+each_twice = each_sample(lambda s: s.order > 1, most=2)
 
 
 def test_every_op_and_public_function_is_sampled() -> None:
@@ -100,6 +100,7 @@ def test_operands_are_not_modified(name: str, sample: Sample) -> None:
         assert_array_equal(array, copy)
 
 
+@pytest.mark.slow
 @each_resizable
 def test_unknown_sizes_give_the_same_values(name: str, sample: Sample) -> None:
     results, feeds = traced(name, sample, sizes=True)
@@ -123,6 +124,7 @@ def test_exact_ops_do_not_round(name: str, sample: Sample) -> None:
             assert_array_equal(value, other.astype(value.dtype))
 
 
+@pytest.mark.slow
 @each
 def test_float32_stays_float32(name: str, sample: Sample) -> None:
     double, _ = traced(name, sample)
@@ -211,6 +213,7 @@ def test_second_gradient_is_the_difference_quotient(name: str, sample: Sample) -
             assert_allclose(quotient, np.zeros_like(quotient), **QUOTIENT)
 
 
+@pytest.mark.slow
 @each_sample(lambda s: s.order > 0 and s.sizes)
 def test_gradient_with_unknown_sizes(name: str, sample: Sample) -> None:
     known, known_feeds = traced(name, sample)

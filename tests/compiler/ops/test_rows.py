@@ -31,6 +31,7 @@ def _nearest(row: list[Fraction]) -> list[float]:
     return [float(max(x - high, Fraction(0))) for x in row]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("size", [1, 2, 7, 300])
 def test_sparsemax_is_what_bisection_finds(dtype: str, size: int) -> None:

@@ -128,6 +128,7 @@ def test_empty_indices_of_unknown_length_change_nothing() -> None:
     np.testing.assert_array_equal(f(X, np.array([3, 0]), X[:2])[0][[3, 0]], X[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batched", [(0, 0, 0), (0, None, None), (None, 0, None), (None, 0, 0)])
 def test_examples_of_a_batch_are_scattered_apart(batched: tuple[int | None, ...]) -> None:
     functions = {

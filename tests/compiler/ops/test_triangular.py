@@ -61,14 +61,14 @@ def test_what_is_solved_before_a_nan_is_not_nan(columns: int) -> None:
 def test_triangles_where_the_library_has_no_routines(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = _triangles(40, False), np.ones((40, 2))
     expected = triangular.solve_by_blocks(a, b, False)
-    monkeypatch.setattr(triangular, "_solver", Once(triangular._solver.make))
+    monkeypatch.setattr(triangular, "solver_of", Once(triangular.solver_of.make))
     monkeypatch.setattr(triangular, "numpy_routines", lambda: iter(()))
     assert_array_equal(triangular.solve_triangular(a, b, False), expected)
 
 
 @pytest.mark.parametrize("wrong", ["trsm", "trsv"])
 def test_routines_that_compute_wrongly_are_refused(wrong: str) -> None:
-    solver = triangular._solver(np.dtype(np.float32))
+    solver = triangular.solver_of(np.dtype(np.float32))
     assert solver is not None
     assert triangular._is_right(solver, np.dtype(np.float32))
     idle = solver._replace(**{wrong: lambda *_arguments: None})

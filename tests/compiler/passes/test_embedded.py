@@ -86,6 +86,7 @@ def test_what_is_read_elsewhere_stays() -> None:
     assert [data["op"].name for _, data in low.nodes.data()].count("embed") == 2
 
 
+@pytest.mark.slow
 def test_integers_and_higher_derivatives() -> None:
     n = sg.placeholder("n", (None, 2), "int64")
     total = sg.pad(n[:, :1], ((0, 0), (0, 1))) + sg.pad(n[:, 1:], ((0, 0), (1, 0)))

@@ -59,7 +59,7 @@ def calls_of(function: Callable[[], object]) -> int:
 @pytest.mark.parametrize("shape", some(SHAPES, 2))
 def test_units_are_small_and_their_number_and_the_work_grow_with_the_graph(shape: Shape) -> None:
     calls = []
-    for ops in (1200, 2400):
+    for ops in (700, 1400):
         made: list[Kernel] = []
         calls.append(calls_of(lambda n=ops, to=made: to.append(emitted(shape, n))))  # type: ignore[misc]
         assert len(made[0].program) <= ops / 50
@@ -94,7 +94,7 @@ def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", [chain, slope, sines])
+@pytest.mark.parametrize("shape", some([slope, chain, sines], 1))
 def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> None:
     x = vector(None)
     outputs = shape(x, 1200)

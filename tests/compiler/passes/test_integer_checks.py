@@ -81,6 +81,7 @@ def _fed(output: Any, value: Any) -> Any:
     return np.array(value, leaf.dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("output", "value", "says"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_told(output: Any, value: Any, says: str, form: str) -> None:

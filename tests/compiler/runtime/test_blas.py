@@ -111,26 +111,26 @@ def check(backend, dtype, flags, sizes, alpha, beta, padding=0, start=None):
     np.testing.assert_array_equal(c_memory, expected)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gemm_with_each_transposition_and_leading_dimension(backend, dtype, flags, sizes):
-    for padding, (alpha, beta) in itertools.product((0, 3), [(1.0, 0.0), (2.0, -0.5), (-1.0, 1.0)]):
+def test_gemm_with_each_transposition_and_leading_dimension(backend, dtype, flags):
+    factors = [(1.0, 0.0), (2.0, -0.5), (-1.0, 1.0)]
+    for sizes, padding, (alpha, beta) in itertools.product(SIZES, (0, 3), factors):
         check(backend, dtype, flags, sizes, alpha, beta, padding)
 
 
-@pytest.mark.parametrize("sizes", ZERO_SIZES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gemm_of_zero_sizes(backend, dtype, sizes):
-    for flags, beta, padding in itertools.product(FLAGS, (0.0, 1.0, -0.5), (0, 3)):
+def test_gemm_of_zero_sizes(backend, dtype):
+    every = itertools.product(ZERO_SIZES, FLAGS, (0.0, 1.0, -0.5), (0, 3))
+    for sizes, flags, beta, padding in every:
         check(backend, dtype, flags, sizes, 1.0, beta, padding)
 
 
-@pytest.mark.parametrize("sizes", [*SIZES, (4, 5, 0), (1, 5, 0), (5, 1, 0)], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_beta_zero_overwrites_nan(backend, dtype, sizes):
-    for flags in FLAGS:
-        check(backend, dtype, flags, sizes, 1.0, 0.0, start=np.nan)
+def test_beta_zero_overwrites_nan(backend, dtype):
+    for sizes in [*SIZES, (4, 5, 0), (1, 5, 0), (5, 1, 0)]:
+        for flags in FLAGS:
+            check(backend, dtype, flags, sizes, 1.0, 0.0, start=np.nan)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

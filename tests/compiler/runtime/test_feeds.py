@@ -182,6 +182,7 @@ def test_a_number_that_meets_sizes() -> None:
     np.testing.assert_array_equal(f(np.ones(3, np.int32), 5), [16] * 3)
 
 
+@pytest.mark.slow
 @every
 def test_a_feed_has_any_name(options: Any) -> None:
     names = ["self", "args", "kwargs", "out", "a b", ""]

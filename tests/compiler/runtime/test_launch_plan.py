@@ -105,6 +105,7 @@ def test_loops_and_branches_are_bitwise_the_same(name: str, launch_plans: Any) -
     same_looks(cold, warm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_each_process_has_its_own_variables(name: str, launch_plans: Any) -> None:
     found = []

@@ -209,6 +209,7 @@ with tempfile.NamedTemporaryFile() as file:
 """
 
 
+@pytest.mark.slow
 def test_nothing_unfit_is_written() -> None:
     done = subprocess.run(
         [sys.executable, "-c", UNFIT],

@@ -198,6 +198,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_operands_of_any_strides_where_memory_ends(any_product: tuple[str, Any], view: str) -> None:
     """Whole numbers are multiplied exactly; nothing is read behind or before the operands."""

@@ -154,6 +154,7 @@ def test_graphs(name: str, known: bool, in_place: None) -> None:
         assert_array_equal(array, before, err_msg=layout)
 
 
+@pytest.mark.slow
 def test_elements_keep_their_bits(in_place: None) -> None:
     x = sg.placeholder("x", (None, None), "float32")
     executable = sg.compile([x], sg.gelu(x) + sg.sin(x))
@@ -167,7 +168,7 @@ def test_axes_of_one_element(in_place: None) -> None:
     x = sg.placeholder("x", (None, None, None), "float64")
     w = sg.placeholder("w", (None, 2), "float64")
     executable = sg.compile([x, w], [x @ w, x.sum((0, 2)), sg.softmax(x, 1)])
-    for shape in itertools.product((1, 3), repeat=3):
+    for shape in ((1, 1, 1), (3, 1, 1), (1, 3, 1), (1, 1, 3), (3, 1, 3)):
         value, weight = RNG.standard_normal(shape), RNG.standard_normal((shape[2], 2))
         wanted = executable(value, weight)
         for axes in itertools.permutations(range(3)):
@@ -261,6 +262,7 @@ def test_the_kernel_comes_from_the_cache(in_place: None) -> None:
     assert counts["compiled"] == before
 
 
+@pytest.mark.slow
 def test_there_are_only_so_many_kernels(in_place: None) -> None:
     x = sg.placeholder("x", (None,) * 4, "float32")
     executable = sg.compile([x], x + 1)
@@ -270,6 +272,7 @@ def test_there_are_only_so_many_kernels(in_place: None) -> None:
     assert len(kernels(executable)) == strided.MOST_KERNELS
 
 
+@pytest.mark.slow
 def test_repeated_and_shared_calls_have_the_same_bits(in_place: None) -> None:
     x = sg.placeholder("x", (None, None), "float32")
     executable = sg.compile([x], [sg.exp(x).sum(), sg.exp(x).sum(0), x.T @ x])

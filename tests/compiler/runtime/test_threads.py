@@ -53,7 +53,7 @@ def shared(executable: Any) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(SAMPLES, 30))
+@pytest.mark.parametrize("name", some(SAMPLES, 20))
 def test_chunks_compute_what_numpy_does(name: str, tiny_chunks: None) -> None:
     outputs, feeds = with_gradients(name, 4)
     inputs = list(feeds)
@@ -234,6 +234,7 @@ print("same")
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_computes_the_same() -> None:
     command = [sys.executable, "-c", FORK]
     done = subprocess.run(
@@ -266,6 +267,7 @@ print(all(g(values) == expected for _ in range(3)), len(started))
 """
 
 
+@pytest.mark.slow
 def test_those_threads_share_that_the_system_starts() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FEW], check=False, capture_output=True, text=True, cwd=ROOT,
@@ -305,6 +307,7 @@ print(len({executable(*arrays).tobytes() for _ in range(40)}))
 """
 
 
+@pytest.mark.slow
 def test_a_late_thread_takes_nothing_of_a_loop_that_is_being_set_up() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LATE],
@@ -324,6 +327,21 @@ def test_an_index_out_of_range_is_the_same_for_any_number(tiny_chunks: None) -> 
         for _ in range(20):
             with pytest.raises(sg.OutOfRangeError, match="1000"):
                 pick(np.zeros(3, "float32"), indices)
+
+
+def test_a_number_that_is_raised_later_starts_threads() -> None:
+    script = """
+import threading, numpy as np, staticgraph as sg
+sg.set_num_threads(1)
+x = sg.placeholder("x", (None,))
+f, given = sg.compile([x], sg.exp(x)), np.ones(2_000_000, "float32")
+f(given)
+names = lambda: [one.name for one in threading.enumerate() if "staticgraph" in one.name]
+assert names() == []
+sg.set_num_threads(3)
+assert len(names()) == 2
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_little_work_is_not_cut() -> None:
@@ -398,6 +416,7 @@ print(len(right), all(right))
 """
 
 
+@pytest.mark.slow
 def test_threads_bring_more_sizes_than_are_remembered() -> None:
     x = sg.placeholder("x", (None,))
     executable = sg.compile([x], x + 1)
@@ -420,6 +439,7 @@ def test_threads_bring_more_sizes_than_are_remembered() -> None:
     assert found == [0] * 6000
 
 
+@pytest.mark.slow
 def test_the_first_calls_come_from_several_threads() -> None:
     command = [sys.executable, "-c", FIRST_CALLS]
     done = subprocess.run(
@@ -449,18 +469,24 @@ def counted(**environment: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("own", "openmp", "expected"),
-    [
-        ("3", "5", 3), ("3", "", 3), (" 3 ", "x", 3), ("", "5", 5), ("", "5,2", 5),
-        ("", "", None), ("", "none", None), ("", "0", None),
-    ],
+    "case",
+    some(
+        [
+            (" 3 ", "x", 3), ("3", "5", 3), ("", "5,2", 5), ("3", "", 3), ("", "none", None),
+            ("", "5", 5), ("", "", None), ("", "0", None),
+        ],
+        4,
+    ),
+    ids=str,
 )  # fmt: skip
-def test_both_engines_read_the_same_variables(own: str, openmp: str, expected: int | None) -> None:
+def test_both_engines_read_the_same_variables(case: tuple[str, str, int | None]) -> None:
+    own, openmp, expected = case
     done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS=openmp)
     count = len(os.sched_getaffinity(0)) if expected is None else expected
     assert done.stdout == f"{count} {count}\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", some(["0", "-1", "two", "1.5", "2,1", "\u0663"], 2))
 def test_a_number_of_threads_that_makes_no_sense_is_refused(own: str) -> None:
     done = counted(STATICGRAPH_NUM_THREADS=own, OMP_NUM_THREADS="2")

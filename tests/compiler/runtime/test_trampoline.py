@@ -173,6 +173,7 @@ def test_arrays_without_elements(sum_of_rows: Any) -> None:
     assert out.shape == (0,)
 
 
+@pytest.mark.slow
 def test_it_keeps_no_reference(sum_of_rows: Any) -> None:
     table, x, y = _table(), X.copy(), Y.copy()
     wrong = y.astype("int32")

@@ -103,6 +103,7 @@ def test_a_class_a_cell_and_a_length_are_told() -> None:
     assert told() is False
 
 
+@pytest.mark.slow
 def test_it_takes_no_argument_and_keeps_no_object() -> None:
     told = unchanged.unchanged([])
     assert told() is True

@@ -150,6 +150,7 @@ def test_what_feeds_both_a_maximum_and_a_shifted_exponential_is_computed_once() 
     assert len(made.fusion.groups) == 1
 
 
+@pytest.mark.slow
 def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     x = sg.placeholder("x", (3,), "float64")
     y = x
@@ -312,6 +313,7 @@ def test_order(name: str, separate: bool) -> None:
     check_order(kernel(DEFINITIONS[name](), separate=separate))
 
 
+@pytest.mark.slow
 def test_order_of_random_graphs() -> None:
     for graph in graphs.random_loop_groups(60):
         made = kernel((graph.inputs, graph.outputs, dict(graph.updates)))

@@ -79,6 +79,7 @@ def test_layout_of_graphs(name: str) -> None:
             check_layout(plan, {atom: first + i for i, atom in enumerate(unknown)})
 
 
+@pytest.mark.slow
 def test_layout_of_random_graphs() -> None:
     for seed in range(40):
         graph = random_graph(seed)
@@ -217,6 +218,7 @@ def test_an_update_in_place_comes_after_every_check_of_an_index() -> None:
     assert min(writes) > fallible
 
 
+@pytest.mark.slow
 def test_random_updates_see_the_old_values() -> None:
     # every way in which three variables may be made of each other by few kinds of reads
     choose = random.Random(5)

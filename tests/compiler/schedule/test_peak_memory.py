@@ -20,7 +20,7 @@ NAMES = sorted(WORKLOADS) if sys.platform == "linux" else []
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
-@pytest.mark.parametrize("name", some(NAMES, 2))
+@pytest.mark.parametrize("name", some(NAMES, 1))
 def test_a_call_uses_the_memory_that_was_planned(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.peak_memory", name],

@@ -65,6 +65,7 @@ def test_many_operands_are_several_sweeps_of_bounded_size() -> None:
     assert sum(len(group.stores) for group in found) == 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_joined_values_are_those_of_numpy(axis: int, threads: int) -> None:

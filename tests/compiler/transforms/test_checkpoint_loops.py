@@ -17,6 +17,7 @@ from compiler.graph.build import build
 from compiler.graph.canonical import canonical
 from compiler.graph.definition import define
 from compiler.inspect.plan import Plan
+from tests.combinations import some
 from tests.compiler.transforms.test_checkpoint_regions import WIDTH, layers, plain, weights
 
 pytestmark = pytest.mark.slow
@@ -74,12 +75,10 @@ def in_pieces(v: Any) -> Any:
     return y + 0 * z
 
 
-EACH = pytest.mark.parametrize(
-    "f", [sine, nested, closing, scanned, around_a_scan, branched, in_pieces]
-)
+FORMS = [sine, nested, closing, scanned, around_a_scan, branched, in_pieces]
 
 
-@EACH
+@pytest.mark.parametrize("f", FORMS)
 def test_three_orders_of_gradients(f: Any) -> None:
     at = np.float64(AT)
     first, second = sg.grad(f), sg.grad(sg.grad(f))
@@ -88,7 +87,7 @@ def test_three_orders_of_gradients(f: Any) -> None:
     assert_allclose(sg.grad(second)(at), -np.cos(AT), rtol=1e-14)
 
 
-@EACH
+@pytest.mark.parametrize("f", some(FORMS, 3))
 def test_other_transforms_of_second_order(f: Any) -> None:
     at = np.float64(AT)
     assert_allclose(sg.hessian(f)(at), -np.sin(AT), rtol=1e-14)

@@ -11,15 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 import staticgraph as sg
 from compiler.codegen.bytecode import Branch, Repeat, While
 from compiler.pipeline import rule_names
+from tests.combinations import some
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED, recorded, symbolic
 from tests.loops import PROGRAMS, values
 
 pytestmark = pytest.mark.slow
 
-each = pytest.mark.parametrize("name", PROGRAMS)
 
-
-@each
+@pytest.mark.parametrize("name", some(PROGRAMS, 7))
 @pytest.mark.parametrize(
     "options",
     [
@@ -43,7 +42,7 @@ def test_compiled_against_jax(name: str, options: dict[str, Any]) -> None:
         assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize("name", ["rnn", "nested", "branches"])
+@pytest.mark.parametrize("name", some(["nested", "rnn", "branches"], 1))
 def test_both_backends_run_the_same_source(name: str) -> None:
     output, feeds = symbolic(PROGRAMS[name])
     llvm, numba = (

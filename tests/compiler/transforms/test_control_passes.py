@@ -23,6 +23,7 @@ from compiler.passes.merge import merge_scans
 from compiler.passes.prune import prune_loops
 from compiler.passes.sink import sink_products, sink_sums
 from compiler.pipeline import optimise, pipeline
+from tests.combinations import some
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.loops import PROGRAMS, values
 
@@ -66,7 +67,7 @@ def test_optimised_graphs_give_the_same_values(name: str, order: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 5))
 @pytest.mark.parametrize("rewrite", PASSES, ids=NAMES)
 def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> None:
     graph, args = with_gradients(name)
@@ -78,6 +79,7 @@ def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> Non
     assert to_text(rewrite(graph)) == to_text(rewritten)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lstm", "gru_with_head", "nested"])
 @pytest.mark.parametrize("without", NAMES)
 def test_all_rewrites_but_one(name: str, without: str) -> None:

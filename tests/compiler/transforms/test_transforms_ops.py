@@ -55,6 +55,7 @@ def _moved(array: Any, i: int) -> Any:
     return np.roll(array.reshape(-1), i).reshape(array.shape)
 
 
+@pytest.mark.slow
 @each_sample()
 def test_vmap_is_a_loop(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=False)
@@ -90,6 +91,7 @@ def _normal(expressions: list[Any], rng: Any) -> list[Any]:
     return [rng.normal(size=one.shape) for one in expressions]
 
 
+@pytest.mark.slow
 @each_sample(lambda sample: sample.order >= 1)
 def test_forward_mode_is_adjoint_to_reverse_mode(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=True)

@@ -106,6 +106,7 @@ def test_raw_saved_tensors_of_a_function() -> None:
         y.grad_fn._raw_saved_tensors  # noqa: B018 - reading it raises
 
 
+@pytest.mark.slow
 def test_packed_raw_tensors_go_with_their_graph() -> None:
     gc.collect()
     gc.disable()

@@ -88,7 +88,7 @@ def _called(owner: Any, name: str, x: Any, *args: Any, **options: Any) -> Any:
     return getattr(owner, name)(x, *args, **options)
 
 
-@pytest.mark.parametrize("name", some(SAMPLES, 100))
+@pytest.mark.parametrize("name", some(SAMPLES, 60))
 @pytest.mark.slow
 def test_samples_of_the_shared_ops(name: str) -> None:
     for sample in SAMPLES[name]:

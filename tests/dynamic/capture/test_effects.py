@@ -119,6 +119,7 @@ def test_the_usual_training_step(name: str) -> None:
     same(make, PAIRS)
 
 
+@pytest.mark.slow
 def test_a_training_step_is_compiled() -> None:
     def make() -> World:
         model = _net(nn.BatchNorm1d(6), nn.Dropout(0.5))

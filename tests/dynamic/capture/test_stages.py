@@ -167,6 +167,7 @@ def _seen(program: Callable[[], tuple[Any, Step]], capture: Callable[[Step], Ste
     return seen, state, grads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
 def test_stages_do_what_the_function_does_eagerly(
     program: Callable[[], tuple[Any, Step]],

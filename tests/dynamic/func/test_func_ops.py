@@ -44,6 +44,7 @@ def moved(array, i):
     return np.roll(np.asarray(array).reshape(-1), i).reshape(np.shape(array))
 
 
+@pytest.mark.slow
 @each_sample()
 def test_vmap_is_a_loop(name, sample):
     places, values = flat(sample.args)
@@ -89,6 +90,7 @@ def inner(left, right):
     return sum((a.detach().numpy() * b.detach().numpy()).sum() for a, b in pairs)
 
 
+@pytest.mark.slow
 @each_sample(lambda sample: sample.order >= 1)
 def test_forward_mode_is_adjoint_to_reverse_mode(name, sample):
     function, primals = smooth(name, sample)
@@ -112,7 +114,7 @@ def scalar(function):
 
 
 @pytest.mark.slow
-@each_sample(lambda sample: sample.order >= 2)
+@each_sample(lambda sample: sample.order >= 2, most=2)
 def test_second_order_agrees_in_all_modes(name, sample):
     """Forward over reverse, reverse over reverse and reverse over forward, batched as well."""
     function, primals = smooth(name, sample)

@@ -256,6 +256,7 @@ def test_errors_name_the_op_and_both_values():
         torch.nn.functional.cross_entropy(x, torch.full((131,), 2018))
 
 
+@pytest.mark.slow
 def test_the_switch_is_read_from_the_environment():
     code = "from dynamic.kernels import native; print(native.state.enabled)"
     for given, expected in (("0", "False"), ("1", "True")):
@@ -298,6 +299,7 @@ def gradients(order: int) -> list[np.ndarray]:
     return [one.detach().numpy() for one in (*first, *second)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_tensors_have_the_gradients_that_they_have_with_numpy(order, monkeypatch):
     used: list[str] = []

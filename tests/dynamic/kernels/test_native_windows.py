@@ -234,6 +234,7 @@ def network(order: int) -> list[np.ndarray]:
     return [one.detach().numpy() for one in (*first, *second)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_tensors_have_the_gradients_that_they_have_with_numpy(order, monkeypatch):
     used: set[str] = set()

@@ -103,6 +103,8 @@ def test_gradients_to_second_order_are_difference_quotients(kind):
         return tuple(flat(layer(x, state if len(state) > 1 else state[0])))
 
     assert gradcheck(run, inputs)
+    layer = kind()
+    inputs = (sequence(2, 2, 3), *flat(states(layer, 2)))
     assert gradgradcheck(run, inputs)
 
 

@@ -73,11 +73,13 @@ def _check(case: Case, any_size: bool) -> None:
         np.testing.assert_allclose(value, array, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SYMBOLIC, ids=lambda case: case.name)
 def test_values_on_symbolic_operands(case: Case) -> None:
     _check(case, any_size=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ANY_SIZE, ids=lambda case: case.name)
 def test_values_on_operands_of_unknown_size(case: Case) -> None:
     _check(case, any_size=True)

@@ -55,6 +55,7 @@ def test_values_and_gradients_are_those_of_pytorch(case: Case) -> None:
 IN_FLOAT32 = [case for case in CASES if "torch.sigmoid" not in case.make]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", IN_FLOAT32, ids=lambda case: case.name)
 def test_float32_stays_float32(case: Case) -> None:
     expected = RECORDED[case.name]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dynamic
-from tests.data.optim_cases import OPTIMIZERS, trajectory
+from tests.data.optim_cases import OPTIMIZERS, loss, trajectory
 from tests.paths import TESTS
 
 RECORDED = np.load(TESTS / "data" / "optim_trajectories.npz")
@@ -34,24 +34,37 @@ def error(i, dtype):
     return np.abs(path - expected).max(axis=1) / np.abs(expected).max(axis=1)
 
 
+def value(flat):
+    """The loss that the quasi-Newton methods make small, in float64."""
+    weight, bias, rate = np.split(flat.astype("float64"), (12, 15))
+    leaves = (dynamic.tensor(one) for one in (weight.reshape(3, 4), bias, rate[0]))
+    return loss(dynamic, *leaves, 0.02).item()
+
+
 @pytest.mark.parametrize("i", FIRST_ORDER)
 def test_float64_follows_pytorch_to_rounding(i):
     assert error(i, "float64").max() < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", FIRST_ORDER)
 def test_float32_follows_pytorch_to_rounding(i):
     assert error(i, "float32").max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", QUASI_NEWTON)
 def test_lbfgs_in_float64_follows_pytorch(i):
     assert error(i, "float64").max() < 1e-9
 
 
 @pytest.mark.parametrize("i", QUASI_NEWTON)
-def test_lbfgs_in_float32_ends_where_pytorch_does(i):
-    assert error(i, "float32")[-1] < 2e-3
+def test_lbfgs_in_float32_ends_as_low_as_pytorch(i):
+    # Which way it takes is decided by rounding, which differs from processor to processor. Where
+    # it ends, a gradient may be left of 1e-3, and the ridge of 0.02 bends the loss by 0.04.
+    path, _ = run(i, "float32")
+    reached, expected = (value(one[-1]) for one in (path, RECORDED["float32"][i]))
+    assert abs(reached - expected) < 1e-3**2 / (2 * 0.04)
 
 
 @pytest.mark.parametrize("i", CASES)

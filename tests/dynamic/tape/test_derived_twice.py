@@ -108,6 +108,7 @@ def test_the_slope_of_prelu_gets_its_gradient() -> None:
     assert slope.grad.tolist() == [-2.0, -4.0]
 
 
+@pytest.mark.slow
 def test_activations_of_large_tensors_are_those_of_small_ones() -> None:
     x = torch.linspace(-8, 8, 300_000, dtype=torch.float64).requires_grad_()
     for function in (F.hardtanh, F.softshrink, F.hardshrink, F.hardsigmoid, F.rrelu):

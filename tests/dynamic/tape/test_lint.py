@@ -472,6 +472,7 @@ def test_anomaly_mode_says_where_the_first_one_came_from() -> None:
     assert f"test_lint.py:{line}: divide by zero encountered in log" in note
 
 
+@pytest.mark.slow
 def test_the_level_comes_from_the_environment() -> None:
     script = "import dynamic as d; x = d.ones(1, requires_grad=True); d.round(x).backward()"
     said = [

@@ -255,6 +255,7 @@ def test_nothing_is_recorded_without_grad():
         assert (torch.rand(3, requires_grad=True) * 2).grad_fn is None
 
 
+@pytest.mark.slow
 def test_a_long_graph_neither_recurses_nor_stays():
     x = torch.tensor(1.0, requires_grad=True)
     y = x

@@ -216,6 +216,7 @@ def test_importing_dynamic_loads_no_compiler_backend():
     assert not loaded & {"numba", "llvmlite", "networkx", "staticgraph", "torch", "scipy"}
 
 
+@pytest.mark.slow
 def test_dynamic_never_imports_the_other_frontend():
     for path in Path(torch.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

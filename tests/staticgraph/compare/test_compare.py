@@ -188,6 +188,7 @@ def test_our_adapters_return_the_loss_and_its_gradients() -> None:
         np.testing.assert_allclose(results, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_our_adapters_train() -> None:
     one, other = _prepared("mlp_small")
     start = WORKLOADS["mlp_small"].data(np.random.default_rng(0))

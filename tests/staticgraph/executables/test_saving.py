@@ -50,6 +50,7 @@ def _same(left: Any, right: Any) -> None:
         assert one.tobytes() == other.tobytes()
 
 
+@pytest.mark.slow
 def test_a_training_step_goes_on_bit_for_bit(tmp_path: Path) -> None:
     train, _ = _training()
     train(X, Y)
@@ -103,6 +104,7 @@ def test_errors_of_a_loaded_executable_name_the_line_that_defined_it(tmp_path: P
         sg.load(tmp_path / "f.sg")(np.ones(2, "float32"), np.ones(3, "float32"))
 
 
+@pytest.mark.slow
 def test_another_process_loads_it_with_its_own_numbers(tmp_path: Path) -> None:
     train, _ = _training()
     train.save(tmp_path / "train.sg")

@@ -18,6 +18,7 @@ from compiler import ops
 from compiler.graph.build import build
 from compiler.graph.expression import Expression
 from staticgraph.loading import check_graph
+from tests.combinations import some
 
 
 def _small(path: Path) -> Path:
@@ -61,20 +62,22 @@ def _refused(path: Path, message: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_truncated_file_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", some([7, 1], 1))
+def test_every_truncated_file_is_refused(step: int, tmp_path: Path) -> None:
     data = _small(tmp_path / "f.sg").read_bytes()
-    for length in range(len(data)):
+    for length in range(0, len(data), step):
         (tmp_path / "cut.sg").write_bytes(data[:length])
         _refused(tmp_path / "cut.sg", "not a file that save wrote, or a part of one")
 
 
 @pytest.mark.slow
-def test_every_flipped_byte_of_the_content_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", some([5, 1], 1))
+def test_every_flipped_byte_of_the_content_is_noticed(step: int, tmp_path: Path) -> None:
     path = _small(tmp_path / "f.sg")
     data = path.read_bytes()
     for content in _members(path).values():
         start = data.index(content)
-        for offset in range(len(content)):
+        for offset in range(0, len(content), step):
             damaged = bytearray(data)
             damaged[start + offset] ^= 1 << offset % 8
             path.write_bytes(bytes(damaged))
@@ -284,6 +287,7 @@ def test_no_json_or_json_that_is_nested_too_deep(tmp_path: Path) -> None:
         _refused(path, "graph.json: ")
 
 
+@pytest.mark.slow
 def test_whatever_is_changed_in_the_graph_is_refused_or_sound(tmp_path: Path) -> None:
     path = _small(tmp_path / "f.sg")
     members = _members(path)

@@ -116,6 +116,7 @@ DEFECTS: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(DEFECTS, 2))
 def test_a_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     defect, message = DEFECTS[name]

@@ -90,6 +90,7 @@ DEEDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deed", DEEDS, ids=str)
 def test_nothing_that_happens_to_the_cache_changes_results(deed: Any) -> None:
     before = os.environ.get("STATICGRAPH_CACHE_DIR")

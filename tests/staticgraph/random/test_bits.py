@@ -79,6 +79,7 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
 LOGITS = np.log(np.array([0.2, 0.3, 0.5]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(DRAWS, 1))
 def test_the_same_key_gives_the_same_bits_however_it_is_asked(name: str, tmp_path: Path) -> None:
     draw, key, shape = DRAWS[name], sg.random.key(77), (37, 5)

@@ -46,6 +46,7 @@ CONTINUOUS: dict[str, tuple[Callable[..., Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", some([f"{one}, {d}" for one in CONTINUOUS for d in FLOATS], 5))
 def test_numbers_are_of_their_distribution(case: str) -> None:
     name, dtype = case.split(", ")
@@ -82,6 +83,7 @@ def test_neighbours_are_not_correlated() -> None:
     assert abs(np.mean(rows[1:] * rows[:-1])) * 12 * np.sqrt(rows.size) < 4
 
 
+@pytest.mark.slow
 def test_small_and_large_parameters() -> None:
     # of a = 1e-3 nearly all gamma numbers are 0 in float32, but not their quotients
     shares = sg.random.beta(KEY, 1e-3, 2e-3, (N,))
@@ -147,6 +149,7 @@ def test_categories_have_their_chances_along_any_axis() -> None:
     assert sg.random.categorical(KEY, logits).shape == (2,)
 
 
+@pytest.mark.slow
 def test_permutations_are_equally_likely() -> None:
     keys = sg.random.split(KEY, 12_000)
     key = sg.placeholder("key", (), "int64")
@@ -206,6 +209,7 @@ def test_gamma_numbers_have_the_gradient_of_their_quantile() -> None:
     assert_array_equal(ends, [0.0, np.nan, np.nan])
 
 
+@pytest.mark.slow
 def test_reparameterised_gradients_are_those_of_difference_quotients() -> None:
     key, p = sg.placeholder("key", (), "int64"), sg.placeholder("p", (2,), "float64")
     low, width = p[0], p[1]
@@ -251,6 +255,7 @@ def test_truncated_numbers_have_the_gradient_of_their_quantile() -> None:
             assert_allclose([one[i] for one in found], list(map(float, expected)), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_beta_numbers_of_small_parameters_have_gradients() -> None:
     # below exp(-40) the slope of a logarithm is that of the first term of a series
     a = sg.placeholder("a", (None,), "float64")
@@ -278,6 +283,7 @@ def test_gradients_of_means_of_gamma_and_beta_numbers() -> None:
     assert_allclose(share, [3 / 25, -2 / 25], rtol=0.05)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_gamma_numbers_are_those_of_their_quantile() -> None:
     a = sg.placeholder("a", (None,), "float64")
     numbers = sg.random.gamma(KEY, a, dtype="float64")

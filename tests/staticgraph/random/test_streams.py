@@ -26,6 +26,7 @@ def test_each_call_and_each_use_has_a_key_of_its_own() -> None:
     assert_array_equal(draws(), found[1])
 
 
+@pytest.mark.slow
 def test_the_gradient_has_the_mask_of_its_call() -> None:
     x, w = sg.placeholder("x", (None, 8)), sg.variable(np.ones(8, "float32"), name="w")
     kept = sg.dropout(x * w, 0.5, key=sg.random.stream("dropout"))

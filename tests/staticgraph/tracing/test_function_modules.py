@@ -74,6 +74,7 @@ def test_loading_a_state_and_changing_data_are_seen() -> None:
     _close(fast(x.numpy()), model(x))
 
 
+@pytest.mark.slow
 def test_changes_of_the_modules_are_seen() -> None:
     model, x = _model(), _data()
     fast = sg.function(model)
@@ -113,6 +114,7 @@ def test_a_parameter_that_gets_another_shape_or_dtype_is_traced_again() -> None:
         _close(fast(x), module(x))
 
 
+@pytest.mark.slow
 def test_a_hook_that_comes_later_is_traced() -> None:
     model, x = _model(), _data()
     fast = sg.function(model)
@@ -183,6 +185,7 @@ def test_a_module_changes_its_buffers_at_each_call() -> None:
     assert isinstance(model.weight, nn.Parameter)
 
 
+@pytest.mark.slow
 def test_a_module_as_an_argument() -> None:
     def loss(model: Any, x: Any, *, target: Any) -> Any:
         return ((model(x) - target) ** 2).mean()
@@ -234,6 +237,7 @@ def test_names_of_parameters_are_those_of_the_executable() -> None:
     assert str(executable.feeds[1].type) == "float64[8, 3]"
 
 
+@pytest.mark.slow
 def test_transforms_of_modules() -> None:
     model, x = _model(), _data()
     per_example = sg.vmap(sg.jacobian(model))(x)

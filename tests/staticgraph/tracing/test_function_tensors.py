@@ -125,6 +125,7 @@ def test_several_results_in_a_structure() -> None:
     _close(dynamic.autograd.grad(alone.sum(), w)[0], dynamic.autograd.grad(expected.sum(), w)[0])
 
 
+@pytest.mark.slow
 def test_higher_derivatives_run_compiled_functions() -> None:
     x, w = _tensor(4, 3), _tensor(3, 2)
     compiled = sg.function(energy)
@@ -180,6 +181,7 @@ def test_hooks_see_the_node() -> None:
     assert seen == [(2, 3.0)]
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_once_the_result_is_gone() -> None:
     gc.collect()
     gc.disable()
@@ -293,6 +295,7 @@ def test_expressions_are_evaluated_on_any_operands() -> None:
         evaluate([result], {x: data})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod",

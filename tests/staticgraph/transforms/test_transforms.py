@@ -110,6 +110,7 @@ def test_a_jacobian_of_what_does_not_depend_on_the_argument() -> None:
     _close(sg.jacobian(lambda x, w: w * 2)(V, W), np.zeros((4, 4)))
 
 
+@pytest.mark.slow
 def test_hessian() -> None:
     _close(sg.hessian(energy)(A, B), _eager(dynamic.func.hessian(energy), A, B))
     found = sg.hessian(energy, argnums=(0, 1))(A, B)
@@ -197,6 +198,7 @@ def test_what_is_no_array_is_shared() -> None:
     _close(found, np.exp(A))
 
 
+@pytest.mark.slow
 def test_transforms_nest() -> None:
     per_example = sg.vmap(sg.grad(energy), in_axes=(0, None))(BATCH, B)
     for one, x in zip(per_example, BATCH, strict=True):
@@ -252,6 +254,7 @@ def test_a_transform_is_compiled_once(monkeypatch: Any) -> None:
     assert sg.grad(f) is not sg.grad(f, argnums=(0,))
 
 
+@pytest.mark.slow
 def test_float32_stays_float32() -> None:
     x, w = A.astype("float32"), B.astype("float32")
     for found in (

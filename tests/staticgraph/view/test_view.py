@@ -46,6 +46,7 @@ def paths(graph: dict[str, Any]) -> dict[int, tuple[int, tuple[str, ...]]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("which", ["before", "after"])
 def test_every_node_is_in_one_box_and_its_links_lead_somewhere(name: str, which: str) -> None:
@@ -269,6 +270,7 @@ def test_files_are_written_and_other_names_refused(tmp_path: Path) -> None:
         executable.view("net.svg", inputs=inputs)
 
 
+@pytest.mark.slow
 def test_inputs_are_checked_as_those_of_a_call() -> None:
     executable, (x, y) = step()
     with pytest.raises(sg.FeedError, match="missing feed 'y'"):
@@ -281,6 +283,7 @@ def test_inputs_are_checked_as_those_of_a_call() -> None:
     assert "steps" in named["graphs"]["after"]
 
 
+@pytest.mark.slow
 def test_nothing_is_updated() -> None:
     executable, inputs = step()
     before = [one.value.copy() for one in executable.variables.values()]

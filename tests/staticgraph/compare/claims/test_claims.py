@@ -34,6 +34,7 @@ CERTAIN = {
 """The claims whose verdict follows from counts, errors and memory, on every machine."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CERTAIN)
 def test_what_does_not_depend_on_time(name: str) -> None:
     (claim,) = page.chosen([name])
