@@ -185,17 +185,17 @@ def copy_of(
     value_pointer = pointer(("packed", pack.value), 0)
     read = Load(pointer(("node", pack.base), 0), total_of(source))
     found: Stmt = Store(value_pointer, total_of([start, *to]), read, node=pack.value)
-    *outer, line_loop = loops
-    block: tuple[Stmt, ...] = (found,)
-    if line_loop.axes in bounds:
+    *outer, last = loops
+    inner: tuple[Stmt, ...] = (found,)
+    if last.axes in bounds:
         outer = loops
     else:
-        spans = _spans(line_loop.extent)
-        block = tuple(For(line_loop.variable, *map(size, one), block) for one in spans)
+        spans = _spans(last.extent)
+        inner = tuple(For(last.variable, size(start), size(end), inner) for start, end in spans)
     for loop in reversed(outer):
         between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
-        block = (For(loop.variable, *between, block),)
-    (whole,) = block
+        inner = (For(loop.variable, *between, inner),)
+    (whole,) = inner
     return whole
 
 

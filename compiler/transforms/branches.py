@@ -14,16 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler import ops
-from compiler.core.refusals import refuse
 from compiler.core.types import TensorType, TupleType, same_type
 from compiler.graph.body import Body
 from compiler.graph.definition import intern_key
 from compiler.graph.effects import Effect, depth, first_token, in_order
-from compiler.graph.expression import Expression, abstract, again, at_line, constant, construct
+from compiler.graph.expression import Expression, again, at_line, constant, construct
 from compiler.graph.loop import items_of
 from compiler.graph.traversal import ancestors, cut
 from compiler.ops import control, leaves
-from compiler.ops.regions import custom_gradient
 from compiler.transforms.control_gradients import stand_in
 from compiler.transforms.decisions import Decision
 
@@ -263,8 +261,7 @@ class _Branch:
     def _node(self, sides: list[list[Expression]]) -> list[Expression]:
         """The items of the cond, the last of them the token if there are effects."""
         ends = [one.leave for effects in self.effects for one in effects]
-        inside, border = cut([*sides[0], *sides[1], *ends], self._is_inside)
-        self._check_gradients(inside)
+        _, border = cut([*sides[0], *sides[1], *ends], self._is_inside)
         inputs, given = list(border), list(border)
         if self.is_loud:
             token = stand_in(TensorType((1 + depth(),), np.dtype(np.int64)), "token")
@@ -277,17 +274,6 @@ class _Branch:
         attrs = {"on_true": on_true, "on_false": on_false}
         node = construct(control.cond, (self.predicate, *given), attrs)
         return items_of(node, len(sides[0]))
-
-    def _check_gradients(self, inside: Sequence[Expression]) -> None:
-        """Refuse a gradient that is the user's: it reads values that are none of the side's."""
-        for one in inside:
-            if one.op is custom_gradient and _has_reads(one):
-                refuse(
-                    f"a branch on a value{self.decision.asked_of()}: an autograd.Function of yours "
-                    f"({one.source}), whose backward reads values, is applied on a side of it",
-                    "apply it in front of the branch, or to what sg.where chooses",
-                    self.decision.place,
-                )
 
     def _is_inside(self, node: Expression) -> bool:
         """Whether a value is computed in a body: constants are, wherever they were made."""
@@ -303,16 +289,6 @@ def _over(node: Expression, operands: tuple[Expression, ...]) -> Expression:
     made = again(node, operands)
     made.weak = node.weak
     return made
-
-
-def _has_reads(node: Expression) -> bool:
-    """Whether the gradient of the user's reads anything but the cotangent."""
-    g = abstract(node.type)
-    try:
-        made = [one for one in node.attrs["rule"](g) if one is not None]
-    except Exception:
-        return False  # what backward raises is raised where a gradient is asked for
-    return any(one.op in _FED and one is not g for one in ancestors(made))
 
 
 def _serials(pair: Pair) -> Serials:

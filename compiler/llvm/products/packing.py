@@ -104,13 +104,18 @@ class Emitter:
     def _unpack(self) -> None:
         """unpack(columns, rows, from, to, next): the inverse of `pack`, for a tile's result."""
         function = self._begin("unpack", [_I64] * 5)
+        builder, lanes = self.builder, self.shape.lanes
         columns, rows, source, target, following = function.args
-        masks = self._masks(columns)
-        line = self.shape.columns * self.shape.bytes
+        count = builder.sdiv(columns, _I64(lanes))
+        across, line = lanes * self.shape.bytes, self.shape.columns * self.shape.bytes
+        end = builder.mul(count, _I64(across))
+        # one masked store a row: some processors take a dozen cycles for each, even of nothing
+        mask = self._mask(builder.sub(columns, builder.mul(count, _I64(lanes))), 0)
         with self._loop(rows, (source, line), (target, following)) as (one, other):
-            for j, mask in enumerate(masks):
-                self._store(self._load(self._vector(one, j)), self._vector(other, j), mask)
-        self.builder.ret(_I64(0))
+            with self._loop(count, (one, across), (other, across)) as (near, far):
+                self._store(self._load(near), far)
+            self._store(self._load(builder.add(one, end)), builder.add(other, end), mask)
+        builder.ret(_I64(0))
 
     def _pack_transposed(self) -> None:
         """pack_transposed(columns, k, b, next, to): the same of one that is stored transposed.
