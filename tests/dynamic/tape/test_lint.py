@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import os
-import subprocess
-import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +13,6 @@ import pytest
 import dynamic as torch
 import staticgraph as sg
 from dynamic.tape import lint
-from tests.paths import ROOT
 
 F = torch.nn.functional
 
@@ -481,29 +476,3 @@ def test_anomaly_mode_says_where_the_first_one_came_from() -> None:
         loss.backward()
     (note,) = raised.value.__notes__
     assert f"test_lint.py:{line}: divide by zero encountered in log" in note
-
-
-@pytest.mark.slow
-def test_the_level_comes_from_the_environment() -> None:
-    script = "import dynamic as d; x = d.ones(1, requires_grad=True); d.round(x).backward()"
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "DYNAMIC_LINT": level, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=False,
-        ).stderr
-        for level in ("certain", "off", "error", "loud")
-    ]  # fmt: skip
-    assert "LintWarning" in said[0]
-    assert said[1] == ""
-    assert "LintError" in said[2]
-    assert "one of" in said[3]
-
-
-def test_an_optimizer_is_not_kept_alive() -> None:
-    w = _leaf(2)
-    made = torch.optim.SGD([w], lr=0.1)
-    gone = weakref.ref(made)
-    del made
-    assert gone() is None
-    w.square().sum().backward()
