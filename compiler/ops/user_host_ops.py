@@ -39,6 +39,7 @@ class HostOp(UserOp):
         self._name = name
         self._declared = declared
         self.several = several
+        self._jit = jit
         self._called = _compiled(function) if jit else function
         self._wanted: dict[Value, Type] = {}
 
@@ -64,7 +65,7 @@ class HostOp(UserOp):
         Raises:
             GraphError, DTypeError, ShapeError: the function returns something else.
         """
-        given = list(map(_read_only, operands))
+        given = list(map(_read_only if self._jit else _kept, operands))
         call = (*[(one.shape, one.dtype) for one in given], *attrs.items())
         wanted = self._wanted.get(call)
         if wanted is None:
@@ -195,6 +196,16 @@ def _read_only(operand: Value) -> Value:
     array = np.ascontiguousarray(operand).reshape(np.shape(operand)).view()
     array.flags.writeable = False
     return array
+
+
+def _kept(operand: Value) -> Value:
+    """An operand as an array that the function, or the traceback of what it raises, may keep.
+
+    A program's operand lies in memory that the program frees, which a view does not hold on to.
+    """
+    if type(operand) is np.ndarray and not operand.flags.owndata:
+        operand = operand.copy()
+    return _read_only(operand)
 
 
 def _checked(name: str, found: Value, wanted: TensorType, given: Sequence[Value]) -> Value:
