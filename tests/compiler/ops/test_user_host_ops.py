@@ -195,6 +195,17 @@ def test_a_result_is_memory_of_its_own() -> None:
     assert array.tolist() == [0, 0]
 
 
+def test_a_function_may_reuse_the_array_that_it_returns() -> None:
+    buffer = np.zeros(2)
+    twice = sg.op(lambda x: np.multiply(x, 2, out=buffer), like=0, name="test_host.reuses")
+    first = twice(np.ones(2))
+    x = dynamic.tensor([1.0, 2.0], dtype=dynamic.float64)
+    second = twice(x)
+    twice(10 * x)
+    np.testing.assert_array_equal(first, [2, 2])
+    assert second.tolist() == [2, 4]
+
+
 def test_an_operand_that_a_function_keeps_stays_as_it_was() -> None:
     seen: list[Any] = []
 
