@@ -185,7 +185,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
-    found = np.apply_along_axis(_most_frequent, axis, input._array)
+    found = np.apply_along_axis(_most_frequent, axis, values_of(input))
     places = wrap(np.expand_dims(found, axis).astype(np.int64))
     values = ops.take_along_axis(input, places, axis)
     if keepdim:
@@ -237,7 +237,7 @@ def corrcoef(input: object) -> Any:
 
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many elements fall into each of `bins` equal bins of [min, max], the range if equal."""
-    array = input._array
+    array = values_of(input)
     low, high = (
         (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
     )
