@@ -240,12 +240,10 @@ def _plain(value: Any) -> Any:
 
 def check_layout(name: str, state_dict: Any) -> None:
     """OptionError for what is no state of an optimizer."""
-    parts = isinstance(state_dict, Mapping) and [
-        state_dict.get(part) for part in ("state", "param_groups")
-    ]
-    if not parts or not isinstance(parts[0], Mapping) or not isinstance(parts[1], list | tuple):
+    parts: Any = state_dict if isinstance(state_dict, Mapping) else {}
+    state, groups = parts.get("state"), parts.get("param_groups")
+    if not isinstance(state, Mapping) or not isinstance(groups, list | tuple):
         raise OptionError(f"{name}: the state is a dict with 'state' and 'param_groups'")
-    state, groups = parts
     if not all(isinstance(one, Mapping) and "params" in one for one in groups):
         raise OptionError(f"{name}: the 'param_groups' of the state are dicts with 'params'")
     if not all(isinstance(one, Mapping) for one in state.values()):
