@@ -20,6 +20,7 @@ whose references are written apart from the library on purpose."""
 PYTORCH = {"dynamic/core/pytorch.py": "what PyTorch calls an op, and where it differs"}
 """The second record of an op: one row each."""
 OTHERS = {
+    "compiler/core/size_refusals.py": "arithmetic of sizes, by the names of NumPy's functions",
     "compiler/llvm/lower/functions.py": "functions of the emitted source, of which some are ops",
     "compiler/llvm/with_numba.py": "functions of the emitted source",
     "compiler/codegen/region.py": "loops and branches, which are no values but control flow",

@@ -37,11 +37,8 @@ UNREGISTERED = {
         ),
         _PATTERN,
     ),
-    **dict.fromkeys(
-        ("custom_gradient", "gradient_to"),
-        "in graphs alone, where a value is not what is differentiated: the backward of a user's "
-        "Function, and what is overwritten while nothing is recorded",
-    ),
+    "gradient_to": "in graphs alone, where a value is not what is differentiated: what is "
+    "overwritten while nothing is recorded",
     **dict.fromkeys(
         ("_select_scatter", "_slice_scatter", "_diagonal_scatter"),
         "one node of PyTorch's for a copy whose view is overwritten; a graph has that",
@@ -57,6 +54,7 @@ UNREGISTERED = {
 BY_HAND = {
     "_Normalised": "batch normalisation in one sweep of plain arrays; in ops elsewhere",
     "_Sweep": "a recurrent layer in one sweep of plain arrays; in ops elsewhere",
+    "Custom": "a function whose rules are a user's, by custom_vjp or custom_jvp",
     "BackwardHookFunction": "the identity, at which the hooks of a module are called",
 }
 """The Functions with which `dynamic` computes."""

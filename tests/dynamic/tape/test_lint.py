@@ -439,17 +439,6 @@ def test_advice_follows_ops_that_nothing_records() -> None:
             (e / e.sum(1, keepdim=True)).mean()
 
 
-def test_advice_of_parameters_that_no_gradient_reaches() -> None:
-    x, first, last = _data(8, 3), torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
-    params = [*first.parameters(), *last.parameters()]
-    with (
-        torch.set_lint("warn"),
-        pytest.warns(torch.LintWarning, match=r"reaches .* \[4, 3\] and \[4\] of this") as caught,
-    ):
-        _train(lambda: last(torch.tanh(first(x)).detach()).square().mean(), *params, steps=2)
-    assert [one.filename for one in caught] == [__file__]
-
-
 def test_advice_changes_no_value() -> None:
     x, w = _data(8, 4), _leaf(4, 3)
     found = []

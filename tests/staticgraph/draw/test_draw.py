@@ -37,6 +37,9 @@ def training_step() -> Any:
     return sg.compile([x, y], loss, sg.optim.SGD(lr=0.1, momentum=0.9).minimize(loss))
 
 
+WEIGHTS = ("w1", "b1", "w2")
+
+
 def texts(svg: Path) -> list[tuple[str, str]]:
     """The texts of an SVG file, each with its colour."""
     found = []
@@ -66,7 +69,7 @@ def test_every_node_of_a_training_step_is_labelled(tmp_path: Path) -> None:
     del ops["constant"]
     assert {op: found[op] for op in ops} == ops
     assert found["output"] == 2  # on the node, and in the key
-    for name in ("w1", "b1", "w2", "w1.momentum", "b1.momentum", "w2.momentum"):
+    for name in (*WEIGHTS, *(f"{one}.momentum_buffer" for one in WEIGHTS)):
         assert found[name] == 1
         assert found[f"next value of {name}"] == 1
 
