@@ -39,6 +39,7 @@ class HostOp(UserOp):
         self._name = name
         self._declared = declared
         self.several = several
+        self._jit = jit
         self._called = _compiled(function) if jit else function
         self._wanted: dict[Value, Type] = {}
 
@@ -64,7 +65,7 @@ class HostOp(UserOp):
         Raises:
             GraphError, DTypeError, ShapeError: the function returns something else.
         """
-        given = list(map(_read_only, operands))
+        given = list(map(_read_only if self._jit else _kept, operands))
         call = (*[(one.shape, one.dtype) for one in given], *attrs.items())
         wanted = self._wanted.get(call)
         if wanted is None:
@@ -79,15 +80,34 @@ class HostOp(UserOp):
                 raise
             raise _of_numba(self._name, error) from error
         if isinstance(wanted, TensorType):
-            return _checked(self._name, found, wanted, given)
+            return self._checked(found, wanted, given)
         if not isinstance(found, tuple | list) or len(found) != len(wanted.items):
             raise GraphError(
                 f"{self._name}: it returns {_described(found)}, not {len(wanted.items)} results"
             )
         return tuple([
-            _checked(self._name, one, type, given)
+            self._checked(one, type, given)
             for one, type in zip(found, wanted.items, strict=True)
         ])  # fmt: skip
+
+    def _checked(self, found: Value, wanted: TensorType, given: Sequence[Value]) -> Value:
+        """What the function returns as an array of its own of the declared type."""
+        name = self._name
+        if isinstance(found, Operand):
+            raise GraphError(f"{name}: it returns {_described(found)}, not an array of NumPy's")
+        if type(found) in (bool, int, float):
+            found = np.asarray(found, wanted.dtype)
+        array = np.asarray(found)
+        if array.dtype != wanted.dtype:
+            raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")
+        if array.shape != wanted.shape:
+            raise ShapeError(f"{name}: it returns {_described(array)}, declared {wanted}")
+        if self._jit:  # it keeps nothing, so that what owns its memory is new
+            owns = array.base is None and array.flags.writeable
+            kept = not owns and any(np.may_share_memory(array, one) for one in given)
+        else:  # it may write its next result to the same array
+            kept = found is array or array.base is not None
+        return np.array(array, order="C", copy=True if kept else None)
 
     def vjp_items(
         self,
@@ -197,20 +217,14 @@ def _read_only(operand: Value) -> Value:
     return array
 
 
-def _checked(name: str, found: Value, wanted: TensorType, given: Sequence[Value]) -> Value:
-    """What a function returns as an array of its own of the declared type."""
-    if isinstance(found, Operand):
-        raise GraphError(f"{name}: it returns {_described(found)}, not an array of NumPy's")
-    if type(found) in (bool, int, float):
-        found = np.asarray(found, wanted.dtype)
-    array = np.asarray(found)
-    if array.dtype != wanted.dtype:
-        raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")
-    if array.shape != wanted.shape:
-        raise ShapeError(f"{name}: it returns {_described(array)}, declared {wanted}")
-    owns = array.base is None and array.flags.writeable  # so that it is none of the operands
-    shared = not owns and any(np.may_share_memory(array, one) for one in given)
-    return np.array(array, order="C", copy=True if shared else None)
+def _kept(operand: Value) -> Value:
+    """An operand as an array that the function, or the traceback of what it raises, may keep.
+
+    A program's operand lies in memory that the program frees, which a view does not hold on to.
+    """
+    if type(operand) is np.ndarray and not operand.flags.owndata:
+        operand = operand.copy()
+    return _read_only(operand)
 
 
 def _described(found: Value) -> str:

@@ -67,6 +67,11 @@ class UserOp:
     def __reduce__(self) -> Value:
         return _of_record, (self.record,)
 
+    @property
+    def rules(self) -> tuple[Rule | None, ...]:
+        """What was declared of it: its derivatives, and how it is batched."""
+        return self._vjp, self._jvp, self._batching
+
     def vjp(self, rule: Rule) -> Rule:
         """Declare the gradient: `rule(g, out, *operands)`, in ops of the library.
 

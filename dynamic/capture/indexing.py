@@ -15,6 +15,22 @@ from compiler.ops import leaves
 from dynamic.tape.grad_mode import mode
 
 
+def lifted_key(key: object) -> Any:
+    """A key with what stands for tensors of the surroundings: their values may change.
+
+    Elements of uint8 are those of a mask, as eagerly.
+    """
+    if isinstance(key, tuple):
+        return tuple(map(_lifted, key))
+    return _lifted(key)
+
+
+def _lifted(one: object) -> Any:
+    found = mode.capture.lifted(one)
+    is_mask_of_bytes = is_symbolic(found) and found._array.dtype == np.uint8
+    return ops.not_equal(found, 0) if is_mask_of_bytes else found
+
+
 def by_values(key: object) -> bool:
     """Whether a key has an index or mask whose values are not known."""
     keys = key if isinstance(key, tuple) else (key,)

@@ -20,7 +20,14 @@ from compiler.graph.expression import Expression, Handle, constant, construct, i
 from compiler.ops.control import items
 from compiler.ops.regions import gradient_to
 from dynamic.capture.asked import Asked
-from dynamic.capture.indexing import by_values, fill_where, is_mask, parts, positions
+from dynamic.capture.indexing import (
+    by_values,
+    fill_where,
+    is_mask,
+    lifted_key,
+    parts,
+    positions,
+)
 from dynamic.capture.on_tape import OnTape, refuse_tape
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
@@ -315,6 +322,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
             record_if(before)
 
     def __getitem__(self, key: object) -> Any:
+        key = lifted_key(key)
         keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
         if not keys or not is_symbolic(keys[-1]) or keys[-1].dtype.kind not in "iu":
             return super().__getitem__(key)
@@ -326,12 +334,14 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         return taken
 
     def __setitem__(self, key: Any, value: object) -> None:
+        key = lifted_key(key)
         if any(map(is_mask, key if isinstance(key, tuple) else (key,))) and by_values(key):
             fill_where(self, key, value)
         else:
             super().__setitem__(key, value)
 
     def _parts(self, key: object) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        key = lifted_key(key)
         return parts(self, key) if by_values(key) else super()._parts(key)
 
     def _places(self, key: tuple[object, ...]) -> Any:

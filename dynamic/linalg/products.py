@@ -17,6 +17,7 @@ from dynamic.operations.arranging import diagonal as _diagonal
 from dynamic.operations.distances import cross as _cross
 from dynamic.operations.places import vander as _vander
 from dynamic.tensors.tensor import wrap
+from dynamic.tensors.values import values_of
 
 matmul = ops.matmul
 
@@ -65,7 +66,7 @@ def matrix_exp(A: Any) -> Any:
     The matrix is scaled until its norm is below 1, where the rest of the series is below 1e-17.
     """
     require_square("linalg.matrix_exp", A)
-    size = float(np.abs(A._array).sum(-1).max(initial=0))
+    size = float(np.abs(values_of(A)).sum(-1).max(initial=0))
     halvings = max(0, math.ceil(math.log2(size)) + 1) if size > 0 else 0
     scaled = A * 0.5**halvings
     eye = wrap(np.eye(A.shape[-1], dtype=A._array.dtype))

@@ -6,6 +6,7 @@ from typing import Any
 
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.tensor import Tensor
+from dynamic.tensors.values import values_of
 
 
 class Parameter(Tensor):
@@ -30,7 +31,9 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        result = memo[id(self)] = Parameter(self.constant(self._array.copy()), self.requires_grad)
+        result = memo[id(self)] = Parameter(
+            self.constant(values_of(self).copy()), self.requires_grad
+        )
         return result
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
@@ -54,7 +57,7 @@ class Buffer(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
         result = memo[id(self)] = Buffer(
-            self.constant(self._array.copy()), persistent=self.persistent
+            self.constant(values_of(self).copy()), persistent=self.persistent
         )
         return result
 

@@ -27,6 +27,7 @@ from dynamic.tensors.tensor import (
     strided_view,
     wrap,
 )
+from dynamic.tensors.values import values_of
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -256,11 +257,11 @@ def repeat_interleave(
     A tensor alone gives the numbers from 0 on, each so many times.
     """
     if repeats is None:
-        return wrap(np.repeat(np.arange(input.shape[0]), input._array))
+        return wrap(np.repeat(np.arange(input.shape[0]), values_of(input)))
     if dim is None:
         input, dim = ravel(input), 0
     axis = axis_of("repeat_interleave", dim, input.ndim, of_number=False)
-    times = repeats._array if isinstance(repeats, Tensor) else repeats
+    times = values_of(repeats) if isinstance(repeats, Tensor) else repeats
     size = input.shape[axis]
     if np.ndim(times) and np.size(times) not in (1, size):
         raise AutogradError(

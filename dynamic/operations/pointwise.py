@@ -15,6 +15,7 @@ from dynamic.core.dtypes import require_dtype, result_type
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.inplace_methods import as_weight
 from dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
+from dynamic.tensors.values import values_of
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -171,7 +172,7 @@ def allclose(
 
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and equal elements."""
-    return bool(np.array_equal(input._array, other._array))
+    return bool(np.array_equal(values_of(input), values_of(other)))
 
 
 def bitwise_and(input: object, other: Any) -> Any:

@@ -19,6 +19,7 @@ from dynamic.core.dtypes import (
 from dynamic.core.errors import AutogradError
 from dynamic.tensors.dims import along, axis_of
 from dynamic.tensors.tensor import Tensor, has_values, wrap
+from dynamic.tensors.values import values_of
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -196,7 +197,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     if mask._array.dtype.kind != "b":
         raise AutogradError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
-    places = np.flatnonzero(np.broadcast_to(mask._array, shape))
+    places = np.flatnonzero(np.broadcast_to(values_of(mask), shape))
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
@@ -217,8 +218,8 @@ def masked_scatter(input: Any, mask: Any, source: object) -> Any:
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0, one per row; or one tensor per axis."""
     if as_tuple:
-        return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(input._array)))
-    return wrap(np.argwhere(input._array))
+        return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(values_of(input))))
+    return wrap(np.argwhere(values_of(input)))
 
 
 def argwhere(input: object) -> Any:
@@ -234,10 +235,10 @@ def count_nonzero(input: object, dim: object = None) -> Any:
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 occurs in a vector of them, or the sums of their weights."""
-    array = input._array
+    array = values_of(input)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
-    counted = np.bincount(array, None if weights is None else weights._array, minlength)
+    counted = np.bincount(array, None if weights is None else values_of(weights), minlength)
     if weights is not None and weights._array.dtype == np.float32:
         counted = counted.astype(np.float32)
     return wrap(counted)

@@ -12,6 +12,7 @@ from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.tensor import wrap
+from dynamic.tensors.values import values_of
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -163,7 +164,7 @@ def unique(
     With the options also, in a tuple, the place of each element in the result, and how often each
     occurs.
     """
-    array = input._array
+    array = values_of(input)
     axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     values, inverse, counts = np.unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
@@ -176,7 +177,7 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along `dim`, without those equal to the one before them."""
-    array = input._array
+    array = values_of(input)
     axis = 0 if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
     flat = rows.reshape(len(rows), -1)

@@ -14,6 +14,7 @@ from dynamic.operations.sorting import argsort
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.dims import along, axis_of
 from dynamic.tensors.tensor import Tensor, has_values, wrap
+from dynamic.tensors.values import values_of
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -53,7 +54,7 @@ def _quantile(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    levels = as_tensor(q, dtype=input.dtype)._array
+    levels = values_of(as_tensor(q, dtype=input.dtype))
     if levels.ndim > 1:
         raise AutogradError("quantile() q must be a scalar or 1D tensor")
     if ((levels < 0) | (levels > 1)).any():
@@ -184,7 +185,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
-    found = np.apply_along_axis(_most_frequent, axis, input._array)
+    found = np.apply_along_axis(_most_frequent, axis, values_of(input))
     places = wrap(np.expand_dims(found, axis).astype(np.int64))
     values = ops.take_along_axis(input, places, axis)
     if keepdim:
@@ -236,7 +237,7 @@ def corrcoef(input: object) -> Any:
 
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many elements fall into each of `bins` equal bins of [min, max], the range if equal."""
-    array = input._array
+    array = values_of(input)
     low, high = (
         (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
     )
@@ -265,7 +266,7 @@ def searchsorted(
         return _places_among(sorted_sequence, input, where, sorter, out_int32)
     rows = sorted_sequence._array
     if sorter is not None:
-        rows = np.take_along_axis(rows, sorter._array, -1)
+        rows = np.take_along_axis(rows, values_of(sorter), -1)
     values = np.asarray(input._array if isinstance(input, Tensor) else input)
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
@@ -315,7 +316,7 @@ def isin(
 ) -> Any:
     """Per element whether it is among others."""
     first, second = (
-        one._array if isinstance(one, Tensor) else np.asarray(one)
+        values_of(one) if isinstance(one, Tensor) else np.asarray(one)
         for one in (elements, test_elements)
     )
     return wrap(np.isin(first, second, assume_unique, invert))

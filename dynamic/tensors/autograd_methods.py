@@ -315,7 +315,7 @@ class Autograd(Operand):
             )
         if id(self) in memo:
             return memo[id(self)]
-        result = memo[id(self)] = self.constant(self._array.copy())
+        result = memo[id(self)] = self.constant(values_of(self).copy())
         result.requires_grad = self.requires_grad
         if self._home is not None and self._home.grad is not None:
             result.grad = self.grad.detach().clone()

@@ -30,6 +30,7 @@ from dynamic.tape.grad_mode import mode, paused
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.values import values_of
 
 
 def _check(name: str, options: dict[str, Any]) -> None:
@@ -84,7 +85,7 @@ def _shape(sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
 def _as_array(data: object, dtype: object) -> Any:
     """Data as an array: floats become the default dtype, integers int64, arrays keep theirs."""
     if isinstance(data, Tensor):
-        data = data._array
+        data = values_of(data)
     if isinstance(data, np.ndarray | np.generic):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
         if wanted not in DTYPES or data.dtype.kind == "c":
@@ -148,7 +149,7 @@ def _plain(data: object) -> tuple[Any, bool]:
     Lists of numbers, which most data are, stay as they are.
     """
     if isinstance(data, Tensor):
-        return data._array, False
+        return values_of(data), False
     if not isinstance(data, list | tuple | range):
         return data, type(data) in _NUMBERS
     if _NUMBERS.issuperset(map(type, data)):

@@ -12,6 +12,7 @@ from compiler.core.op import Operand
 from dynamic.core import eager_ops
 from dynamic.core.eager_ops import is_all
 from dynamic.core.user_warnings import warn
+from dynamic.tape.grad_mode import mode, paused
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)
@@ -35,6 +36,10 @@ class Indexing(Operand):
         def __index__(self) -> int: ...
 
     def __getitem__(self, key: object) -> Any:
+        if paused and mode.capture is not None:
+            lifted = mode.capture.lifted(self)
+            if lifted is not self:  # the values of the key may be others at the next call
+                return lifted[key]
         basic, advanced = self._parts(key)
         if advanced is None:
             return self._selected(key if type(key) is slice else basic)

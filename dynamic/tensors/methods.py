@@ -49,7 +49,7 @@ def _bitwise(op: Op, function: Any) -> Any:
     """`op` on bools, NumPy's bitwise function on integers."""
 
     def method(self: Any, *others: object) -> Any:
-        arrays = [self._array, *(bits(function.__name__, self, other) for other in others)]
+        arrays = [values_of(self), *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
         if arrays[-1].dtype is not arrays[0].dtype:
@@ -68,7 +68,7 @@ def _bitwise(op: Op, function: Any) -> Any:
 def bits(name: str, tensor: Any, other: object) -> Any:
     """The array of the other operand of a bitwise function; TypeError for what has no bits."""
     if isinstance(other, Operand):
-        return other._array  # type: ignore[attr-defined]
+        return values_of(other)
     if isinstance(other, np.generic):
         other = other.item()
     if isinstance(other, int):

@@ -10,6 +10,7 @@ import numpy as np
 
 from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 from dynamic.core.errors import ArgumentError
+from dynamic.tensors.values import values_of
 
 
 @dataclass(slots=True)
@@ -35,7 +36,7 @@ def set_printoptions(**options: object) -> None:
 
 def tensor_text(tensor: Any) -> str:
     """The text that `print(tensor)` shows."""
-    array = tensor._array
+    array = values_of(tensor)
     notes = []
     if not array.size and array.ndim != 1:
         notes.append(f"size={tuple(array.shape)}")

@@ -22,7 +22,13 @@ from staticgraph.optim.optimizer import (
     check_parameters,
     floating_variables,
 )
-from staticgraph.optim.saved import assign, check_options, saved_options
+from staticgraph.optim.saved import (
+    assign,
+    check_layout,
+    check_numbers,
+    check_options,
+    saved_options,
+)
 
 
 class LBFGS(Optimizer):
@@ -134,12 +140,16 @@ class LBFGS(Optimizer):
             >>> optimizer.load_state_dict(optimizer.state_dict())
         """
         kept = self._begun("load_state_dict")
+        check_layout("LBFGS", state_dict)
+        if len(state_dict["param_groups"]) != 1:
+            raise OptionError("LBFGS: the state has several groups, this optimizer one")
         (group,) = state_dict["param_groups"]
         if len(group["params"]) != len(self._members):
             raise OptionError(
                 f"LBFGS: the state has {len(group['params'])} parameters, this optimizer "
                 f"{len(self._members)}"
             )
+        check_numbers("LBFGS", state_dict)
         assignments = check_options("LBFGS", self.defaults, group)
         assignments += loaded(kept, state_dict["state"].get(group["params"][0], {}))
         (count,) = state_dict.get("steps", [0]) if steps is None else [steps]

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.core.errors import OptionError
 from compiler.graph.expression import Expression
 from staticgraph.leaves import Variable
-from staticgraph.optim.checks import Options
+from staticgraph.optim.checks import CHECKS, Options
 
 if TYPE_CHECKING:
     from staticgraph.optim.first_order import Group
@@ -23,6 +23,7 @@ class Saved(ABC):
     """The part of an optimizer that saves and loads its state."""
 
     groups: list[Group]
+    accumulate: int
     _counts = True
     """Whether the algorithm counts its steps; otherwise they are counted for a schedule alone."""
 
@@ -38,7 +39,7 @@ class Saved(ABC):
         """The "state" of the parameters by number, as arrays, and the "param_groups".
 
         As that of an eager optimizer, which loads it. "steps" has the number of steps of each
-        group, None where nothing counts them; "accumulated" what waits for a step.
+        group, None where nothing counts them; "accumulated" what waits for a step of "accumulate".
 
         Raises:
             OptionError: nothing has been minimized.
@@ -70,7 +71,9 @@ class Saved(ABC):
             if group.pending is not None
         ]
         found = {"state": state, "param_groups": groups, "steps": steps}
-        return {**found, "accumulated": accumulated} if accumulated else found
+        if not accumulated:
+            return found
+        return {**found, "accumulated": accumulated, "accumulate": self.accumulate}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], steps: int | Sequence[int | None] | None = None
@@ -99,6 +102,7 @@ class Saved(ABC):
             True
         """
         self._require_groups("load_state_dict")
+        check_layout(self._name, state_dict)
         saved = list(state_dict["param_groups"])
         sizes = [len(one["params"]) for one in saved], [len(one.parameters) for one in self.groups]
         if sizes[0] != sizes[1]:
@@ -106,6 +110,8 @@ class Saved(ABC):
                 f"{self._name}: the state has groups of {sizes[0]} parameters, this optimizer of "
                 f"{sizes[1]}"
             )
+        check_numbers(self._name, state_dict)
+        self._check_accumulated(state_dict)
         counts = steps if isinstance(steps, Sequence) else [steps] * len(saved)
         if steps is None:
             counts = state_dict.get("steps", counts)
@@ -120,6 +126,7 @@ class Saved(ABC):
             assignments += self._loaded_states(group, states, options["params"])
             if group.pending is not None:
                 pending, sums = next(waiting, (0, [np.zeros(one.shape) for one in group.sums]))
+                self._check_pending(pending, sums, group)
                 assignments += [(group.pending, pending), *zip(group.sums, sums, strict=True)]
         assign(self._name, assignments)
 
@@ -161,8 +168,28 @@ class Saved(ABC):
                 given = [float(count)]
             if kind == "step" and not given and any(states):
                 given = [self._steps_at_least(group)]
+            if kind == "step" and not all(one >= 0 and one.is_integer() for one in given):
+                raise OptionError(f"{self._name}: {given[0]} is no number of steps")
             found.append((target, given[0] if given else initial.get(kind, 0.0)))
         return found
+
+    def _check_accumulated(self, state_dict: Mapping[str, Any]) -> None:
+        """OptionError for gradients that are parts of other means than those made here."""
+        count = state_dict.get("accumulate", self.accumulate)
+        waits = any(pending for pending, _ in state_dict.get("accumulated", ()))
+        if count != self.accumulate and waits:
+            raise OptionError(
+                f"{self._name}: the state has a part of a step of {count} accumulated gradients, "
+                f"this optimizer makes one of {self.accumulate}: save after a step"
+            )
+
+    def _check_pending(self, pending: Any, sums: Sequence[Any], group: Group) -> None:
+        """OptionError for gradients of which an optimizer that accumulates would make no step."""
+        if len(sums) != len(group.sums) or pending not in range(self.accumulate):
+            raise OptionError(
+                f"{self._name}: the state has {pending} accumulated gradients of {len(sums)} "
+                f"parameters, this optimizer accumulates {self.accumulate} of {len(group.sums)}"
+            )
 
     def _steps_at_least(self, group: Group) -> float:
         """The number of steps where a state does not say it: 1 if only the first one differs."""
@@ -211,6 +238,29 @@ def _plain(value: Any) -> Any:
     return np.asarray(value).item()
 
 
+def check_layout(name: str, state_dict: Any) -> None:
+    """OptionError for what is no state of an optimizer."""
+    parts: Any = state_dict if isinstance(state_dict, Mapping) else {}
+    state, groups = parts.get("state"), parts.get("param_groups")
+    if not isinstance(state, Mapping) or not isinstance(groups, list | tuple):
+        raise OptionError(f"{name}: the state is a dict with 'state' and 'param_groups'")
+    if not all(isinstance(one, Mapping) and "params" in one for one in groups):
+        raise OptionError(f"{name}: the 'param_groups' of the state are dicts with 'params'")
+    if not all(isinstance(one, Mapping) for one in state.values()):
+        raise OptionError(f"{name}: the 'state' of each parameter is a dict")
+
+
+def check_numbers(name: str, state_dict: Any) -> None:
+    """OptionError for the state of a parameter that is in no group."""
+    numbers = [number for one in state_dict["param_groups"] for number in one["params"]]
+    strange = [key for key in state_dict["state"] if key not in numbers]
+    if strange:
+        # the keys of a dict that went through JSON are strings
+        raise OptionError(
+            f"{name}: the state has parameter {strange[0]!r}, the groups {numbers}: none of them"
+        )
+
+
 def saved_options(options: Options, steps: int | None) -> dict[str, Any]:
     """The options of a group, with the rate of its next step as a number, if that is known."""
     others = {key: value for key, value in options.items() if key != "lr"}
@@ -237,7 +287,10 @@ def check_options(name: str, options: Options, saved: Mapping[str, Any]) -> _Ass
                 "which does not change any more"
             )
     lr = options["lr"]
-    return [(lr, saved["lr"])] if isinstance(lr, Variable) and "lr" in saved else []
+    if not isinstance(lr, Variable) or "lr" not in saved:
+        return []
+    CHECKS["lr"](name, "lr", _plain(saved["lr"]))
+    return [(lr, saved["lr"])]
 
 
 def assign(name: str, assignments: _Assignments) -> None:
@@ -250,6 +303,8 @@ def assign(name: str, assignments: _Assignments) -> None:
                 f"{name}: the state has {array.shape} for {target.state.label}, which has "
                 f"{target.state.array.shape}"
             )
+        if array.dtype.kind not in "biuf":
+            raise OptionError(f"{name}: the state has {array.dtype} for {target.state.label}")
         found.append((target, array.astype(target.dtype)))
     for target, value in found:
         target.value = value

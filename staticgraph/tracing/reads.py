@@ -31,6 +31,7 @@ import numpy as np
 from compiler.core.op import Op
 from compiler.core.whose_code import is_library, is_library_code, is_own
 from compiler.graph.expression import Expression
+from compiler.ops.user_ops import UserOp
 from staticgraph.tracing.code import Named, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
 from staticgraph.tracing.inspection import (
@@ -476,13 +477,12 @@ class Surroundings:
 
 
 _DISPATCHED = functools.singledispatchmethod
-
-
 _S = Surroundings
 _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     (FunctionType, _S._function),
     (MethodType, _S._method),
     (functools.partial, _S._partial),
+    (UserOp, lambda self, value, name, place: self._tuple(value.rules, f"a rule of {name}", place)),
     ((staticmethod, classmethod, property, functools.cached_property, _DISPATCHED), _S._wrapper),
     (type(functools.lru_cache(len)), _S._memoized),
     (ModuleType, _S._module),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 from compiler.core.errors import FormatError, GraphError, OptionError
 from compiler.runtime.cache.loader import counts
@@ -123,3 +124,22 @@ def test_a_message_names_the_op_that_a_file_lacks() -> None:
         FormatError, match=r"notebook\.again is saved by its name, and was declared an"
     ):
         sg.save(sg.compile([x], made[0](x)), "nowhere.sg")
+
+
+def test_what_a_rule_reads_is_checked_where_the_tape_asks_for_the_gradient() -> None:
+    factor = [3.0]
+
+    @sg.op(name="test_user_ops.scaled")
+    def scaled(x: float) -> float:
+        return x
+
+    @scaled.vjp
+    def _(g: Any, out: Any, x: Any) -> Any:
+        return g * factor[0]
+
+    captured = sg.function(lambda x: scaled(x) + 1)
+    for factor[0] in (3.0, 4.0):
+        x = dynamic.tensor([1.0], requires_grad=True)
+        captured(x).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [factor[0]]

@@ -13,6 +13,7 @@ from dynamic.core.errors import AutogradError
 from dynamic.nn.errors import UnsupportedError
 from dynamic.tape.grad_mode import no_grad
 from dynamic.tensors.tensor import has_values, wrap
+from dynamic.tensors.values import values_of
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -133,7 +134,7 @@ def embedding_bag(
     if input.ndim == 1:
         if offsets is None:
             raise OptionError("offsets has to be a 1D Tensor but got None")
-        starts = offsets._array
+        starts = values_of(offsets)
         count = len(starts) - include_last_offset
         bags = np.searchsorted(starts[:count], np.arange(input.shape[0]), "right") - 1
     else:
@@ -142,8 +143,8 @@ def embedding_bag(
         )
     flat = ops.reshape(input, (-1,))
     if padding_idx is not None:
-        kept = flat._array != padding_idx % weight.shape[0]
-        flat, bags = wrap(flat._array[kept]), bags[kept]
+        kept = values_of(flat) != padding_idx % weight.shape[0]
+        flat, bags = wrap(values_of(flat)[kept]), bags[kept]
         if per_sample_weights is not None:
             places = np.flatnonzero(kept)
             per_sample_weights = ops.take(ops.reshape(per_sample_weights, (-1,)), places, 0)

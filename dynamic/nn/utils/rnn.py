@@ -12,6 +12,7 @@ from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
 from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.values import values_of
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",
@@ -58,7 +59,7 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 def _checked(lengths: object, batch: int, longest: int) -> Any:
-    values = np.asarray(as_tensor(lengths)._array, np.int64)
+    values = np.asarray(values_of(as_tensor(lengths)), np.int64)
     if values.shape != (batch,):
         raise AutogradError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {values.size} "

@@ -195,6 +195,33 @@ def test_a_result_is_memory_of_its_own() -> None:
     assert array.tolist() == [0, 0]
 
 
+def test_a_function_may_reuse_the_array_that_it_returns() -> None:
+    buffer = np.zeros(2)
+    twice = sg.op(lambda x: np.multiply(x, 2, out=buffer), like=0, name="test_host.reuses")
+    first = twice(np.ones(2))
+    x = dynamic.tensor([1.0, 2.0], dtype=dynamic.float64)
+    second = twice(x)
+    twice(10 * x)
+    np.testing.assert_array_equal(first, [2, 2])
+    assert second.tolist() == [2, 4]
+
+
+def test_an_operand_that_a_function_keeps_stays_as_it_was() -> None:
+    seen: list[Any] = []
+
+    @sg.op(like=0, name="test_host.keeps")
+    def keeps(x: Any) -> Any:
+        seen.append(x)
+        return 2 * x
+
+    f: Any = sg.function(lambda x: keeps(x + 1) + 1)
+    f(np.zeros(100_000))  # so many that the memory of the program goes back to the system
+    f(np.ones(100_000))
+    del f
+    np.testing.assert_array_equal(seen[0], np.ones(100_000))
+    np.testing.assert_array_equal(seen[1], np.full(100_000, 2.0))
+
+
 def test_what_numba_cannot_compile_is_refused() -> None:
     made = sg.op(_writes, kind="array", like=0, name="wrong.compiled")
     with pytest.raises(GraphError, match=r"wrong\.compiled: Numba cannot compile it: .*readonly"):

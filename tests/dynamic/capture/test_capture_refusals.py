@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -82,6 +83,15 @@ READINGS: dict[str, Callable[[], Any]] = {
     "asarray": lambda: np.asarray(AROUND),
     "in": lambda: 3 in AROUND,
     "format": lambda: f"{AROUND}" == "3",
+    "str": lambda: len(str(AROUND)),
+    "copied": lambda: torch.tensor(AROUND),
+    "deepcopy": lambda: copy.deepcopy(AROUND),
+    "equal": lambda: torch.equal(AROUND, AROUND),
+    "isin": lambda: torch.isin(AROUND, AROUND).sum(),
+    "nonzero": lambda: len(torch.nonzero(AROUND)),
+    "bits": lambda: AROUND & 1,
+    "unique": lambda: len(torch.unique(AROUND)),
+    "where": lambda: len(torch.where(AROUND)[0]),
 }
 
 

@@ -112,3 +112,24 @@ def test_what_depends_on_the_values_of_a_mask_is_refused() -> None:
     assert compared(_masked, sg.function(_masked, debug=True), [x()]).verdict == REFUSED
     with pytest.raises(sg.CaptureError, match=r"y.x > 0. = v.*assign one value, or use where"):
         sg.function(_assigned, debug=True)(x(), V)
+
+
+def test_indices_of_the_surroundings_are_read_at_each_call() -> None:
+    around, table = torch.tensor([0, 2, 1]), torch.arange(12.0).reshape(4, 3)
+
+    def program(x: Any) -> Any:
+        y = x * 1
+        y[around, 0] = 5.0
+        put = torch.zeros(4).index_put((around,), torch.tensor(1.0))
+        return y, x[around], x[around, 1], table[around], put
+
+    captured = sg.function(program, debug=True)
+    for _ in range(2):
+        assert compared(program, captured, [torch.arange(12.0).reshape(4, 3)]).verdict == SAME
+        around.add_(1)
+
+
+def test_masks_of_bytes_are_no_indices() -> None:
+    mask = torch.tensor([1, 0, 1], dtype=torch.uint8)
+    with pytest.raises(sg.CaptureError, match="takes the elements where a mask holds"):
+        sg.function(lambda x, mask: x[mask])(x(), mask)

@@ -204,6 +204,9 @@ def test_what_lbfgs_does_not_take_is_refused() -> None:
     saved["param_groups"][0]["params"] = [0, 1]
     with pytest.raises(sg.OptionError, match="LBFGS: the state has 2 parameters, this optimizer 1"):
         made.load_state_dict(saved)
+    saved["param_groups"] *= 2
+    with pytest.raises(sg.OptionError, match="LBFGS: the state has several groups, this optimizer"):
+        made.load_state_dict(saved)
 
 
 def astype(b: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -212,3 +213,45 @@ def test_states_that_do_not_fit_are_refused_and_change_nothing() -> None:
     saved["state"].pop(0)
     with pytest.raises(sg.OptionError, match=r"Adam: step differs .*\[0.0\] of 2"):
         together.load_state_dict(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.pop("state"), "a dict with 'state' and 'param_groups'"),
+        (lambda s: s["param_groups"][0].pop("params"), "are dicts with 'params'"),
+        (lambda s: s["state"].update({0: 3.0}), "'state' of each parameter is a dict"),
+        (
+            lambda s: s.update(state={str(key): one for key, one in s["state"].items()}),
+            r"the state has parameter '0', the groups \[0, 1\]: none of them",
+        ),
+        (lambda s: s["state"][0].update(momentum_buffer=[1j] * 2), "complex128 for variable"),
+        (lambda s: s.update(steps=[-1, -1]), "-1.0 is no number of steps"),
+        (lambda s: s.update(steps=[0, float("nan")]), "nan is no number of steps"),
+        (lambda s: s["param_groups"][0].update(lr=-1.0), "lr -1.0 is negative"),
+        (lambda s: s.update(accumulated=[(4, [[0.0] * 2])] * 2), "has 4 accumulated gradients"),
+        (lambda s: s.update(accumulated=[(1, [])] * 2), "1 accumulated gradients of 0 parameters"),
+        (lambda s: s.update(accumulate=3), "a part of a step of 3 accumulated gradients, this"),
+    ],
+)
+def test_damaged_states_are_refused_and_change_nothing(
+    change: Callable[[Any], object], message: str
+) -> None:
+    def made() -> Any:
+        w, b = sg.variable(np.ones(2), "w"), sg.variable(np.ones(2), "b")
+        groups = [
+            {"params": [w], "lr": sg.variable(0.5, dtype="float64")},
+            {"params": [b], "lr": sg.optim.linear(0.5, 0.0, 9)},
+        ]
+        optimizer = sg.optim.SGD(momentum=0.5, accumulate=4)
+        loss = (w * b).sum()
+        return optimizer, sg.compile([], loss, optimizer.minimize(loss, groups), debug=True)
+
+    (one, step), (other, _) = made(), made()
+    for _ in range(5):
+        step()
+    before, saved = repr(other.state_dict()), one.state_dict()
+    change(saved)
+    with pytest.raises(sg.OptionError, match=message):
+        other.load_state_dict(saved)
+    assert repr(other.state_dict()) == before
