@@ -26,7 +26,7 @@ test-all: test ## the same, all combinations, and a thousand random programs of 
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long
 	set -e; for one in $(CAMPAIGNS); do $(BIN)/staticgraph fuzz $$one; done
 
-quick: lint ## ruff, and the tests but for those marked slow, in about 2.5 minutes
+quick: lint ## ruff, and the tests but for those marked slow, in about three minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow and not long'
 
 browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fails where there is none
