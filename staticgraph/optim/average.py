@@ -95,7 +95,7 @@ class Average:
         """Expressions, or any nesting of them, with the parameters replaced by their averages.
 
         Raises:
-            GraphError: an output is no expression.
+            GraphError: an output is no expression, or `update` has been given no parameters yet.
 
         Example:
             >>> w, average = sg.variable(4.0), sg.optim.Average()
@@ -107,5 +107,7 @@ class Average:
         for one in flat:
             if not isinstance(one, Expression):
                 raise GraphError(f"of: the output {one!r} is no expression")
+        if not self.variables:
+            raise GraphError("of: no parameter is averaged yet: call update before")
         averages: dict[Expression, Expression] = dict(self.variables.items())
         return rebuilt(outputs, replaced(flat, averages))

@@ -60,3 +60,5 @@ def test_what_cannot_be_averaged_is_refused() -> None:
         average.update({w: w * 2}, [3])  # type: ignore[list-item]
     with pytest.raises(sg.GraphError, match="of: the output 3 is no expression"):
         average.of([w, 3])
+    with pytest.raises(sg.GraphError, match="of: no parameter is averaged yet: call update before"):
+        average.of(w)
