@@ -279,8 +279,12 @@ def apart(written, read):
                 raise TypeError(f"{name}: it is updated in place, and shares memory with {other}")
 
 
-def report(name, value, expected):
-    """Print a result and how far it is from the executable's; whether that is rounding alone."""
+def report(name, value, expected, spread):
+    """Print a result and how far it is from the executable's; whether that is rounding alone.
+
+    The spread is how far the executable's own result moved when its inputs were some units in
+    the last place away.
+    """
     print(f"{name} = {np.array2string(value, threshold=20)}  # {value.dtype}{list(value.shape)}")
     if value.dtype.kind != "f":
         close = np.array_equal(value, expected)
@@ -288,7 +292,7 @@ def report(name, value, expected):
         return close
     finite = expected[np.isfinite(expected)]
     largest = np.abs(finite).max() if finite.size else 0.0
-    bound = TOLERANCE[value.dtype.name] * largest
+    bound = max(TOLERANCE[value.dtype.name] * largest, 4 * float(spread))
     with np.errstate(invalid="ignore"):
         distance = np.abs(value - expected)[np.isfinite(expected)].max() if finite.size else 0.0
     close = np.allclose(value, expected, 0, bound, equal_nan=True)
@@ -296,7 +300,8 @@ def report(name, value, expected):
         print("    equal to the executable's")
     else:
         print(f"    {'differs' if close else 'DIFFERS'} from the executable's by at most"
-              f" {distance:.2g}, where the largest element is {largest:.2g}")
+              f" {distance:.2g}, where the largest element is {largest:.2g} and rounding of the"
+              f" inputs alone moves an element by {float(spread):.2g}")
     return close
 
 

@@ -192,6 +192,34 @@ def test_running_the_file_compares_with_the_executable(tmp_path: Path) -> None:
     assert "DIFFERS from the executable's by at most 1e-09" in done.stdout
 
 
+def test_the_comparison_allows_what_rounding_of_the_inputs_does(tmp_path: Path) -> None:
+    x, rate = sg.placeholder("x", (3,), "float64"), sg.variable(np.ones(3), name="rate")
+    executable = sg.compile([x], [sg.sin(x * 1e6), x * rate], updates=[(rate, rate * 0.5)])
+    executable.export(tmp_path / "kernel.py", np.array([1.0, 0.5, -2.0]))
+    np.testing.assert_array_equal(rate.value, 1.0)
+    saved = tmp_path / "kernel_inputs.npz"
+    with np.load(saved) as file:
+        arrays = {name: file[name] for name in file.files}
+    eps = np.finfo(np.float64).eps
+    assert eps < arrays["spread.output_1"] < 20 * eps
+    assert 1e6 * eps < arrays["spread.output_0"] < 1e7 * eps
+    expected = arrays["expected.output_0"]
+    for times, code in ((2.0, 0), (10.0, 1)):
+        arrays["expected.output_0"] = expected + times * arrays["spread.output_0"]
+        np.savez(saved, allow_pickle=False, **arrays)
+        with pytest.raises(SystemExit) as done:
+            runpy.run_path(str(tmp_path / "kernel.py"), run_name="__main__")
+        assert done.value.code == code
+
+
+def test_inputs_whose_neighbours_fail_are_exported(tmp_path: Path) -> None:
+    x, rows = sg.placeholder("x", (3,), "float64"), sg.variable(np.arange(2.0), name="rows")
+    executable = sg.compile([x], rows[sg.astype(x, "int64")])
+    executable.export(tmp_path / "kernel.py", np.full(3, np.nextafter(2.0, 0.0)))
+    with np.load(tmp_path / "kernel_inputs.npz") as file:
+        assert file["spread.output_0"] == 0.0
+
+
 def test_names_are_the_users_where_they_can_be(tmp_path: Path) -> None:
     names = [
         "image", "np", "a b", "x'); import os #", "class", "unit_0", "run", "v1", "été", "?",
