@@ -120,7 +120,7 @@ def export(
         names = [*(f"output_{i}" for i in range(len(runner.launch_plan.outputs))), *file.variables]
         found, spreads = _with_spreads(expected, inputs, given, before)
         arrays |= {f"expected.{name}": one for name, one in zip(names, found, strict=True)}
-        arrays |= {f"spread.{name}": one for name, one in zip(names, spreads, strict=True)}
+        arrays |= {f"spread.{n}": np.array(one) for n, one in zip(names, spreads, strict=True)}
     saved = place.with_name(f"{place.stem}_inputs.npz")
     text = file.text(place.name, saved.name, runs)
     arrays |= file.large
@@ -131,7 +131,7 @@ def export(
 
 def _with_spreads(
     runner: CompiledRunner, inputs: Sequence[object], given: Sequence[Any], before: Sequence[Any]
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[Any], list[float]]:
     """The results and the variables after a run; and how far rounding alone moves each of them.
 
     A function may turn rounding errors into large ones: a step of Adam divides a gradient of 1e-8
@@ -144,7 +144,7 @@ def _with_spreads(
         return results + [one.array.copy() for one in runner.states]
 
     found = ran(inputs)
-    spreads = [np.zeros(()) for _ in found]
+    spreads = [0.0] * len(found)
     random = np.random.default_rng(0)
     for _ in range(NEIGHBOURS):
         for one, array in zip(runner.states, before, strict=True):
@@ -157,7 +157,8 @@ def _with_spreads(
             if other.dtype.kind == "f":
                 with np.errstate(invalid="ignore", over="ignore"):
                     apart = np.abs(np.subtract(other, found[i], dtype=np.float64))
-                spreads[i] = np.max(apart, initial=spreads[i], where=np.isfinite(apart))
+                largest = np.max(apart, initial=0.0, where=np.isfinite(apart))
+                spreads[i] = max(spreads[i], float(largest))
     return found, spreads
 
 
