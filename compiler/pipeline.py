@@ -27,12 +27,13 @@ from compiler.passes.prune import prune_loops
 from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
+from compiler.passes.small_products import sum_products_of_bodies, sum_small_products
 from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast", "exact")
 _ALWAYS = (fold_constants, drop_broadcasts)
-_LAST = (sum_vector_products,)
+_LAST = (sum_vector_products, sum_small_products)
 _AT_THE_END = (accumulate_products,)
 LOOPS: tuple[Any, ...] = (
     merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops,
@@ -74,6 +75,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
         expand_composites,
         partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
         *(one for one in (*LOOPS, join_embedded) if one.__name__ not in disabled),
+        *([sum_products_of_bodies] if sum_small_products in last else []),
         partial(replay, rules=_table(primitive), always=[*always, *last]),
         *(one for one in _AT_THE_END if one.__name__ not in disabled),
     ]

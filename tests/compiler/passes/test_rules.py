@@ -29,6 +29,7 @@ OTHERS = (
 ALL = rule_names() - {rewrite.__name__ for rewrite in OTHERS}
 KINDS = {rule.name: rule.kind for rule in RULES} | {"fold_constants": "exact"}
 KINDS |= {"drop_broadcasts": "exact", "sum_vector_products": "stable", "join_embedded": "stable"}
+KINDS |= {"sum_small_products": "stable"}
 
 TINY = float(np.finfo(np.float64).smallest_subnormal)
 SPECIAL = np.array([
@@ -199,6 +200,15 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
         (lambda: sg.transpose(sg.sin(M)) @ sg.sin(X[:5]),
          ["sin", "strided_slice", "sin", "expand_dims", "multiply", "sum"]),
         (lambda: sg.transpose(sg.sin(ROW)) @ sg.sin(ROW), ["sin", "transpose", "multiply"]),
+    ],
+    "sum_small_products": [
+        (lambda: sg.sin(T) @ sg.transpose(sg.cos(T), 0, 2, 1),
+         ["sin", "cos", "transpose", "transpose", "multiply", "sum"]),
+        (lambda: sg.transpose(sg.sin(T), 0, 2, 1) @ sg.cos(T),
+         ["sin", "transpose", "cos", "multiply"]),
+        (lambda: sg.sin(T) @ sg.cos(sg.broadcast_to(T[0], (2, 3, 3))),
+         ["sin", "strided_slice", "squeeze", "broadcast_to", "cos", "expand_dims", "expand_dims",
+          "multiply", "sum"]),
     ],
     "divide_by_broadcast": [(lambda: M / ROW, ["reciprocal", "multiply"])],
 }  # fmt: skip
