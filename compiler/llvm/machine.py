@@ -13,12 +13,15 @@ from compiler.core import fork
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 
 
-def target_machine() -> Any:
-    """LLVM's machine for this process; whoever makes an engine of it owns it."""
+def target_machine(effort: int = 2) -> Any:
+    """LLVM's machine for this process; whoever makes an engine of it owns it.
+
+    `effort`: what it spends on machine code, from 0 to 3.
+    """
     return _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=_features(),
-        opt=2,
+        opt=effort,
         reloc="default",
         codemodel="jitdefault",
         jit=True,

@@ -5,17 +5,14 @@ They take the place of a BLAS's gemm in descriptors such as those of `compiler.r
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from compiler.core import fork
 from compiler.core.once import Once
-from compiler.llvm.products.workspaces import FLAG, WORKSPACES, slot_bytes
+from compiler.llvm.products.workspaces import BLOCK, FLAG, WORKSPACES, slot_bytes
 
-USUAL_CACHE = 1 << 20  # bytes of the second level of the cache, where the system does not tell
-LEAST_WORKSPACE, MOST_WORKSPACE = 1 << 18, 1 << 21  # bytes
 ALIGNMENT = 64  # bytes
 
 
@@ -24,21 +21,11 @@ def own_gemm(itemsize: int) -> int:
     """The address of the gemm for floats of so many bytes, called as cblas with 64-bit integers."""
     from compiler.runtime.cache.loader import load_products
 
-    loaded = load_products(itemsize, workspace_bytes())
+    loaded = load_products(itemsize, BLOCK)
     gemm, place = loaded.addresses
     _word_at(place)[0] = _workspaces().ctypes.data
     _kept.append(loaded)
     return gemm
-
-
-def workspace_bytes() -> int:
-    """The memory of one product: three quarters of the second level of the cache."""
-    try:
-        found = os.sysconf("SC_LEVEL2_CACHE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        found = 0
-    size = 3 * (found if found > 0 else USUAL_CACHE) // 4
-    return max(LEAST_WORKSPACE, min(MOST_WORKSPACE, size)) // ALIGNMENT * ALIGNMENT
 
 
 _kept: list[object] = []
@@ -50,7 +37,7 @@ def _workspaces() -> Any:
     """The words of the workspaces: their address, and a flag of each; the system gives the memory
     of each when it is first used.
     """
-    memory = np.empty(WORKSPACES * slot_bytes(workspace_bytes()) + ALIGNMENT, np.uint8)
+    memory = np.empty(WORKSPACES * slot_bytes(BLOCK) + ALIGNMENT, np.uint8)
     words = np.zeros((WORKSPACES + 1) * FLAG, np.int64)
     words[0] = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
     _kept.append(memory)

@@ -5,10 +5,11 @@
 
 and `gemm_8` for doubles: `cblas_sgemm` and `cblas_dgemm` of column-major matrices. The loops around
 the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a block of the right
-operand is packed so that it stays in the second cache, and a few rows of the left one so that they
-stay in the first. An element is a sum in the order of the depth, in parts whose number depends on
-the depth alone: it has the same bits whatever part of the result is computed at a time, and by how
-many threads.
+operand is packed, to be read from one end to the other, and a few rows of the left one, which stay
+in the first cache. The rows after them are fetched meanwhile, some with each tile: they would be
+waited for if they were fetched at once. An element is a sum in the order of the depth, in parts
+whose number depends on the depth alone: it has the same bits whatever part of the result is
+computed at a time, and by how many threads.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ from compiler.llvm.products.workspaces import (
     slot_bytes,
 )
 
+EFFORT = 1  # of LLVM: the tiles' loops are what they are to be, and more takes a tenth longer
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
 STEP = 16  # of the depth, that are then copied at a time
 FEW = 8  # tiles one above the other, for which the right operand is not packed
+RESIDENT = 1 << 17  # bytes of a right operand, up to which it is not packed either
 NARROW = 2  # tiles side by side, for which the left operand is not packed
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -103,6 +106,7 @@ def multiply(
     most = max(1, {ELEMENTS} // max(1, deepest + {LANES}) // {COLUMNS})
     blocks = parts_of(tiles, most)
     panels = parts_of(m, {ROWS})
+    each = parts_of({ROWS}, parts_of(tiles, blocks))
     for block in range(blocks):
         left = share(block, tiles, blocks) * {COLUMNS}
         right = min(n, share(block + 1, tiles, blocks) * {COLUMNS})
@@ -134,6 +138,8 @@ def multiply(
                 for i in range(first, last):
                     top = share(i, m, panels)
                     rows = share(i + 1, m, panels) - top
+                    ahead = i64(0)
+                    next = i64(0)
                     down = across
                     along = i64({S})
                     lefts = a + top * across + start * {S}
@@ -148,12 +154,16 @@ def multiply(
                     elif copies:
                         copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
                         if i + 1 < panels:
+                            ahead = rows
                             next = a + share(i + 1, m, panels) * across + start * {S}
-                            fetched = fetch_rows(rows, depth, next, across)
                         down = i64({ROW})
                         lefts = panel
                     at = work
                     for j in range(left, right, {COLUMNS}):
+                        if ahead > 0:
+                            fetched = fetch_rows(min(ahead, each), depth, next, across)
+                            ahead = ahead - each
+                            next = next + each * across
                         columns = min({COLUMNS}, right - j)
                         rights = b + start * under + j * {S}
                         step = under
@@ -200,7 +210,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
         "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
-        "RESIDENT": workspace * 2 // 3,  # bytes of a right operand that stays in the second cache
+        "RESIDENT": RESIDENT,
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
     tile = ir.FunctionType(_I64, [*[_I64] * 10, scalar.ir, scalar.ir])
@@ -247,5 +257,4 @@ def _optimise(module: object, machine: Any) -> None:
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
-    passes.add_instruction_combine_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))

@@ -10,10 +10,16 @@ where there are any, whatever the other rows and columns of the tile are.
 There is a function for each number of rows and of vectors, which a first start waits for: hence
 text, which takes a fiftieth of the time of llvmlite's builder and printer, and the vectors of a row
 as one, which LLVM divides: it halves what there is to read.
+
+A processor's core may also run another thread, and then has half of its instructions for ours: so
+what is no multiply-add counts, though the units that multiply are busy without it. Large tiles take
+several steps in a turn of their loop, and each address is a register and a distance, a number or
+another register. LLVM would rather compute distances anew in each turn: `freeze` hides that it can.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from llvmlite import ir
@@ -22,6 +28,7 @@ from compiler.core.record import Record, record
 
 LINE = 64  # bytes of a line of the cache
 _TOGETHER = 3  # rows that one register addresses: at 0, 1 and 2 times their distance
+_TURN = 48  # multiply-adds of vectors in a turn of the loop of a large tile
 
 
 @record
@@ -37,6 +44,11 @@ class Shape(Record):
     def columns(self) -> int:
         """The columns of a tile."""
         return self.vectors * self.lanes
+
+    def steps(self, rows: int, vectors: int) -> int:
+        """How many steps of the depth a turn takes: one, but in the tiles that most are."""
+        is_large = vectors == self.vectors and rows >= self.rows - 1
+        return _TURN // (self.rows * self.vectors) if is_large else 1
 
     @property
     def scalar(self) -> Any:
@@ -57,7 +69,8 @@ def tile_symbol(shape: Shape) -> str:
     puts `alpha` times the product plus `beta` times what is there at `c`, whose rows are `next`
     apart; what is there is not read if beta is 0. The columns are whole vectors. Element (i, p) of
     the left operand is at `a + i * down + p * along`, row p of the right one at `b + p * step`.
-    Addresses and integers are int64, and distances in memory are in bytes.
+    Addresses and integers are int64, and distances in memory are in bytes. The elements of the left
+    operand's rows lie side by side, or those of its columns.
     """
     return f"tile_{shape.bytes}"
 
@@ -76,7 +89,7 @@ def tiles_text(shape: Shape) -> str:
             # x + -0.0 is x, so nothing is added to a result that is not there yet
             f"@nothing = internal constant [{shape.columns} x {scalar}] [{nothing}], align {LINE}",
             _chosen(shape, sizes),
-            *(_tile(shape, *size) for size in sizes),
+            *(_Tile(shape, *size).text for size in sizes),
         ]
     )
 
@@ -90,17 +103,8 @@ def _fused(lanes: int, shape: Shape) -> tuple[str, str]:
 def _chosen(shape: Shape, sizes: list[tuple[int, int]]) -> str:
     """The function that calls the one for as many rows and vectors as there are."""
     scalar = shape.scalar
-    given = (
-        "i64 %k, ptr %left, i64 %down, i64 %along, ptr %right, i64 %step, ptr %to, i64 %next, "
-        f"ptr %old, i64 %apart, {scalar} %alpha, {scalar} %beta"
-    )
-    cases = "".join(f"i64 {i * shape.vectors + j}, label %of_{i}_{j} " for i, j in sizes)
-    calls = "".join(
-        f"of_{i}_{j}:\n  %done_{i}_{j} = tail call i64 @tile_{i}_{j}({given})\n"
-        f"  ret i64 %done_{i}_{j}\n"
-        for i, j in sizes
-    )
-    return f"""
+    tiles = ", ".join(f"ptr @tile_{i}_{j}" for i, j in sizes)
+    return f"""@tiles = internal constant [{len(sizes)} x ptr] [{tiles}]
 define i64 @{tile_symbol(shape)}(i64 %rows, i64 %columns, i64 %k, i64 %a, i64 %down, i64 %along,
     i64 %b, i64 %step, i64 %c, i64 %next, {scalar} %alpha, {scalar} %beta) noinline nounwind {{
   %left = inttoptr i64 %a to ptr
@@ -112,84 +116,199 @@ define i64 @{tile_symbol(shape)}(i64 %rows, i64 %columns, i64 %k, i64 %a, i64 %d
   %vectors = sdiv i64 %columns, {shape.lanes}
   %above = mul i64 %rows, {shape.vectors}
   %size = add i64 %above, %vectors
-  switch i64 %size, label %none [{cases}]
-none:
-  ret i64 0
-{calls}}}"""
+  %number = sub i64 %size, {shape.vectors + 1}
+  %place = getelementptr ptr, ptr @tiles, i64 %number
+  %tile = load ptr, ptr %place
+  %done = tail call i64 %tile(i64 %k, ptr %left, i64 %down, i64 %along, ptr %right, i64 %step,
+    ptr %to, i64 %next, ptr %old, i64 %apart, {scalar} %alpha, {scalar} %beta)
+  ret i64 %done
+}}"""
 
 
-def _tile(shape: Shape, rows: int, vectors: int) -> str:
-    """The function for some rows and vectors; `old` is what is added, of rows `apart`."""
-    scalar, size, lanes = shape.scalar, shape.bytes, vectors * shape.lanes
-    kind, fused = _fused(lanes, shape)
-    every = f"<{lanes} x i32> zeroinitializer"
-    starts = range(0, rows, _TOGETHER)
-    lines: list[str] = []
+class _Tile:
+    """The function for some rows and vectors; `old` is what is added, of rows `apart`.
 
-    def put(text: str) -> None:
-        lines.append(f"  {text}")
+    A large one has two loops of several steps in a turn, for left operands whose rows' elements lie
+    side by side and for those whose columns' do; then comes one of single steps, for the rest.
+    """
 
-    def place(name: str, start: str, distance: object) -> None:
-        put(f"{name} = getelementptr i8, ptr {start}, i64 {distance}")
+    def __init__(self, shape: Shape, rows: int, vectors: int) -> None:
+        self.scalar, self.size, self.rows = shape.scalar, shape.bytes, rows
+        self.lanes, self.steps = vectors * shape.lanes, shape.steps(rows, vectors)
+        self.kind, self.fused = _fused(self.lanes, shape)
+        self.lines: list[str] = []
+        self._begin()
+        if self.steps > 1:
+            self._several()
+        self._single()
+        self._end()
+        head = (
+            f"define internal i64 @tile_{rows}_{vectors}(i64 %k, ptr %left, i64 %down, i64 %along,"
+            " ptr %right, i64 %step, ptr %to, i64 %next, ptr %old, i64 %apart,"
+            f" {self.scalar} %alpha, {self.scalar} %beta) noinline nounwind {{"
+        )
+        self.text = "\n".join((head, *self.lines, "}"))
 
-    def filled(name: str, value: str) -> None:
-        put(f"{name}.first = insertelement {kind} poison, {scalar} {value}, i32 0")
-        put(f"{name} = shufflevector {kind} {name}.first, {kind} poison, {every}")
+    # -- its parts -----------------------------------------------------------------------------
 
-    for i in range(rows):
-        put(f"%below{i} = mul i64 %next, {i}")
-        place(f"%to{i}", "%to", f"%below{i}")
-        for at in (*range(0, lanes * size, LINE), lanes * size - 1):
-            place(f"%line{i}.{at}", f"%to{i}", at)
-            put(f"call void @llvm.prefetch.p0(ptr %line{i}.{at}, i32 1, i32 3, i32 1)")
-    put("%down2 = add i64 %down, %down")
-    for i in starts:
-        put(f"%first{i} = mul i64 %down, {i}")
-        place(f"%start{i}", "%left", f"%first{i}")
-    put("%deep = icmp sgt i64 %k, 0")
-    put("br i1 %deep, label %body, label %done")
+    def _begin(self) -> None:
+        """Have the result come to the first cache."""
+        for i in range(self.rows):
+            self._put(f"%below{i} = mul i64 %next, {i}")
+            self._place(f"%to{i}", "%to", f"%below{i}")
+            for at in (*range(0, self.lanes * self.size, LINE), self.lanes * self.size - 1):
+                self._place(f"%line{i}.{at}", f"%to{i}", at)
+                self._put(f"call void @llvm.prefetch.p0(ptr %line{i}.{at}, i32 1, i32 3, i32 1)")
+        self._multiples("down", _TOGETHER - 1)
 
-    lines.append("body:")
-    put("%rest = phi i64 [%k, %0], [%less, %body]")
-    put("%row = phi ptr [%right, %0], [%row.next, %body]")
-    for i in starts:
-        put(f"%from{i} = phi ptr [%start{i}, %0], [%from{i}.next, %body]")
-    for i in range(rows):
-        put(f"%sum{i} = phi {kind} [zeroinitializer, %0], [%sum{i}.next, %body]")
-    put(f"%across = load {kind}, ptr %row, align {size}")
-    for i in range(rows):
-        if i % _TOGETHER:
-            place(f"%from{i}", f"%from{i - i % _TOGETHER}", ("", "%down", "%down2")[i % _TOGETHER])
-        put(f"%one{i} = load {scalar}, ptr %from{i}, align {size}")
-        filled(f"%each{i}", f"%one{i}")
-        put(f"%sum{i}.next = call {kind} {fused}({kind} %each{i}, {kind} %across, {kind} %sum{i})")
-    for i in starts:
-        place(f"%from{i}.next", f"%from{i}", "%along")
-    place("%row.next", "%row", "%step")
-    put("%less = sub i64 %rest, 1")
-    put("%more = icmp sgt i64 %less, 0")
-    put("br i1 %more, label %body, label %done")
+    def _several(self) -> None:
+        """The loops of several steps in a turn, and what there is after them."""
+        steps = self.steps
+        self._put(f"%turns = udiv i64 %k, {steps}", f"%over = urem i64 %k, {steps}")
+        self._put("%some = icmp ne i64 %turns, 0", "br i1 %some, label %many, label %then")
+        self._label("many")
+        self._multiples("step", steps)
+        self._multiples("along", steps)
+        rows = self._starts("many", "%left", steps * self.size)
+        columns = {"from0": ("%left", f"%along{steps}")}
+        self._put(f"%near = icmp eq i64 %along, {self.size}")
+        self._put("br i1 %near, label %rows, label %columns")
+        for name, lefts in (("rows", rows), ("columns", columns)):
+            places = {"row": ("%right", f"%step{steps}"), **lefts}
+            self._loop(name, ("many", "then"), "%turns", steps, places)
+        self._label("then")
+        self._joined("%row.then", "ptr", "%right", "row.next")
+        self._joined("%left.then", "ptr", "%left", "from0.next")
+        for i in range(self.rows):
+            self._joined(f"%sum{i}.then", self.kind, "zeroinitializer", f"sum{i}.{steps}")
 
-    lines.append("done:")
-    for i in range(rows):
-        put(f"%total{i} = phi {kind} [zeroinitializer, %0], [%sum{i}.next, %body]")
-    filled("%scale", "%alpha")
-    filled("%weight", "%beta")
-    for i in range(rows):
-        put(f"%under{i} = mul i64 %apart, {i}")
-        place(f"%old{i}", "%old", f"%under{i}")
-        put(f"%there{i} = load {kind}, ptr %old{i}, align {size}")
-        put(f"%weighted{i} = fmul {kind} %there{i}, %weight")
-        put(f"%scaled{i} = fmul {kind} %total{i}, %scale")
-        put(f"%result{i} = fadd {kind} %weighted{i}, %scaled{i}")
-        put(f"store {kind} %result{i}, ptr %to{i}, align {size}")
-    put("ret i64 0")
-    head = (
-        f"define internal i64 @tile_{rows}_{vectors}(i64 %k, ptr %left, i64 %down, i64 %along, "
-        "ptr %right, i64 %step, ptr %to, i64 %next, ptr %old, i64 %apart, "
-        f"{scalar} %alpha, {scalar} %beta) noinline nounwind {{"
-    )
-    return "\n".join(("", head, *lines, "}"))
+    def _single(self) -> None:
+        """The loop of single steps: all of the depth, or what is left of it."""
+        left, right, before, count = "%left", "%right", "0", "%k"
+        if self.steps > 1:
+            left, right, before, count = "%left.then", "%row.then", "then", "%over"
+        places = {"row": (right, "%step"), **self._starts("rest", left, "%along")}
+        self._put(f"%more = icmp ne i64 {count}, 0", "br i1 %more, label %rest, label %end")
+        self._loop("rest", (before, "end"), count, 1, places)
+        self._label("end")
+        for i in range(self.rows):
+            start = self._sum(before, i)
+            self._put(f"%total{i} = phi {self.kind} [{start}, %{before}], [%rest.sum{i}.1, %rest]")
+
+    def _end(self) -> None:
+        """Add what is there, and store the result."""
+        kind = self.kind
+        self._filled("%scale", "%alpha")
+        self._filled("%weight", "%beta")
+        for i in range(self.rows):
+            self._put(f"%under{i} = mul i64 %apart, {i}")
+            self._place(f"%old{i}", "%old", f"%under{i}")
+            self._put(f"%there{i} = load {kind}, ptr %old{i}, align {self.size}")
+            self._put(f"%weighted{i} = fmul {kind} %there{i}, %weight")
+            given = f"{kind} %total{i}, {kind} %scale, {kind} %weighted{i}"
+            self._put(f"%result{i} = call {kind} {self.fused}({given})")
+            self._put(f"store {kind} %result{i}, ptr %to{i}, align {self.size}")
+        self._put("ret i64 0")
+
+    # -- a loop --------------------------------------------------------------------------------
+
+    def _loop(
+        self,
+        name: str,
+        around: tuple[str, str],
+        turns: str,
+        steps: int,
+        places: Mapping[str, tuple[str, object]],
+    ) -> None:
+        """A loop between two blocks, of places that begin somewhere and move by a distance."""
+        before, after = around
+        kind = self.kind
+        self._label(name)
+        self._put(f"%{name}.left = phi i64 [{turns}, %{before}], [%{name}.less, %{name}]")
+        for place, (start, _) in places.items():
+            moved = f"[%{name}.{place}.next, %{name}]"
+            self._put(f"%{name}.{place} = phi ptr [{start}, %{before}], {moved}")
+        for i in range(self.rows):
+            more = f"[%{name}.sum{i}.{steps}, %{name}]"
+            start = self._sum(before, i)
+            self._put(f"%{name}.sum{i}.0 = phi {kind} [{start}, %{before}], {more}")
+        for step in range(steps):
+            self._step(name, step)
+        for place, (_, distance) in places.items():
+            self._place(f"%{name}.{place}.next", f"%{name}.{place}", distance)
+        self._put(f"%{name}.less = sub i64 %{name}.left, 1")
+        self._put(f"%{name}.more = icmp ne i64 %{name}.less, 0")
+        self._put(f"br i1 %{name}.more, label %{name}, label %{after}")
+
+    def _step(self, name: str, step: int) -> None:
+        """One step of the depth: a row of the right operand times a column of the left one."""
+        kind, size = self.kind, self.size
+        row = self._moved(f"%{name}.row", "step", step)
+        self._put(f"%{name}.across{step} = load {kind}, ptr {row}, align {size}")
+        for i in range(self.rows):
+            if name == "columns":
+                first = self._moved(f"%{name}.from0", "along", step, is_new=i == 0)
+                away = i * size
+            else:
+                start = f"%{name}.from{i - i % _TOGETHER}"
+                first = self._moved(start, "down", i % _TOGETHER, is_new=step == 0)
+                away = step * size
+            one, total = f"%{name}.one{i}.{step}", f"%{name}.sum{i}."
+            self._place(f"{one}.at", first, away)
+            self._put(f"{one} = load {self.scalar}, ptr {one}.at, align {size}")
+            self._filled(f"{one}.each", one)
+            given = f"{kind} {one}.each, {kind} %{name}.across{step}, {kind} {total}{step}"
+            self._put(f"{total}{step + 1} = call {kind} {self.fused}({given})")
+
+    # -- what they are made of -----------------------------------------------------------------
+
+    def _put(self, *lines: str) -> None:
+        self.lines += lines
+
+    def _label(self, name: str) -> None:
+        self._put(f"{name}:")
+
+    def _place(self, name: str, start: str, distance: object) -> None:
+        self._put(f"{name} = getelementptr i8, ptr {start}, i64 {distance}")
+
+    def _filled(self, name: str, value: str) -> None:
+        every = f"<{self.lanes} x i32> zeroinitializer"
+        self._put(
+            f"{name}.first = insertelement {self.kind} poison, {self.scalar} {value}, i32 0",
+            f"{name} = shufflevector {self.kind} {name}.first, {self.kind} poison, {every}",
+        )
+
+    def _joined(self, name: str, kind: str, start: str, after: str) -> None:
+        """What there is after the loops of several steps."""
+        ends = ", ".join(f"[%{loop}.{after}, %{loop}]" for loop in ("rows", "columns"))
+        self._put(f"{name} = phi {kind} [{start}, %0], {ends}")
+
+    def _sum(self, before: str, i: int) -> str:
+        """The sum of a row where a loop begins."""
+        return f"%sum{i}.then" if before == "then" else "zeroinitializer"
+
+    def _multiples(self, name: str, most: int) -> None:
+        """Multiples of a distance, from two times on."""
+        for times in range(2, most + 1):
+            self._put(f"%{name}{times}.shown = mul i64 %{name}, {times}")
+            self._put(f"%{name}{times} = freeze i64 %{name}{times}.shown")
+
+    def _starts(self, block: str, left: str, step: object) -> dict[str, tuple[str, object]]:
+        """Rows of the left operand that others are near to, and how they move."""
+        found: dict[str, tuple[str, object]] = {"from0": (left, step)}
+        for i in range(_TOGETHER, self.rows, _TOGETHER):
+            name = f"%{block}.start{i}"
+            self._put(f"{name}.away = mul i64 %down, {i}")
+            self._place(f"{name}.shown", left, f"{name}.away")
+            self._put(f"{name} = freeze ptr {name}.shown")
+            found[f"from{i}"] = (name, step)
+        return found
+
+    def _moved(self, place: str, distance: str, times: int, *, is_new: bool = True) -> str:
+        """A place so many times a distance after another."""
+        if times and is_new:
+            self._place(f"{place}.{times}", place, f"%{distance}{times if times > 1 else ''}")
+        return f"{place}.{times}" if times else place
 
 
 __all__ = ["Shape", "tile_symbol", "tiles_text"]

@@ -217,9 +217,15 @@ def load_products(itemsize: int, workspace: int) -> Loaded:
 
     def make() -> Code:
         with fork.importing:
-            from compiler.llvm.products.driver import PLACE, products_object, shape_of, symbol
+            from compiler.llvm.products.driver import (
+                EFFORT,
+                PLACE,
+                products_object,
+                shape_of,
+                symbol,
+            )
 
-        compiled = products_object(shape_of(itemsize), workspace, target_machine())
+        compiled = products_object(shape_of(itemsize), workspace, target_machine(EFFORT))
         return Code((symbol(itemsize), PLACE), compiled)
 
     return _same_for_all(f"products of {itemsize} bytes, {workspace}", make)
