@@ -127,11 +127,11 @@ def test_zero_among_integers_raises(name):
     for one in ways:
         same(one(a, b), f(a, b).tolist(), torch.int64)
         assert one(a[:0], torch.tensor([], dtype=torch.int64)).tolist() == []
-        with pytest.raises(RuntimeError, match="^ZeroDivisionError") as raised:
+        with pytest.raises(RuntimeError, match=r"^ZeroDivisionError") as raised:
             one(a, torch.tensor([1, 0, 2]))
         assert str(raised.value) == "ZeroDivisionError"
     if not name.startswith("7"):
-        with pytest.raises(RuntimeError, match="^ZeroDivisionError"):
+        with pytest.raises(RuntimeError, match=r"^ZeroDivisionError"):
             f(a, 0)
     assert not np.isfinite(f(a.double(), torch.tensor([2.0, 0.0, -4.0]))[1].item()) or "7" in name
 
@@ -146,7 +146,7 @@ def test_zero_among_integers_in_a_captured_loop_updates_nothing():
 
     xs = torch.arange(6).reshape(2, 3)
     assert accumulate(xs, torch.tensor([2, 3, 4])).tolist() == [1, 2, 3]
-    with pytest.raises(RuntimeError, match="^ZeroDivisionError"):
+    with pytest.raises(RuntimeError, match=r"^ZeroDivisionError"):
         accumulate(xs, torch.tensor([2, 0, 4]))
     assert total.tolist() == [1, 2, 3]
 
