@@ -125,8 +125,10 @@ def _require(
     return np.array(token)
 
 
-def _fail(token: object, holds: object, *, error: Raised, batched: bool, place: int) -> Any:
-    if not np.all(np.asarray(holds)):
+def _fail(
+    token: object, holds: object, *, error: Raised, expected: bool, batched: bool, place: int
+) -> Any:
+    if not np.all(np.asarray(holds) == expected):
         raise error_of(error)
     return np.array(token)
 
@@ -189,7 +191,7 @@ fail = register(
         evaluate=_fail,
         batching=_refuse_batches,
         lowering=Host(),
-        doc="The token; an error of the user's unless the condition holds, of an array everywhere.",
+        doc="The token; an error of the user's unless the condition is `expected`, in all places.",
     )
 )
 

@@ -84,7 +84,7 @@ def raise_unless(condition: Value, error: Exception) -> None:
     if is_symbolic(condition):
         attribute = raised(error)
         assert attribute is not None
-        attrs = {"error": attribute, "batched": False}
+        attrs = {"error": attribute, "expected": True, "batched": False}
         emit(effects.fail, [as_expression(effects.fail, condition, None)], attrs)
     elif not np.all(condition):
         raise error

@@ -7,16 +7,13 @@ itself, or both sides do, the side that raises is one of a branch, with a check 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
-from compiler import ops
 from compiler.core.lowering import Gather, Host, Nested
 from compiler.core.raised import Raised
-from compiler.graph.effects import Effect, depth, first_token
-from compiler.graph.expression import Expression, at_line, constant, construct
+from compiler.graph.effects import Effect
+from compiler.graph.expression import Expression, at_line, constant, construct, next_serial
 from compiler.graph.traversal import ancestors
 from compiler.ops import effects
 from compiler.transforms.decisions import Decision, Way
@@ -54,6 +51,7 @@ def without_failures(
         instead: what a way that raises makes in the place of results, with these effects.
     """
     left: list[Way[Made | Failure]] = list(ways)
+    kept: list[Made] = []
     while failing := [one for one in left if isinstance(one.made, Failure)]:
         way = max(failing, key=lambda one: len(one.decisions))
         failure = way.made
@@ -61,6 +59,7 @@ def without_failures(
         last = way.decisions[-1]
         others = _beside(way, left)
         made = [one.made for one in others if not isinstance(one.made, Failure)]
+        made = [one for one in made if not any(one is other for other in kept)]
         quiet = all(one.enter.serial < last.start for one in failure.shown)
         free = not any(_may_raise(roots(one), last.start) for one in made)
         if quiet and free and len(made) == len(others):
@@ -68,15 +67,17 @@ def without_failures(
             for other in others:
                 assert not isinstance(other.made, Failure)
                 decision = other.decisions[len(way.decisions) - 1]
-                check = _check(decision, decision.predicate, decision.outcome, failure.error)
+                check = _check(decision, failure.error)
                 before = [one for one in shown(other.made) if one.enter.serial < decision.start]
                 behind = shown(other.made)[len(before) :]
                 rest = [one for one in other.decisions if one is not decision]
                 changed = with_shown(other.made, [*before, check, *behind])
                 left[left.index(other)] = Way(tuple(rest), changed)
         else:
-            check = _check(last, constant(np.False_), True, failure.error)
-            left[left.index(way)] = Way(way.decisions, instead([*failure.shown, check]))
+            token = constant(last.token.attrs["value"].array)
+            check = _check(replace(last, token=token, start=next_serial()), failure.error, False)
+            kept.append(instead([*failure.shown, check]))
+            left[left.index(way)] = Way(way.decisions, kept[-1])
     return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, Failure)]
 
 
@@ -103,9 +104,14 @@ def _may_raise(roots: Iterable[Expression], start: int) -> bool:
     return any(isinstance(x.op.lowering, kinds) and x.op not in effects.EFFECTS for x in made)
 
 
-def _check(decision: Decision, value: Expression, outcome: bool, error: Raised) -> Effect:
-    attrs = {"error": error, "batched": False, "place": 0}
+def _check(decision: Decision, error: Raised, holds: bool = True) -> Effect:
+    """A check that a decision has its outcome, or has it not.
+
+    Its serial is that of the decision: effects are in the order of their serials.
+    """
+    expected = decision.outcome is holds
+    attrs = {"error": error, "expected": expected, "batched": False, "place": 0}
     with at_line(decision.source):
-        holds = value if outcome else ops.logical_not(value)
-        made = construct(effects.fail, (first_token(depth()), holds), attrs)
+        made = construct(effects.fail, (decision.token, decision.predicate), attrs)
+    made.serial = decision.start
     return Effect(made, 0, made)
