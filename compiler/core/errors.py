@@ -95,8 +95,14 @@ class CheckError(StaticGraphError, ValueError):
 def located(error: StaticGraphError, source: str, message: str) -> StaticGraphError:
     """What an op raised, with a message that names its line.
 
-    A check in a loop has its own line, and not those of the loops around it.
+    A check in a loop has its own line, and not those of the loops around it. The message of what
+    the user raises is the user's: the line is a note.
     """
+    if hasattr(error, "is_of_user"):
+        made_again = type(error)(*error.args)
+        made_again.is_of_user = True  # type: ignore[attr-defined]
+        made_again.add_note(f"in a captured function, at {source}")
+        return made_again
     if not isinstance(error, CheckError):
         return type(error)(message)
     made = CheckError(str(error) if error.source else f"{error} ({source})")

@@ -19,6 +19,7 @@ import numpy as np
 from compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
 from compiler.core.lowering import Alias, Host
 from compiler.core.op import Op, register
+from compiler.core.raised import Raised, error_of
 from compiler.core.types import TensorType
 from compiler.core.user_text import UserText
 from compiler.ops.batching import first_of_all
@@ -124,6 +125,18 @@ def _require(
     return np.array(token)
 
 
+def _fail(
+    token: object, holds: object, *, error: Raised, expected: bool, batched: bool, place: int
+) -> Any:
+    if not np.all(np.asarray(holds) == expected):
+        raise error_of(error)
+    return np.array(token)
+
+
+def _fail_type(token: TensorType, holds: TensorType, **attrs: object) -> TensorType:
+    return token
+
+
 def _no_bool(found: object) -> DTypeError:
     return DTypeError(f"check: the condition is {found}, not bool: compare it with something")
 
@@ -171,7 +184,18 @@ check = register(
     )
 )
 
-EFFECTS = (print, check)
+fail = register(
+    Op(
+        name="fail",
+        infer_type=_fail_type,
+        evaluate=_fail,
+        batching=_refuse_batches,
+        lowering=Host(),
+        doc="The token; an error of the user's unless the condition is `expected`, in all places.",
+    )
+)
+
+EFFECTS = (print, check, fail)
 """The ops with an effect."""
 
 

@@ -7,12 +7,13 @@ again to be told that it does not, until all ways through it are known. `branche
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from compiler.core.deciding import deciding
 from compiler.core.refusals import refuse, user_place
 from compiler.graph.definition import define
+from compiler.graph.effects import depth, first_token
 from compiler.graph.expression import Expression, again, next_serial, user_line
 from compiler.graph.traversal import ancestors, fold
 from compiler.ops import leaves, regions
@@ -37,7 +38,8 @@ class Decision:
         outcome: what the function was told.
         place: the user's line with its text, for messages.
         source: that line, as expressions have it.
-        start: a serial above those of all expressions that were made before.
+        start: a serial above those of all expressions that were made before, which is no other's.
+        token: one that an effect in this place may take.
     """
 
     predicate: Expression
@@ -45,6 +47,7 @@ class Decision:
     place: str
     source: str
     start: int
+    token: Expression
 
     def asked_of(self) -> str:
         """The arguments that the value depends on, for messages."""
@@ -103,7 +106,8 @@ class _Decider:
                 "steps, and sg.cond or sg.where for a branch in it",
                 place,
             )
-        self.made.append(Decision(predicate, outcome, place, user_line(), next_serial()))
+        token = first_token(depth())
+        self.made.append(Decision(predicate, outcome, place, user_line(), next_serial(), token))
         return outcome
 
     def _check_leaves(self, predicate: Expression) -> None:
@@ -155,7 +159,7 @@ def ways_through(
                 "use sg.where for some of them, or sg.cond around what is short",
                 last.place,
             )
-        told.append(Decision(last.predicate, False, last.place, last.source, last.start))
+        told.append(replace(last, outcome=False))
 
 
 def _unmarked(predicate: Expression) -> Expression:

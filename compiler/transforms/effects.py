@@ -7,6 +7,7 @@ import numpy as np
 from compiler.core.errors import CheckError, OptionError
 from compiler.core.op import Attrs, Op
 from compiler.core.pytree import leaves
+from compiler.core.raised import raised
 from compiler.core.user_text import UserText
 from compiler.core.values import Tree, Value
 from compiler.graph.effects import emit, is_collecting
@@ -76,6 +77,17 @@ def check(condition: Value, message: str, *values: Value) -> None:
         compiler.core.errors.CheckError: check: x must be positive, its smallest is -2.0 (...)
     """
     _apply(effects.check, user_text("check", message, len(values)), (condition, *values))
+
+
+def raise_unless(condition: Value, error: Exception) -> None:
+    """Raise an error itself unless a condition holds, when the graph runs, as `check` does."""
+    if is_symbolic(condition):
+        attribute = raised(error)
+        assert attribute is not None
+        attrs = {"error": attribute, "expected": True, "batched": False}
+        emit(effects.fail, [as_expression(effects.fail, condition, None)], attrs)
+    elif not np.all(condition):
+        raise error
 
 
 def _apply(op: Op, text: UserText, values: tuple[Value, ...]) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 
 from compiler.core.errors import CaptureError
 from compiler.graph.expression import Expression, constant
-from dynamic.capture.effects import Effects, Step, requires
+from dynamic.capture.effects import Draw, Effects, Step, requires
 from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer
 from dynamic.tape.grad_mode import recording
 from dynamic.tape.nodes import FREED, Failing, Output
+from dynamic.tensors.random_numbers import generator
 
 _COMPARED = (int, str, tuple, type(None))
 
@@ -36,6 +37,12 @@ class Taken(NamedTuple):
     origins: Sequence[frozenset[int]]
 
 
+class Drawn(list[Any]):
+    """The operands of a call, with the state of the stream at the end of each way."""
+
+    ends: Sequence[Any]
+
+
 class Branched(Effects):
     """The effects of a function of which each way has its own; the last result is its number.
 
@@ -43,21 +50,45 @@ class Branched(Effects):
         name: of the function.
         ways: what is done on each.
         lifted: the tensors of the surroundings that any way reads.
+        draws: the random numbers that any way draws: each with all that the way draws before.
     """
 
-    def __init__(self, name: str, ways: Sequence[Taken], lifted: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        ways: Sequence[Taken],
+        lifted: Sequence[Any],
+        draws: Sequence[tuple[Draw, ...]],
+    ) -> None:
         every = [one.effects for one in ways]
         first = every[0]
         super().__init__(
-            first.inputs, lifted, first.draws, first.results, (), (),
+            first.inputs, lifted, [one[-1] for one in draws], first.results, (), (),
             [step for one in every for step in one.steps], required_of(every),
             recording_of(every), {}, (),
         )  # fmt: skip
         self.writes = ()  # each way checks its own
         self._name, self._ways = name, tuple(ways)
+        self._drawn = tuple(draws)
+        self._differ = any(one.draws != first.draws for one in every)
 
     def __bool__(self) -> bool:
         return True
+
+    def operands(self, given: Sequence[Any]) -> list[Any]:
+        """All operands of a call; each way draws from the stream as it is before the call."""
+        if not self._differ:
+            return super().operands(given)
+        found = Drawn([*given, *self.lifted])
+        sizes, stream = self._sizes(given), generator().bit_generator
+        states: dict[tuple[Draw, ...], Any] = {(): stream.state}
+        for before in self._drawn:
+            stream.state = states[before[:-1]]
+            found.append(before[-1].array(sizes))
+            states[before] = stream.state
+        found.ends = [states[tuple(one.effects.draws)] for one in self._ways]
+        stream.state = states[()]
+        return found
 
     def finish(
         self, operands: Sequence[Any], results: list[Any], given: Sequence[Any]
@@ -68,7 +99,10 @@ class Branched(Effects):
                 f"{self._name}: a captured function that does different things by values is called "
                 "inside of a transform of dynamic.func: call the function itself"
             )
-        effects, slots, origins = self._ways[int(results[-1]._array)]
+        way = int(results[-1]._array)
+        effects, slots, origins = self._ways[way]
+        if isinstance(operands, Drawn):
+            generator().bit_generator.state = operands.ends[way]
         count = self.results
         own = [*results[:count], *(results[count + slot] for slot in slots)]
         effects.check(operands)
@@ -104,7 +138,12 @@ def common(
     """What all ways do, if they do the same."""
     first = ways[0]
     for one, own in zip(ways, slots, strict=True):
-        if own != slots[0] or one.views != first.views or one.freed != first.freed:
+        if (
+            own != slots[0]
+            or one.draws != first.draws
+            or one.views != first.views
+            or one.freed != first.freed
+        ):
             return None
         if len(one.steps) != len(first.steps) or not all(map(_is_same, one.steps, first.steps)):
             return None

@@ -87,19 +87,14 @@ class Captured:
                 "make the part after the step a function of its own, or use sg.cond or sg.where",
                 place,
             )
-        if any(one.draws != ways[0].draws for one in ways):
-            refuse(
-                "draws other random numbers on one side of a branch on a value than on the other",
-                "draw them before the branch, or use sg.cond or sg.where",
-                place,
-            )
         lifted = self._operands.given[self._operands.count :]
         padding, slots = padded(others)
         made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
         depends = [origins(own, self._operands.inputs) for own in made]
         effects = common(ways, slots, lifted)
+        draws = () if effects is not None else tuple(self._operands.draws)
         if effects is not None and all(one == depends[0] for one in depends):
             return made, effects
         made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
         taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
-        return made, Branched(self._name, taken, lifted)
+        return made, Branched(self._name, taken, lifted, draws)

@@ -35,9 +35,12 @@ class Operands:
 
     def drawn(self, draws: Sequence[Draw], dtype: DType) -> Expression:
         """What the last of these random numbers are in the graph."""
-        attrs = leaves.leaf_attrs(draws[-1].shape, dtype, leaves.next_key())
-        made = Expression(leaves.placeholder, (), attrs, f"random numbers {len(draws) - 1}")
-        return self.draws.setdefault(tuple(draws), made)
+        key = tuple(draws)
+        if key not in self.draws:
+            attrs = leaves.leaf_attrs(draws[-1].shape, dtype, leaves.next_key())
+            name = f"random numbers {len(self.draws)}"
+            self.draws[key] = Expression(leaves.placeholder, (), attrs, name)
+        return self.draws[key]
 
     def renewed(self, place: int, stage: int) -> tuple[int, Expression]:
         """An operand as it is in a later stage: its place, and what it is in the graph."""

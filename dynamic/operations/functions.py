@@ -22,10 +22,10 @@ from dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
     "add", "all", "amax", "amin", "any", "bmm", "cat", "chunk", "clamp", "clone", "div", "eq",
-    "flatten", "flip", "floor_divide", "ge", "gt", "index_select", "is_inference", "is_tensor",
-    "le", "lt", "masked_fill", "max", "mean", "min", "mm", "mul", "mv", "narrow", "ne", "neg",
-    "norm", "numel", "prod", "round", "select", "split", "squeeze", "stack", "std", "sub", "sum",
-    "swapaxes", "t", "transpose", "unbind", "unsqueeze", "var",
+    "flatten", "flip", "floor_divide", "fmod", "ge", "gt", "index_select", "is_inference",
+    "is_tensor", "le", "lt", "masked_fill", "max", "mean", "min", "mm", "mul", "mv", "narrow", "ne",
+    "neg", "norm", "numel", "prod", "remainder", "round", "select", "split", "squeeze", "stack",
+    "std", "sub", "sum", "swapaxes", "t", "transpose", "unbind", "unsqueeze", "var",
 ]  # fmt: skip
 
 
@@ -51,6 +51,7 @@ def _method(name: str) -> Any:
 
 max, min, amax, amin = (_method(name) for name in ("max", "min", "amax", "amin"))
 sum, mean, prod, floor_divide = (_method(name) for name in ("sum", "mean", "prod", "floor_divide"))
+remainder, fmod = _method("remainder"), _method("fmod")
 var, std, norm = _method("var"), _method("std"), _method("norm")
 any, all = _method("any"), _method("all")
 add, sub = _method("add"), _method("sub")

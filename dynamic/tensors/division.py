@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.graph.expression import Handle
+from compiler.transforms.effects import raise_unless
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import F32
 from dynamic.core.errors import AutogradError
@@ -16,7 +18,7 @@ from dynamic.tape.nodes import Failing
 
 def floor_divide(x: object, y: object) -> Any:
     """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
-    _refuse_zero(x, y)
+    refuse_zero(x, y)
     result = ops.floor_divide(x, y)
     if mode.enabled and any(getattr(one, "_node", None) is not None for one in (x, y)):
         error = AutogradError("derivative for aten::floor_divide is not implemented")
@@ -36,7 +38,7 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"'{rounding_mode}'"
         )
-    _refuse_zero(x, y)
+    refuse_zero(x, y)
     quotient = ops.floor_divide(x, y)
     floating = quotient.dtype.kind == "f"
     if rounding_mode == "trunc":
@@ -44,10 +46,34 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
     return eager_ops.tied(quotient, ops.trunc(ops.divide(x, y))) if floating else quotient
 
 
-def _refuse_zero(x: object, y: object) -> None:
+def remainder(x: object, y: object) -> Any:
+    """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError."""
+    refuse_zero(x, y)
+    return ops.remainder(x, y)
+
+
+def fmod(x: object, y: object) -> Any:
+    """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError."""
+    refuse_zero(x, y)
+    return ops.fmod(x, y)
+
+
+def refuse_zero(x: object, y: object) -> None:
+    """Raise as PyTorch does for 0 among integers; in a captured function when that runs."""
     dividend, divisor = (getattr(one, "_array", one) for one in (x, y))
-    if _is_whole(dividend) and _is_whole(divisor) and not np.asarray(divisor).all():
-        raise AutogradError("ZeroDivisionError")
+    if not (_is_whole(dividend) and _is_whole(divisor)):
+        return
+    error = AutogradError("ZeroDivisionError")
+    if type(y) is int:
+        if not y:
+            raise error
+        return
+    if mode.capture is not None:
+        y = mode.capture.lifted(y)
+    if isinstance(y, Handle):
+        raise_unless(ops.all(ops.not_equal(y, 0)).expression, error)
+    elif not np.asarray(getattr(y, "_array", y)).all():
+        raise error
 
 
 def _is_whole(value: object) -> bool:

@@ -26,7 +26,7 @@ from dynamic.core.pytorch import PYTORCH
 from dynamic.core.results import sizes_of
 from dynamic.tape.versions import UNTRACKED
 from dynamic.tensors.dims import axis_of
-from dynamic.tensors.division import quotient_of
+from dynamic.tensors.division import quotient_of, refuse_zero
 from dynamic.tensors.inplace import (
     assign,
     check_result,
@@ -68,6 +68,17 @@ def _operator(op: Op) -> Any:
     def method(self: object, other: object) -> Any:
         return overwrite(self, op, (other,))
 
+    return method
+
+
+def _divided_whole(op: Op) -> Any:
+    """The method of an op that divides integers, of which 0 is a RuntimeError."""
+
+    def method(self: object, other: object) -> Any:
+        refuse_zero(self, other)
+        return overwrite(self, op, (other,))
+
+    method.__doc__ = f"In place: {op.doc}"
     return method
 
 
@@ -393,8 +404,10 @@ for _name, _function in {
     "round_": _rounded,
     "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
-    "__ipow__": _operator(ops.power), "__imod__": _operator(ops.remainder),
-    "__ifloordiv__": _operator(ops.floor_divide),
+    "__ipow__": _operator(ops.power), "__imod__": _divided_whole(ops.remainder),
+    "__ifloordiv__": _divided_whole(ops.floor_divide),
+    "floor_divide_": _divided_whole(ops.floor_divide),
+    "remainder_": _divided_whole(ops.remainder), "fmod_": _divided_whole(ops.fmod),
     "__iand__": _bitwise(ops.logical_and, "__and__"),
     "__ior__": _bitwise(ops.logical_or, "__or__"),
     "__ixor__": _bitwise(ops.logical_xor, "__xor__"),

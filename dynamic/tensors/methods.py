@@ -30,7 +30,7 @@ from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
-from dynamic.tensors.division import floor_divide
+from dynamic.tensors.division import floor_divide, fmod, remainder
 from dynamic.tensors.indexing import Indexing
 from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
 from dynamic.tensors.values import values_of
@@ -120,6 +120,9 @@ class _Made:
     __invert__ = _bitwise(ops.logical_not, np.invert)
     floor_divide = floor_divide
     __floordiv__ = floor_divide
+    remainder = remainder
+    __mod__ = remainder
+    fmod = fmod
 
     def neg(self) -> Any:
         """-a."""
@@ -127,6 +130,9 @@ class _Made:
 
     def __rfloordiv__(self, other: object) -> Any:
         return floor_divide(other, self)
+
+    def __rmod__(self, other: object) -> Any:
+        return remainder(other, self)
 
 
 for _name, _method in vars(_Made).items():

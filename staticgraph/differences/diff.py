@@ -16,17 +16,21 @@ from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
+from compiler.ops import leaves as leaf_ops
 from compiler.ops.effects import quiet
 from dynamic.kernels import native
 from staticgraph.differences.compared import Compared, compared_of
-from staticgraph.differences.loops import Inside, computed, loop_of, opened
+from staticgraph.differences.loops import Inside, Opened, computed, loop_of, opened
 from staticgraph.differences.records import Diff, Row, is_far
-from staticgraph.differences.rows import Both, row_inside, row_of
-from staticgraph.fuzz.graphs.rounding import farthest, largest_of, tight
+from staticgraph.differences.rows import Both, Far, Within, row_of
+from staticgraph.differences.streams import Engines, movers, streamed
+from staticgraph.fuzz.graphs.rounding import farthest, largest_of, sizes, tight
 from staticgraph.tracing.parts import Part
 
 BOUND = 1.0
 """How many times as far apart as rounding explains values may be."""
+MOST = 1 << 26
+"""Bytes of the values inside one loop that are compared at once."""
 RUNS = 3
 """How often everything is evaluated with other roundings for that estimate."""
 
@@ -45,8 +49,9 @@ def diff(
     The function is run eagerly, on tensors; it is captured as `function` does it, and each op of
     its graph computed by the eager engine and compiled: with all values as outputs of one graph,
     and with its results alone, as it is compiled usually. Of an executable the graph is that which
-    it was compiled of, and nothing is updated. Loops are opened: of a value inside there is the row
-    of the first iteration that is too far apart, else of the one that is most apart.
+    it was compiled of, and nothing is updated. Loops and branches are opened: of a value inside
+    there is the row of the first iteration that is too far apart, else of the one that is most
+    apart.
 
     Args:
         f: a function of arrays or tensors, a module, what `function` made, or an executable.
@@ -86,30 +91,29 @@ def diff(
     with _by_numpy(exact):
         compared = compared_of(f, inputs, named, gradient)
         eager = None if compared.eager is None else compared.eager()
-        roots = [one for _, one in compared.outputs]
-        graph = ancestors(roots)
-        loops = dict(opened(graph, compared.inputs))
-        inside = [one for found in loops.values() for one in found or ()]
-        nodes = [*computed(graph), *(one.stack for one in inside)]
-        wanted = [*nodes, *roots]
-        axes = {one.stack: len(one.loops) for one in inside}
-        kept = [axes.get(one, 0) for one in wanted]
-        options = {**compared.options, "lint": None, **({"numerics": "exact"} if exact else {})}
         with quiet():  # the eager run has printed and checked
-            evaluated = _evaluated(compared, wanted, exact)
-            explained = [
-                np.maximum(most, largest_of(tight(value), count))
-                for most, value, count in zip(
-                    farthest(wanted, compared.inputs, RUNS, kept), evaluated, kept, strict=True
-                )
-            ]
-            values = _compiled(compared, nodes, options) if nodes else []
-            if compared.compiled is None or exact:
-                results = _compiled(compared, roots, options)
-            else:
-                results = compared.compiled()
+            return _compared(compared, eager, exact, float(bound))
+
+
+def _compared(compared: Compared, eager: Sequence[Array] | None, exact: bool, bound: float) -> Diff:
+    """What is found, given the results of the function itself, run eagerly."""
+    roots = [one for _, one in compared.outputs]
+    graph, known = ancestors(roots), sizes(compared.inputs)
+    nested = {one.node: one for one in opened(graph, compared.inputs)}
+    small = {node: one for node, one in nested.items() if one.bytes(known) <= MOST}
+    inside = [one for found in small.values() for one in found.inside]
+    nodes = [*computed(graph), *(one for found in small.values() for one in found.wanted)]
+    wanted = [*nodes, *roots]
+    axes = {one.stack: len(one.loops) for one in inside}
+    engines = _engines(compared, exact)
+    evaluated = engines.eager(wanted, compared.inputs)
+    explained = _explained(compared, wanted, evaluated, [axes.get(one, 0) for one in wanted])
+    values = engines.compiled(nodes, compared.inputs) if nodes else []
+    if compared.compiled is None or exact:
+        results = engines.compiled(roots, compared.inputs)
+    else:
+        results = compared.compiled()
     op_by_op = evaluated[len(nodes) :]
-    alone = op_by_op if eager is None or exact else eager
     captured: tuple[Row, ...] = ()
     if eager is not None:
         captured = _of_results(compared, eager, op_by_op, explained[len(nodes) :])
@@ -117,37 +121,77 @@ def diff(
         node: Both(*found)
         for node, *found in zip(nodes, evaluated, values, explained, strict=False)
     }
+
+    def far(row: Row) -> bool:
+        return is_far(row, exact, bound)
+
+    def rows_inside(one: Opened) -> Iterator[Row]:
+        if one.node in small:
+            yield from _of_inside(one.inside, both, far)
+        elif one.has_room(known, MOST):
+            yield from streamed(one, compared.inputs, engines, MOST, far)
+
+    closed = [
+        loop_of(node)
+        for node, one in nested.items()
+        if node not in small and not one.has_room(known, MOST)
+    ]
     return Diff(
         compared.name,
-        tuple(_of_values(graph, loops, both, lambda row: is_far(row, exact, bound))),
-        _of_results(compared, alone, results, explained[len(nodes) :]),
+        tuple(_of_values(graph, nested, both, rows_inside)),
+        _of_results(
+            compared,
+            op_by_op if eager is None or exact else eager,
+            results,
+            explained[len(nodes) :],
+        ),
         captured,
         exact,
-        float(bound),
-        tuple(str(loop_of(node)) for node, found in loops.items() if found is None),
+        bound,
+        tuple(map(str, closed)),
     )
 
 
-def _evaluated(compared: Compared, wanted: Sequence[Expression], exact: bool) -> list[Array]:
-    """Values op by op: by the eager engine, or on row-major arrays with NumPy."""
-    if exact:
-        return interpret(wanted, compared.inputs, ordered=True)
-    tensors: Mapping[Expression, Any] = {
-        one: dynamic.tensor(array) for one, array in compared.inputs.items()
-    }
-    with dynamic.no_grad():
-        found = evaluate(wanted, tensors)
-    return [one.numpy() if isinstance(one, dynamic.Tensor) else np.asarray(one) for one in found]
-
-
-def _compiled(
-    compared: Compared, wanted: Sequence[Expression], options: Mapping[str, object]
+def _explained(
+    compared: Compared,
+    wanted: Sequence[Expression],
+    evaluated: Sequence[Array],
+    kept: Sequence[int],
 ) -> list[Array]:
-    """Values by one kernel."""
-    placeholders = compared.placeholders
-    arrays = [compared.inputs[one] for one in placeholders]
-    found: list[Array] = Part(compared.name, placeholders, list(wanted), options)(arrays)
-    return found
+    """How far rounding may take values, of each iteration of loops."""
+    most = farthest(wanted, compared.inputs, RUNS, kept)
+    return [
+        np.maximum(one, largest_of(tight(value), count))
+        for one, value, count in zip(most, evaluated, kept, strict=True)
+    ]
+
+
+def _engines(compared: Compared, exact: bool) -> Engines:
+    """What computes values: op by op by the eager engine, or on row-major arrays; a kernel."""
+    options = {**compared.options, "lint": None, **({"numerics": "exact"} if exact else {})}
+    kernels: dict[tuple[int, ...], Part] = {}
+
+    def eager(wanted: Sequence[Expression], inputs: Mapping[Expression, Array]) -> list[Array]:
+        if exact:
+            return interpret(wanted, inputs, ordered=True)
+        tensors: Mapping[Expression, Any] = {
+            one: dynamic.tensor(array) for one, array in inputs.items()
+        }
+        with dynamic.no_grad():
+            found = evaluate(wanted, tensors)
+        return [
+            one.numpy() if isinstance(one, dynamic.Tensor) else np.asarray(one) for one in found
+        ]
+
+    def compiled(wanted: Sequence[Expression], inputs: Mapping[Expression, Array]) -> list[Array]:
+        fed = [one for one in inputs if one.op is leaf_ops.placeholder]
+        key = tuple(one.serial for one in wanted)
+        if key not in kernels:
+            kernels[key] = Part(compared.name, fed, list(wanted), options)
+        found: list[Array] = kernels[key]([inputs[one] for one in fed])
+        return found
+
+    return Engines(eager, compiled, movers(RUNS))
 
 
 def _of_results(
@@ -164,16 +208,29 @@ def _of_results(
 
 def _of_values(
     graph: Sequence[Expression],
-    loops: Mapping[Expression, Sequence[Inside] | None],
+    nested: Mapping[Expression, Opened],
     both: Mapping[Expression, Both],
-    far: Callable[[Row], bool],
+    rows_inside: Callable[[Opened], Iterator[Row]],
 ) -> Iterator[Row]:
     """A row for each value of a graph, and inside loops before what they give."""
     for node in graph:
-        for one in loops.get(node) or ():
-            yield from row_inside(one, both[one.stack], far)
+        if node in nested:
+            yield from rows_inside(nested[node])
         if node in both:
             yield row_of(node.op.name, node.name, node.source, both[node])
+
+
+def _of_inside(
+    inside: Sequence[Inside], both: Mapping[Expression, Both], far: Far
+) -> Iterator[Row]:
+    """The rows of values inside a loop or a branch that are there as a whole."""
+    for one in inside:
+        within, taken = Within(one, far), np.ones((), bool)
+        if one.taken is not None:
+            taken = both[one.taken].eager & both[one.taken].compiled
+        within.add(both[one.stack], taken)
+        if within.row is not None:
+            yield within.row
 
 
 @contextmanager

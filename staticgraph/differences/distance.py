@@ -42,16 +42,16 @@ def distance(one: Array, other: Array) -> Distance:
         return SAME
     shape = one.shape
     one, other = one.reshape(-1), other.reshape(-1)
-    gaps = _gaps(one, other)
-    at = int(np.argmax(gaps))
-    if not gaps[at]:
-        return SAME if _have_equal_signs(one, other) else Distance(False, 0.0, 0.0)
-    ulp = float(np.max(_ulps(one, other))) if one.dtype.kind == "f" else float(gaps[at])
+    apart = gaps(one, other)
+    at = int(np.argmax(apart))
+    if not apart[at]:
+        return Distance(False, 0.0, 0.0) if other_signs(one, other).any() else SAME
+    ulp = float(np.max(_ulps(one, other))) if one.dtype.kind == "f" else float(apart[at])
     where = tuple(map(int, np.unravel_index(at, shape)))
-    return Distance(False, ulp, float(gaps[at]), where, (one[at].item(), other[at].item()))
+    return Distance(False, ulp, float(apart[at]), where, (one[at].item(), other[at].item()))
 
 
-def _gaps(one: Array, other: Array) -> Array:
+def gaps(one: Array, other: Array) -> Array:
     """|one - other|: 0 of two nan or the same infinity, inf where one alone is finite."""
     wide = np.float64 if one.dtype.itemsize <= 4 else np.longdouble
     with np.errstate(all="ignore"):
@@ -62,11 +62,11 @@ def _gaps(one: Array, other: Array) -> Array:
     return np.where(same, 0.0, np.where(np.isnan(found), np.inf, found))
 
 
-def _have_equal_signs(one: Array, other: Array) -> bool:
-    """Whether zeros have the same sign in equal arrays."""
+def other_signs(one: Array, other: Array) -> Array:
+    """Where zeros have another sign in arrays that are equal."""
     if one.dtype.kind != "f":
-        return True
-    return not np.any((np.signbit(one) != np.signbit(other)) & (one == 0))
+        return np.zeros(one.shape, bool)
+    return np.asarray((np.signbit(one) != np.signbit(other)) & (one == 0) & (other == 0))
 
 
 def _ulps(one: Array, other: Array) -> Array:

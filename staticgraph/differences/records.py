@@ -120,7 +120,8 @@ class Diff:
             apart here is no rounding, but a function that its graph does not describe.
         exact: whether it was compiled with `numerics="exact"`.
         bound: what `share` may be.
-        closed: loops whose values inside take too much memory to be compared, with their lines.
+        closed: loops of which the values inside one iteration take too much memory to be compared,
+            with their lines.
     """
 
     name: str

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from compiler.core.types import type_of
 from compiler.core.values import Array
-from staticgraph.differences.distance import distance
+from staticgraph.differences.distance import distance, gaps, other_signs
 from staticgraph.differences.loops import Inside
 from staticgraph.differences.records import At, Row
+
+Far: TypeAlias = "Callable[[Row], bool]"
+"""Whether a value is too far apart."""
 
 
 class Both(NamedTuple):
@@ -29,32 +32,89 @@ class Both(NamedTuple):
 def row_of(title: str, name: str | None, source: str, both: Both) -> Row:
     """What is said of a value."""
     found, explained = distance(both.eager, both.compiled), float(both.explained)
-    share = found.gap / explained if explained and found.gap < np.inf else found.gap
-    share = share if explained or not found.gap else np.inf
-    if found.gap == explained == np.inf:  # rounding decides whether it is finite
-        share = 0.0
+    share = float(_shares(np.asarray(found.gap), np.asarray(explained)))
     types = str(type_of(both.eager)), str(type_of(both.compiled))
     return Row(title, name, source, types, found.equal, found.ulp, share, found.where, found.values)
 
 
-def row_inside(one: Inside, both: Both, far: Callable[[Row], bool]) -> Iterator[Row]:
-    """The row of a value inside loops: of the first iteration that is far apart, else the most.
+def _shares(apart: Array, explained: Array) -> Array:
+    """Distances as shares of what rounding explains."""
+    with np.errstate(all="ignore"):
+        found = np.where(apart == np.inf, np.inf, apart / explained)
+    found = np.where(explained == 0, np.where(apart == 0, 0.0, np.inf), found)
+    # rounding decides whether it is finite
+    return np.where((apart == np.inf) & (explained == np.inf), 0.0, found)
 
-    None if the loops have no iteration.
+
+class Within:
+    """The row of a value inside loops, found a few iterations of the outermost loop at a time.
+
+    Attributes:
+        row: of the first iteration that is too far apart, else of the one that is most apart; None
+            before any.
     """
-    lengths = both.explained.shape
-    worst: Row | None = None
-    for steps in np.ndindex(*lengths):
-        indices = tuple(
-            length - 1 - step if loop.reverse else step
-            for step, length, loop in zip(steps, lengths, one.loops, strict=True)
-        )
-        here = Both(*(values[indices] for values in both))
-        row = row_of(one.node.op.name, one.node.name, one.node.source, here)
-        if worst is None or (row.share, row.ulp) > (worst.share, worst.ulp):
-            places = zip(one.loops, indices, steps, strict=True)
-            worst = replace(row, inside=tuple(At(str(x), i, step) for x, i, step in places))
-        if far(row):
-            break
-    if worst is not None:
-        yield worst
+
+    def __init__(self, inside: Inside, far: Far) -> None:
+        self.row: Row | None = None
+        self._inside, self._far = inside, far
+        self._is_done = False
+
+    def add(self, both: Both, taken: Array, before: int = 0, length: int | None = None) -> None:
+        """Look at more iterations.
+
+        Args:
+            both: the values in them, with an axis for each loop.
+            taken: in which of them the value is computed.
+            before, length: of the outermost loop, how many steps were looked at before, and how
+                many there are; None if these are all.
+        """
+        axes = len(self._inside.loops)
+        lengths = both.explained.shape[:axes]
+        chosen = np.broadcast_to(taken.reshape((*taken.shape, *[1] * (axes - taken.ndim))), lengths)
+        if self._is_done or not chosen.any():
+            return
+        reverse = [loop.reverse for loop in self._inside.loops]
+        for steps in _candidates(both, chosen, reverse):
+            here = _indices(steps, lengths, reverse)
+            row = self._row_of(Both(*(one[here] for one in both)))
+            if self.row is not None and (row.share, row.ulp) <= (self.row.share, self.row.ulp):
+                continue
+            if steps and length is not None:
+                steps = (steps[0] + before, *steps[1:])
+                here = _indices(steps, (length, *lengths[1:]), reverse)
+            places = zip(self._inside.loops, here, steps, strict=True)
+            self.row = replace(row, inside=tuple(At(str(x), i, step) for x, i, step in places))
+            if self._far(row):
+                self._is_done = True
+                return
+
+    def _row_of(self, both: Both) -> Row:
+        node = self._inside.node
+        return row_of(node.op.name, node.name, node.source, both)
+
+
+def _indices(
+    steps: Sequence[int], lengths: Sequence[int], reverse: Sequence[bool]
+) -> tuple[int, ...]:
+    """Which slices of loops belong to steps."""
+    each = zip(steps, lengths, reverse, strict=True)
+    return tuple(length - 1 - step if last else step for step, length, last in each)
+
+
+def _candidates(both: Both, chosen: Array, reverse: Sequence[bool]) -> list[tuple[int, ...]]:
+    """The steps, in order, in which a value is farther apart than in all before."""
+    axes = chosen.ndim
+    if both.eager.dtype != both.compiled.dtype or both.eager.shape != both.compiled.shape:
+        shares = np.full(chosen.shape, np.inf)
+    else:
+        rest = tuple(range(axes, both.eager.ndim))
+        apart = np.asarray(np.max(gaps(both.eager, both.compiled), axis=rest, initial=0.0))
+        differ = (apart > 0) | np.any(other_signs(both.eager, both.compiled), axis=rest)
+        shares = _shares(apart, both.explained)
+        # what is not equal, though by nothing, comes before what is
+        shares = np.where((shares == 0) & differ, np.finfo(float).tiny, shares)
+    shares = np.where(chosen, shares, -1.0)
+    ordered = np.flip(shares, tuple(np.flatnonzero(reverse))).reshape(-1)
+    highest = np.concatenate([[-1.0], np.maximum.accumulate(ordered)[:-1]])
+    rises = np.flatnonzero(ordered > highest)
+    return [tuple(map(int, np.unravel_index(i, chosen.shape))) for i in rises]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
+from compiler import ops
 from compiler.core.dims import Dim
 from compiler.core.errors import CaptureError, OptionError
-from compiler.core.refusals import has_refused, place_of, refuse
+from compiler.core.raised import raised
+from compiler.core.refusals import has_refused, place_of, raised_by_user, refuse
 from compiler.graph.effects import Effect, collecting
 from compiler.graph.expression import Expression, Handle, at_line, constant, construct, constructing
 from compiler.ops import leaves
 from compiler.transforms.branches import DisagreementError, Path, joined
 from compiler.transforms.decisions import Decision, Way, ways_through
+from compiler.transforms.failing import Failure, without_failures
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
 
@@ -55,6 +58,14 @@ class _Made:
     effects: Any
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Error:
+    """What was raised on one way, after some prints and checks."""
+
+    error: Exception
+    shown: Sequence[Effect]
+
+
 def computed(
     name: str, call: Callable[[], object], inputs: Sequence[Expression], engine: Any
 ) -> Computed:
@@ -84,9 +95,10 @@ def computed(
             engine.close()
 
 
-def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Exception:
+def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | _Error:
     """What one call of a function makes, or what it raises."""
     context = constructing(arrays.made) if engine is None else engine.capturing()
+    shown = None
     try:
         with context as capture, collecting(loops=0) as shown:
             structure, outputs = flatten_outputs(name, call())
@@ -100,27 +112,48 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Excepti
     except Exception as error:
         if has_refused():
             raise
-        return error
+        return _Error(error, shown.effects if shown is not None else ())
 
 
 def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:
-    """The ways, if the function raises on none of them.
+    """The ways, those on which the function raises as checks that raise the same.
 
     Raises:
-        CaptureError: it does on some.
+        CaptureError: it raises on some what cannot be raised when it runs.
         What it raises on all of them.
     """
-    errors = [(way, way.made) for way in ways if isinstance(way.made, Exception)]
-    if errors:
-        way, first = errors[0]
-        if len(errors) == len(ways) and len({(type(one), str(one)) for _, one in errors}) == 1:
-            raise first
-        refuse(
-            f"raises {first!r} on one side of a branch on a value ({way.decisions[-1].place})",
-            "use sg.check(condition, message), which raises when it runs, or raise it outside",
-            place_of(first),
-        )
-    return ways
+    errors = [(way, way.made) for way in ways if isinstance(way.made, _Error)]
+    if not errors:
+        return ways
+    whole = next((way.made for way in ways if isinstance(way.made, _Made)), None)
+    if whole is None and len({(type(one.error), str(one.error)) for _, one in errors}) == 1:
+        raise errors[0][1].error
+    failures = {}
+    for way, one in errors:
+        attribute = raised(one.error) if whole and raised_by_user(one.error) else None
+        if attribute is None:
+            refuse(
+                f"raises {one.error!r} on one side of a branch on a value "
+                f"({way.decisions[-1].place})",
+                "use sg.check(condition, message), which raises when it runs, or raise it outside",
+                place_of(one.error),
+            )
+        failures[way] = Failure(attribute, one.shown)
+    assert whole is not None
+    return without_failures(
+        [Way(way.decisions, failures.get(way, way.made)) for way in ways],
+        lambda made: [*made.results, *made.others, *(one.leave for one in made.shown)],
+        lambda made: made.shown,
+        lambda made, shown: replace(made, shown=shown),
+        lambda shown: replace(
+            whole, results=_zeros(whole.results), others=_zeros(whole.others), shown=shown
+        ),
+    )
+
+
+def _zeros(results: Sequence[Expression]) -> list[Expression]:
+    """What stands for results where there are none."""
+    return [ops.broadcast_to(constant(np.zeros((), one.dtype)), one.shape) for one in results]
 
 
 def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any) -> Computed:

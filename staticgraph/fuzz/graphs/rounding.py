@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -77,6 +78,13 @@ def farthest(
     return largest
 
 
+def moved(
+    roots: Sequence[Expression], feeds: Mapping[Expression, Array], rng: np.random.Generator
+) -> list[Array]:
+    """The values of one run of `spread`."""
+    return _noisy(roots, feeds, sizes(feeds), rng)
+
+
 def largest_of(values: Array, kept: int) -> Array:
     """The largest numbers along all axes but the first `kept`; 0 of none."""
     found = np.asarray(values, np.float64)
@@ -133,12 +141,18 @@ class _NoisyBody:
 
     def __init__(self, body: Body, rng: np.random.Generator) -> None:
         self.outputs = body.outputs
-        self._inputs, self._results = body.expressions()
+        self._inputs, self._results = _expressions(body)
         self._rng = rng
 
     def __call__(self, *arrays: object) -> list[Array]:
         fed = dict(zip(self._inputs, map(np.asarray, arrays), strict=True))
         return _noisy(self._results, fed, {}, self._rng)
+
+
+@functools.lru_cache(maxsize=16)
+def _expressions(body: Body) -> tuple[list[Expression], list[Expression]]:
+    """Those of a body, which is evaluated once per iteration of what is around it."""
+    return body.expressions()
 
 
 def _evaluated(

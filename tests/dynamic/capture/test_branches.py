@@ -246,14 +246,56 @@ def _dropout_in_a_branch(x: Any) -> Any:
     return nn.functional.dropout(x, 0.5) if x.sum() > 0 else x
 
 
-def test_random_numbers_have_to_be_the_same_on_both_sides() -> None:
+def _other_numbers(x: Any) -> Any:
+    before = torch.randn(3)
+    if x.sum() > 0:
+        y = torch.rand(2)[0] + torch.randn(3)
+        if y[0] > 1:
+            y = y + torch.rand(3)
+    else:
+        y = nn.functional.dropout(x, 0.5)
+    return x + y + before + torch.randperm(3)
+
+
+@pytest.mark.parametrize("program", [_dropout_in_a_branch, _other_numbers])
+def test_the_stream_goes_on_from_the_side_that_is_taken(program: Callable[..., Any]) -> None:
+    fast = sg.function(program)
+    for seed in range(6):
+        x = torch.ones(3) * (-1) ** seed
+        torch.manual_seed(seed)
+        expected = [program(x), torch.rand(2)]
+        torch.manual_seed(seed)
+        for one, other in zip([fast(x), torch.rand(2)], expected, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
+
+
+def test_random_numbers_behind_a_branch_are_those_of_either_side() -> None:
     def dropped(x: Any) -> Any:
         y = x * 2 if x.sum() > 0 else x
         return nn.functional.dropout(y, 0.5)
 
     same(_alone(dropped), [(3,)] * 4)
-    with pytest.raises(sg.CaptureError, match=HERE + ".*draws other random numbers on one side"):
-        sg.function(_dropout_in_a_branch)(torch.ones(3))
+
+
+def test_a_step_is_not_made_where_the_function_raises() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.5, momentum=0.9)
+
+    @sg.function
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (weight * x).sum()
+        if loss < 0:
+            raise ArithmeticError("the loss is negative")
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    assert step(torch.ones(2)).item() == 2
+    with pytest.raises(ArithmeticError, match=r"^the loss is negative"):
+        step(-torch.ones(2))
+    assert weight.tolist() == [0.5, 0.5]
+    assert step(torch.ones(2)).item() == 1
 
 
 def test_a_parameter_read_after_a_step_and_a_branch_are_refused() -> None:

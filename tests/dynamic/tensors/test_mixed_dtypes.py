@@ -102,6 +102,55 @@ def test_quotients_round():
         I64.div(2, rounding_mode="up")
 
 
+WHOLE = {
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "7 //": lambda a, b: 7 // b,
+    "7 %": lambda a, b: 7 % b,
+    "//=": lambda a, b: operator.ifloordiv(a.clone(), b),
+    "%=": lambda a, b: operator.imod(a.clone(), b),
+    "floor_divide": torch.floor_divide,
+    "remainder": torch.remainder,
+    "fmod": torch.fmod,
+    "floor_divide_": lambda a, b: a.clone().floor_divide_(b),
+    "remainder_": lambda a, b: a.clone().remainder_(b),
+    "fmod_": lambda a, b: a.clone().fmod_(b),
+    "div": lambda a, b: a.div(b, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_zero_among_integers_raises(name):
+    f = WHOLE[name]
+    a, b = torch.tensor([7, -7, 5]), torch.tensor([2, 3, -4])
+    ways = [f] if name not in ("%", "7 //", "fmod_", "div") else [f, sg.function(f)]
+    for one in ways:
+        same(one(a, b), f(a, b).tolist(), torch.int64)
+        assert one(a[:0], torch.tensor([], dtype=torch.int64)).tolist() == []
+        with pytest.raises(RuntimeError, match=r"^ZeroDivisionError") as raised:
+            one(a, torch.tensor([1, 0, 2]))
+        assert str(raised.value) == "ZeroDivisionError"
+    if not name.startswith("7"):
+        with pytest.raises(RuntimeError, match=r"^ZeroDivisionError"):
+            f(a, 0)
+    assert not np.isfinite(f(a.double(), torch.tensor([2.0, 0.0, -4.0]))[1].item()) or "7" in name
+
+
+def test_zero_among_integers_in_a_captured_loop_updates_nothing():
+    total = torch.zeros(3, dtype=torch.int64)
+
+    @sg.function
+    def accumulate(xs, by):
+        total.add_(sg.scan(lambda carry, x: (carry + x % by, None), total * 0, xs)[0])
+        return total.clone()
+
+    xs = torch.arange(6).reshape(2, 3)
+    assert accumulate(xs, torch.tensor([2, 3, 4])).tolist() == [1, 2, 3]
+    with pytest.raises(RuntimeError, match=r"^ZeroDivisionError"):
+        accumulate(xs, torch.tensor([2, 0, 4]))
+    assert total.tolist() == [1, 2, 3]
+
+
 def test_integers_to_negative_powers():
     base = torch.tensor([0, 1, -1, -1, 2, 3])
     same(base ** torch.tensor([-1, -2, -2, -3, -1, 2]), [0, 1, 1, -1, 0, 9], torch.int64)
