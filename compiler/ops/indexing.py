@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from compiler.core.affine import Affine
+from compiler.core.default_dtype import or_default
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
 from compiler.core.lowering import Gather, Index, IndexMap, Scatter
 from compiler.core.op import Attrs, Op, register
-from compiler.core.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
+from compiler.core.types import DType, Shape, TensorType, normalise_axis, unify
 from compiler.ops.arithmetic import astype
 from compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
 from compiler.ops.comparison import equal, where
@@ -273,10 +274,8 @@ def _one_hot(index: Any, *, classes: int, dtype: DType) -> Any:
     return astype(equal(astype(column, "int64"), numbers), dtype)
 
 
-def _one_hot_bind(
-    index: object, classes: int, dtype: object = "float32"
-) -> tuple[Sequence[Any], Attrs]:
-    return (as_operand(index),), {"classes": int(classes), "dtype": as_dtype(dtype, "one_hot")}
+def _one_hot_bind(index: object, classes: int, dtype: object = None) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(index),), {"classes": int(classes), "dtype": or_default(dtype, "one_hot")}
 
 
 one_hot = composite(

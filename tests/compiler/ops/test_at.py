@@ -217,7 +217,9 @@ def test_both_paradigms_transforms_and_loops_write_by_keys() -> None:
     assert_allclose(slope, expected.sum(), rtol=1e-10)
     many = np.stack([array, -array])
     indices = np.stack([index, index[::-1] % 2])
-    apart = [energy(one, index) for one, index in zip(_tensors(many), _tensors(indices), strict=True)]
+    apart = [
+        energy(one, index) for one, index in zip(_tensors(many), _tensors(indices), strict=True)
+    ]
     assert_allclose(sg.vmap(energy)(many, indices), apart, rtol=1e-12)
 
     def step(buffer: Any, k: Any) -> Any:
