@@ -4,6 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from compiler.core import fork as _fork
+from compiler.core.default_dtype import (
+    default_dtype as default_dtype,
+    get_default_dtype as get_default_dtype,
+    set_default_dtype as set_default_dtype,
+)
 from compiler.core.dims import Dim as Dim
 from compiler.core.errors import (
     CaptureError as CaptureError,
@@ -100,11 +105,12 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
-        "constant", "custom_jvp", "custom_vjp", "diff", "dropout", "fori_loop", "full", "function",
-        "get_num_threads", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jvp", "linalg",
-        "linearize", "load", "map", "ones", "op", "optim", "placeholder", "print", "random", "run",
-        "save", "scan", "scope", "set_num_threads", "special", "switch", "value_and_grad",
-        "variable", "vjp", "vmap", "while_loop", "zeros",
+        "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fori_loop",
+        "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "hvp",
+        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
+        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_default_dtype",
+        "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
+        "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 

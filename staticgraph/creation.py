@@ -1,6 +1,7 @@
 """Tensors that are made of numbers and sizes: NumPy's ways to make arrays.
 
-Python floats become float32, as everywhere in a graph; sizes may be unknown where it is said.
+Python floats become float32, or what `set_default_dtype` says, as everywhere in a graph; sizes may
+be unknown where it is said.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from compiler import ops
+from compiler.core.default_dtype import get_default_dtype, or_default
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import OptionError
 from compiler.core.types import as_dtype
@@ -58,7 +60,7 @@ def array(value: Value, dtype: object = None) -> Value:
     return asarray(value, dtype)
 
 
-def empty(shape: object, dtype: object = "float32") -> Expression:
+def empty(shape: object, dtype: object = None) -> Expression:
     """Zeros, whose values nobody should rely on.
 
     Example:
@@ -111,7 +113,7 @@ def empty_like(x: _Shaped, dtype: object = None, shape: object = None) -> Value:
     return full_like(x, 0, dtype, shape)
 
 
-def eye(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:
+def eye(N: Size, M: Size | None = None, k: int = 0, dtype: object = None) -> Expression:
     """Ones on the k-th diagonal and zeros elsewhere: (N, M), of which sizes may be unknown.
 
     Example:
@@ -120,11 +122,11 @@ def eye(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -
                [0., 1.]], dtype=float32)
     """
     rows, columns = _grid(N, M)
-    found: Expression = ops.astype(ops.equal(rows + k, columns), dtype)
+    found: Expression = ops.astype(ops.equal(rows + k, columns), or_default(dtype))
     return found
 
 
-def identity(n: Size, dtype: object = "float32") -> Expression:
+def identity(n: Size, dtype: object = None) -> Expression:
     """The identity matrix: (n, n), of which the size may be unknown.
 
     Example:
@@ -134,7 +136,7 @@ def identity(n: Size, dtype: object = "float32") -> Expression:
     return eye(n, dtype=dtype)
 
 
-def tri(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -> Expression:
+def tri(N: Size, M: Size | None = None, k: int = 0, dtype: object = None) -> Expression:
     """Ones on and below the k-th diagonal and zeros above: (N, M), whose sizes may be unknown.
 
     Example:
@@ -143,7 +145,7 @@ def tri(N: Size, M: Size | None = None, k: int = 0, dtype: object = "float32") -
                [1., 1.]], dtype=float32)
     """
     rows, columns = _grid(N, M)
-    found: Expression = ops.astype(ops.greater_equal(rows + k, columns), dtype)
+    found: Expression = ops.astype(ops.greater_equal(rows + k, columns), or_default(dtype))
     return found
 
 
@@ -153,11 +155,11 @@ def _grid(rows: Size, columns: Size | None) -> tuple[Any, Any]:
 
 
 def _dtype(dtype: object, *numbers: object) -> Any:
-    """A dtype that is given, or that of tensors among numbers; float32 if there is none."""
+    """A dtype that is given, or that of tensors among numbers, or the default one."""
     if dtype is not None:
         return as_dtype(dtype)
     kinds = [np.dtype(one.dtype) for one in numbers if hasattr(one, "dtype")]
-    found = np.result_type(*kinds) if kinds else np.dtype(np.float32)
+    found = np.result_type(*kinds) if kinds else get_default_dtype()
     return found if found.kind == "f" else np.dtype(np.float64)
 
 
@@ -250,7 +252,7 @@ def _meshgrid(vectors: Sequence[Any], sparse: bool) -> list[Any]:
 
 
 def fromfunction(
-    function: Callable[..., Value], shape: Sequence[Size], *, dtype: object = "float32"
+    function: Callable[..., Value], shape: Sequence[Size], *, dtype: object = None
 ) -> Value:
     """A function of the places along all axes.
 
@@ -259,7 +261,7 @@ def fromfunction(
         array([[0., 1.],
                [1., 2.]], dtype=float32)
     """
-    grids = [ops.astype(arange(size), dtype) for size in shape]
+    grids = [ops.astype(arange(size), or_default(dtype)) for size in shape]
     return function(*_meshgrid(grids, False))
 
 
@@ -351,7 +353,7 @@ def mask_indices(
 
 
 def _window(values: Any) -> Expression:
-    return constant(np.asarray(values, np.float32))
+    return constant(np.asarray(values, get_default_dtype()))
 
 
 def bartlett(M: int) -> Expression:

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.arrays import as_array, converted
+from compiler.core.default_dtype import get_default_dtype, or_default
 from compiler.core.dims import Dim, Size, unknown
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import as_dtype
@@ -22,7 +23,7 @@ from compiler.ops.declare import size_value
 
 
 def placeholder(
-    name: str, shape: Sequence[int | str | Dim | None] = (), dtype: object = "float32"
+    name: str, shape: Sequence[int | str | Dim | None] = (), dtype: object = None
 ) -> Expression:
     """An input that each call feeds.
 
@@ -30,7 +31,7 @@ def placeholder(
         name: by which calls may give it; any text.
         shape: per axis its size; None for a size that may differ at each call, a string for one
             that must agree wherever the string appears.
-        dtype: a NumPy dtype, float32 unless told otherwise.
+        dtype: a NumPy dtype; float32 if None, or what `set_default_dtype` says.
 
     Raises:
         ShapeError, DTypeError, OptionError: bad shape, dtype or name.
@@ -45,7 +46,7 @@ def placeholder(
     if isinstance(shape, int | str) or shape is None:
         raise ShapeError(f"placeholder {name!r}: the shape is a sequence of sizes, not {shape!r}")
     sizes = tuple(_size(name, axis, size) for axis, size in enumerate(shape))
-    attrs = leaves.leaf_attrs(sizes, as_dtype(dtype, f"placeholder {name!r}"), leaves.next_key())
+    attrs = leaves.leaf_attrs(sizes, or_default(dtype, f"placeholder {name!r}"), leaves.next_key())
     return Expression(leaves.placeholder, (), attrs, name)
 
 
@@ -118,7 +119,8 @@ def variable(value: object, name: str | None = None, dtype: object = None) -> Va
     """State with an initial value, which updates of executables change.
 
     Args:
-        value: an array (copied), or what NumPy makes one of; Python floats become float32.
+        value: an array (copied), or what NumPy makes one of; Python floats become float32 (see
+            `set_default_dtype`).
         name: for messages and drawings.
         dtype: a NumPy dtype; the value's own if None.
 
@@ -152,7 +154,9 @@ def counter(name: str) -> Counter:
 
 
 def constant(value: object, dtype: object = None) -> Expression:
-    """A value that is part of the graph (copied); Python floats become float32.
+    """A value that is part of the graph (copied).
+
+    Python floats become float32 (see `set_default_dtype`).
 
     Example:
         >>> sg.run(sg.constant([1.0, 2.0]) * 2)
@@ -161,7 +165,7 @@ def constant(value: object, dtype: object = None) -> Expression:
     return expression.constant(_as_array(value, dtype))
 
 
-def zeros(shape: Any, dtype: object = "float32") -> Expression:
+def zeros(shape: Any, dtype: object = None) -> Expression:
     """Zeros of a shape, in which sizes may be unknown (`x.shape[0]`).
 
     Example:
@@ -171,7 +175,7 @@ def zeros(shape: Any, dtype: object = "float32") -> Expression:
     return full(shape, 0, dtype)
 
 
-def ones(shape: object, dtype: object = "float32") -> Expression:
+def ones(shape: object, dtype: object = None) -> Expression:
     """Ones of a shape, in which sizes may be unknown.
 
     Example:
@@ -181,7 +185,7 @@ def ones(shape: object, dtype: object = "float32") -> Expression:
     return full(shape, 1, dtype)
 
 
-def full(shape: object, value: float, dtype: object = "float32") -> Expression:
+def full(shape: object, value: float, dtype: object = None) -> Expression:
     """A tensor of one value, of a shape in which sizes may be unknown.
 
     Example:
@@ -190,7 +194,7 @@ def full(shape: object, value: float, dtype: object = "float32") -> Expression:
     """
     if np.ndim(value):
         raise ShapeError(f"full: the value is one number, not {value!r:.80}")
-    result: Expression = broadcast_to(constant(value, dtype), shape)
+    result: Expression = broadcast_to(constant(value, or_default(dtype)), shape)
     return result
 
 
@@ -212,7 +216,7 @@ def arange(
     first, last = limits
     if stop is not None and any(isinstance(one, float | np.floating) for one in (*limits, step)):
         found = np.arange(first, last, step)
-        return constant(found.astype(np.float32 if dtype is None else as_dtype(dtype)))
+        return constant(found.astype(or_default(dtype)))
     for one in (first, last, step):
         is_known = hasattr(one, "__index__") and not isinstance(one, bool | Dim)
         if not isinstance(one, Dim) and not is_known:
@@ -240,5 +244,5 @@ def _as_array(value: object, dtype: object) -> Any:
     if dtype is not None:
         return converted(value, array, as_dtype(dtype))
     if not isinstance(value, np.ndarray | np.generic) and array.dtype == np.float64:
-        return array.astype(np.float32)
+        return array.astype(get_default_dtype())
     return array

@@ -35,6 +35,8 @@ _MODULES = {
     "counting":
         "argwhere bincount choose compress extract fill_diagonal flatnonzero histogram "
         "histogram2d histogram_bin_edges histogramdd nonzero unravel_index",
+    "segments":
+        "segment_max segment_min segment_prod segment_sum",
     "sets":
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values",

@@ -9,6 +9,7 @@ from compiler.functions.elements import *
 from compiler.functions.joining import *
 from compiler.functions.polynomials import *
 from compiler.functions.products import *
+from compiler.functions.segments import *
 from compiler.functions.sequences import *
 from compiler.functions.sets import *
 from compiler.functions.statistics import *

@@ -24,10 +24,10 @@ from compiler.core.source import Scope, in_scope, scope_of
 from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
 from compiler.core.whose_code import is_own
-from compiler.graph.notes import Promoted, is_of_integers, note
+from compiler.graph.promoted import is_weak, note_promoted
 from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
-from compiler.ops import arithmetic, leaves
+from compiler.ops import arithmetic, comparison, leaves
 from compiler.ops.operators import Operators
 
 _serials = itertools.count()
@@ -132,8 +132,7 @@ class Expression(Operators):
                 handle: Expression = operand.apply(op, operands, attrs)
                 return handle
         made = construct(op, promote(op, operands), attrs)
-        if self.weak and op.promotes is not None:
-            made.weak = all(_is_weak(operand) for operand in operands)
+        made.weak = _stays_weak(op, operands, made)
         return made
 
     def constant(self, array: object) -> Expression:
@@ -378,43 +377,8 @@ def promote(op: Op, operands: Sequence[object]) -> list[Expression]:
             wanted = _floating(_dtype_of(operand))
         converted.append(as_expression(op, operand, wanted))
     if dtype == np.float64:
-        note_promoted(op, operands, converted)
+        note_promoted(op, [opened(one) for one in operands], converted)
     return converted
-
-
-def note_promoted(op: Op, operands: Sequence[object], converted: Sequence[Expression]) -> None:
-    """Note the float32 values that become float64 because of a constant, or of integers."""
-    given = [one for one in map(opened, operands) if isinstance(one, Expression)]
-    if all(one.dtype != np.float32 for one in given):
-        return
-    found = [one for one in map(opened, operands) if _is_wide(one)]
-    if not all(one.op is leaves.constant or is_of_integers(one) for one in found):
-        return  # somebody computes with float64
-    for before, after in zip(map(opened, operands), converted, strict=True):
-        if isinstance(before, Expression) and before.dtype == np.float32 and after is not before:
-            others = [one for one in map(opened, operands) if one is not before]
-            wide = [one for one in others if getattr(one, "dtype", None) == np.float64]
-            for other in [*wide, *(one for one in others if not _is_weak(one))][:1]:
-                value, culprit = _described(before), _described(other)
-                is_constant = (
-                    bool(wide) and getattr(other, "op", leaves.constant) is leaves.constant
-                )
-                note(after, Promoted(op.name, value, culprit, is_constant))
-
-
-def _is_wide(operand: object) -> bool:
-    return isinstance(operand, Expression) and operand.dtype == np.float64
-
-
-def _described(operand: object) -> str:
-    """An operand as messages name it: its type, with its name or its value."""
-    if isinstance(operand, Expression):
-        if operand.op is leaves.constant:
-            return _described(operand.attrs["value"].array)
-        return f"{operand.op.name}{f' {operand.name!r}' if operand.name else ''} {operand.type}"
-    array = np.asarray(operand)
-    value = f" {array.item()!r}" if array.size == 1 else ""
-    return f"{array.dtype}{list(array.shape)}{value}"
 
 
 def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:
@@ -423,6 +387,8 @@ def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:
     if isinstance(operand, Expression):
         if dtype is None or operand.dtype == dtype:
             return operand
+        if operand.weak and operand.op is comparison.where:
+            return _chosen(op, operand, dtype)
         made = construct(arithmetic.astype, (operand,), {"dtype": dtype})
         if operand.weak and operand.dtype.kind in "iu" and dtype.kind in "iu":
             casts = _casts.get()
@@ -447,15 +413,30 @@ def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:
     return constant(array)
 
 
+def _chosen(op: Op, one: Expression, dtype: DType) -> Expression:
+    """A choice among Python numbers in another dtype: it is cast where it is made, once."""
+    mask, *numbers = one.operands
+    cast: list[Expression] = []
+    for number in numbers:
+        if number.op is leaves.constant and not number.ndim:
+            cast.append(as_expression(op, number.attrs["value"].array.item(), dtype))
+        else:
+            cast.append(as_expression(op, number, dtype))
+    return construct(comparison.where, (mask, *cast), {})
+
+
 _NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""
 
 
-def _is_weak(operand: object) -> bool:
-    return operand.weak if isinstance(operand, Expression) else isinstance(operand, _WEAK)
-
-
-_WEAK = (bool, int, float, Dim)
+def _stays_weak(op: Op, operands: Sequence[object], made: Expression) -> bool:
+    """Whether what is made of Python numbers, chosen, moved or computed with, counts as one."""
+    if op.promotes is not None:
+        shared = operands[op.promotes]
+        return bool(shared) and all(map(is_weak, shared))
+    if len(operands) != 1 or op is arithmetic.astype or not is_weak(operands[0]):
+        return False
+    return isinstance(made.type, TensorType) and made.dtype == _dtype_of(operands[0])
 
 
 def _dtype_of(operand: object) -> Any:

@@ -20,10 +20,10 @@ from compiler.ops.decompositions import (
     svd_factors as svd_factors,
 )
 from compiler.ops.effects import after as after, check as check, print as print
+from compiler.ops.getting import getitem as getitem
 from compiler.ops.indexing import (
     along_add as along_add,
     as_strided as as_strided,
-    getitem as getitem,
     take_add as take_add,
 )
 from compiler.ops.last_positions import last_positions as last_positions

@@ -22,7 +22,7 @@ from compiler.ops.batching import unchanged
 from compiler.ops.comparison import logical_and, logical_not, where
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, zeros_like
-from compiler.ops.indexing import getitem
+from compiler.ops.getting import getitem
 from compiler.ops.linalg import matmul
 from compiler.ops.shape import expand_dims
 from compiler.ops.slicing import concatenate

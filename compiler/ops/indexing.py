@@ -1,4 +1,4 @@
-"""Indexing: basic indices, and gathers by integer tensors with their adjoints."""
+"""Gathers by integer tensors along an axis, with their adjoints."""
 
 from __future__ import annotations
 
@@ -8,134 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
 from compiler.core.affine import Affine
+from compiler.core.default_dtype import or_default
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
 from compiler.core.lowering import Gather, Index, IndexMap, Scatter
-from compiler.core.op import Attrs, Op, Operand, register
-from compiler.core.types import DType, Shape, TensorType, as_dtype, normalise_axis, unify
-from compiler.core.values import Value
+from compiler.core.op import Attrs, Op, register
+from compiler.core.types import DType, Shape, TensorType, normalise_axis, unify
 from compiler.ops.arithmetic import astype
 from compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import as_operand, composite, one_axis, size_value
 from compiler.ops.reduction import positions
-from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, squeeze, transpose
-from compiler.ops.slicing import strided_slice
+from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
 from compiler.reference.indices import check_range
 
 __all__ = ["one_hot", "take", "take_along_axis"]
-
-
-def getitem(x: Value, key: Value) -> Value:
-    """`x[key]` for every basic index: ints, slices, None and Ellipsis, and one integer tensor.
-
-    An integer tensor alone gathers along the first axis, as `take(x, key, axis=0)`.
-    """
-    x = as_operand(x)
-    if isinstance(key, Operand | np.ndarray | list):
-        return take(x, key, axis=0)
-    keys = without_ellipsis(key if isinstance(key, tuple) else (key,), x.ndim)
-    starts: list[Size] = []
-    sizes: list[Size] = []
-    steps: list[int] = []
-    reverse: list[int] = []
-    drop: list[int] = []
-    insert: list[int] = []
-    for one in keys:
-        if one is None:
-            insert.append(len(starts) - len(drop) + len(insert))
-            continue
-        axis, size = len(starts), x.shape[len(starts)]
-        if isinstance(one, slice):
-            start, length, step = slice_bounds(one, size)
-            if step < 0:
-                start, step = start + (length - 1) * step, -step
-                reverse.append(axis)
-        else:
-            start, length, step = _position(x, axis, one), 1, 1
-            drop.append(axis)
-        starts.append(start)
-        sizes.append(length)
-        steps.append(step)
-    return _apply_basic(x, starts, sizes, steps, reverse, drop, insert)
-
-
-def _apply_basic(
-    x: Any,
-    starts: list[Size],
-    sizes: list[Size],
-    steps: list[int],
-    reverse: list[int],
-    drop: list[int],
-    insert: list[int],
-) -> Any:
-    some = tuple(sizes) != tuple(x.shape) or any(start != 0 for start in starts)
-    if some or not (reverse or drop or insert):  # all of x is a value of its own, not x
-        x = strided_slice(x, tuple(starts), tuple(sizes), tuple(steps))
-    if reverse:
-        x = flip(x, tuple(reverse))
-    if drop:
-        x = squeeze(x, tuple(drop))
-    return expand_dims(x, tuple(insert)) if insert else x
-
-
-def without_ellipsis(keys: Sequence[object], ndim: int) -> list[object]:
-    """A basic index with an entry for each of so many axes, and None for each new one."""
-    used = sum(key is not None and key is not Ellipsis for key in keys)
-    if used > ndim:
-        raise ShapeError(f"getitem: {used} indices for {ndim} axes")
-    places = [i for i, key in enumerate(keys) if key is Ellipsis]
-    if len(places) > 1:
-        raise ShapeError("getitem: more than one ellipsis")
-    at = places[0] if places else len(keys)
-    return [*keys[:at], *[slice(None)] * (ndim - used), *keys[at + 1 :]]
-
-
-def _position(x: Any, axis: int, key: object) -> Size:
-    size = x.shape[axis]
-    if isinstance(key, dims.Dim):
-        return key
-    place = _int(key)
-    if isinstance(size, int) and not -size <= place < size:
-        raise OutOfRangeError(
-            f"getitem: index {place} is out of range for axis {axis} of size {size}"
-        )
-    return place if place >= 0 else size + place
-
-
-def slice_bounds(key: slice, size: Size) -> tuple[Size, Size, int]:
-    """Start, number of elements and step of a slice of an axis, clamped as Python does."""
-    step = 1 if key.step is None else _int(key.step)
-    if step == 0:
-        raise ShapeError(f"getitem: the step of {key} is 0")
-    backward = step < 0
-    start = _bound(key.start, size, (size - 1) if backward else 0, backward)
-    stop = _bound(key.stop, size, -1 if backward else size, backward)
-    extent = start - stop if backward else stop - start
-    length = dims.maximum(0, dims.floor_divide(extent + abs(step) - 1, abs(step)))
-    return start, length, step
-
-
-def _bound(value: object, size: Size, default: Size, backward: bool) -> Size:
-    if value is None:
-        return default
-    low: Size = -1 if backward else 0
-    high: Size = size - 1 if backward else size
-    if isinstance(value, dims.Dim):
-        return dims.minimum(value, high)
-    place = _int(value)
-    return dims.maximum(low, size + place) if place < 0 else dims.minimum(place, high)
-
-
-def _int(key: object) -> int:
-    if isinstance(key, bool) or not isinstance(key, int | np.integer):
-        raise DTypeError(
-            f"getitem: {key!r} is not an int, a slice, None or an ellipsis; an integer tensor "
-            "must be the only index: else use take or take_along_axis"
-        )
-    return int(key)
 
 
 def require_index(op: str, type: TensorType) -> None:
@@ -386,10 +274,8 @@ def _one_hot(index: Any, *, classes: int, dtype: DType) -> Any:
     return astype(equal(astype(column, "int64"), numbers), dtype)
 
 
-def _one_hot_bind(
-    index: object, classes: int, dtype: object = "float32"
-) -> tuple[Sequence[Any], Attrs]:
-    return (as_operand(index),), {"classes": int(classes), "dtype": as_dtype(dtype, "one_hot")}
+def _one_hot_bind(index: object, classes: int, dtype: object = None) -> tuple[Sequence[Any], Attrs]:
+    return (as_operand(index),), {"classes": int(classes), "dtype": or_default(dtype, "one_hot")}
 
 
 one_hot = composite(

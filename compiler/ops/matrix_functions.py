@@ -15,7 +15,7 @@ from compiler.ops.arithmetic import absolute, astype, maximum, square
 from compiler.ops.comparison import greater, where
 from compiler.ops.declare import as_operand, size_value
 from compiler.ops.decompositions import eigvalsh, svdvals
-from compiler.ops.indexing import getitem
+from compiler.ops.getting import getitem
 from compiler.ops.linalg import matmul
 from compiler.ops.norms import vector_norm
 from compiler.ops.reduction import max, min, sum

@@ -9,6 +9,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.op import Op, Operand
 from compiler.core.values import Value
+from compiler.ops.at import At
 
 
 def _forward(op: Any) -> Any:
@@ -79,6 +80,19 @@ class Operators(Operand):
 
     def __getitem__(self, key: object) -> Any:
         return ops.getitem(self, key)
+
+    @property
+    def at(self) -> At:
+        """`x.at[key].set(values)`, `add`, `multiply` and others: x with the places that a key names
+        changed, as a new value.
+
+        Example:
+            >>> x = sg.constant(np.zeros((2, 3)))
+            >>> sg.run(x.at[:, np.array([0, 2])].add(1.0), {})
+            array([[1., 0., 1.],
+                   [1., 0., 1.]])
+        """
+        return At(self)
 
     @property
     def T(self) -> Value:  # noqa: N802 - NumPy's name

@@ -10,14 +10,14 @@ import numpy as np
 
 from compiler.core.dims import Size, product
 from compiler.core.errors import OutOfRangeError, ShapeError
-from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import Shape, TensorType, broadcast_shapes
 from compiler.ops.arithmetic import astype
 from compiler.ops.batching import Apply, Example, aligned, evaluated, full, widened
 from compiler.ops.comparison import equal, less, where
-from compiler.ops.declare import INT64, as_operand, composite, unbroadcast
+from compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
 from compiler.ops.indexing import require_element, require_index, take
+from compiler.ops.keys import numbers
 from compiler.ops.last_positions import in_order, last_positions
 from compiler.ops.reduction import positions
 from compiler.ops.scattering import (
@@ -143,6 +143,14 @@ def _ravel_bind(indices: Sequence[Any], shape: Sequence[Size]) -> tuple[Sequence
     return tuple(map(as_operand, indices)), {"shape": tuple(shape)}
 
 
+def _ravel(*indices: Any, shape: Shape) -> Any:
+    total: Any = None
+    for index, size in zip(indices, shape, strict=True):
+        part = take(numbers(index, size), index, 0)  # checked, and counted from the front
+        total = part if total is None else total * size_value(size, total) + part
+    return total
+
+
 ravel_multi_index: Op = register(
     Op(
         name="ravel_multi_index",
@@ -150,7 +158,7 @@ ravel_multi_index: Op = register(
         evaluate=_ravel_numpy,
         checked=True,
         bind=_ravel_bind,
-        lowering=Host(),
+        expand=_ravel,
         batching=aligned,
         exact=True,
         doc="The positions in a flat array of `shape` of the elements that one integer index per "

@@ -11,7 +11,8 @@ from compiler import ops
 from compiler.core.dims import Dim
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression, Handle, as_expression, construct, note_promoted
+from compiler.graph.expression import Expression, Handle, as_expression, construct
+from compiler.graph.promoted import note_promoted
 from compiler.ops import leaves
 from dynamic.core.dtypes import get_default_dtype, known_array, result_type
 from dynamic.tape.grad_mode import mode

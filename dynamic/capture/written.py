@@ -12,7 +12,7 @@ from compiler.core.refusals import refuse
 from compiler.graph.expression import construct
 from compiler.ops import leaves
 from compiler.ops.declare import size_value
-from compiler.ops.indexing import slice_bounds, without_ellipsis
+from compiler.ops.keys import slice_bounds, without_ellipsis
 from compiler.ops.slicing import embed
 from dynamic.core import eager_ops
 from dynamic.tape.grad_mode import mode

@@ -72,7 +72,7 @@ def _standard(function: str, make: Any, key: object, shape: object, dtype: objec
 def uniform(
     key: object,
     shape: object = (),
-    dtype: object = "float32",
+    dtype: object = None,
     minval: Value = 0.0,
     maxval: Value = 1.0,
 ) -> Value:
@@ -109,7 +109,7 @@ def _is_number(given: object, value: float) -> bool:
 def normal(
     key: object,
     shape: object = (),
-    dtype: object = "float32",
+    dtype: object = None,
     loc: Value = 0.0,
     scale: Value = 1.0,
 ) -> Value:
@@ -137,9 +137,7 @@ def normal(
     return drawn(of_dtype(_normal, wanted), key_of("normal", key), shape, parameters)
 
 
-def exponential(
-    key: object, shape: object = (), dtype: object = "float32", scale: Value = 1.0
-) -> Value:
+def exponential(key: object, shape: object = (), dtype: object = None, scale: Value = 1.0) -> Value:
     """Exponential numbers with a mean, of a shape and dtype.
 
     The mean is a number, or an operand that broadcasts to the shape, by which the result has a
@@ -161,7 +159,7 @@ def exponential(
     return drawn(of_dtype(_exponential, wanted), key_of("exponential", key), shape, [mean])
 
 
-def gumbel(key: object, shape: object = (), dtype: object = "float32") -> Value:
+def gumbel(key: object, shape: object = (), dtype: object = None) -> Value:
     """Numbers of the standard Gumbel distribution, of a shape and dtype.
 
     Raises:
@@ -179,7 +177,7 @@ def truncated_normal(
     lower: Value,
     upper: Value,
     shape: object = None,
-    dtype: object = "float32",
+    dtype: object = None,
 ) -> Value:
     """Standard normal numbers between two bounds, of a shape (that of the bounds if None).
 
@@ -211,7 +209,7 @@ def _truncated(key: object, counters: object, lower: object, upper: object) -> A
     return ops.random_truncated(attempt, lower, upper, key, counters)
 
 
-def gamma(key: object, a: Value, shape: object = None, dtype: object = "float32") -> Value:
+def gamma(key: object, a: Value, shape: object = None, dtype: object = None) -> Value:
     """Gamma numbers of scale 1, of a shape (that of the parameter if None).
 
     They have a gradient by `a`: that of the number at a fixed quantile (Figurnov, Mohamed and Mnih,
@@ -234,7 +232,7 @@ def _gamma(key: object, counters: object, a: object) -> Any:
     return ops.random_gamma(ops.gamma_attempt(a, key, counters), a, key, counters)
 
 
-def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = "float32") -> Value:
+def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = None) -> Value:
     """Beta numbers, of a shape (that of the parameters if None): quotients of gamma numbers.
 
     They have gradients by both parameters, as those of `gamma`, are nan where operands are

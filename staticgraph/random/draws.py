@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.default_dtype import or_default
 from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
-from compiler.core.types import DType, TensorType, as_dtype, broadcast_shapes
+from compiler.core.types import DType, TensorType, broadcast_shapes
 from compiler.core.values import Array, Value
 from compiler.graph.expression import Expression, closed, constant, handle_among, opened
 from staticgraph.compilation import compile
@@ -68,8 +69,8 @@ def _size(size: object) -> int:
 
 
 def floating(function: str, dtype: object) -> DType:
-    """float32 or float64; DTypeError for another dtype."""
-    found = as_dtype(dtype, function)
+    """float32 or float64, the default one if None; DTypeError for another dtype."""
+    found = or_default(dtype, function)
     if found.kind != "f":
         raise DTypeError(f"{function}: {found} is not floating point")
     return found

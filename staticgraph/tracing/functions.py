@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
 from compiler.core.errors import FeedError, OptionError
 from compiler.core.op import Operand
 from compiler.core.pytree import mapped
@@ -164,7 +165,7 @@ class Function(InspectedFunction):
                 run = self._known.get(tuple([(type(x), x.dtype, x.shape) for x in args]))
             except (AttributeError, TypeError):
                 run = None
-            if run is not None and self._root.__code__ is self._code:
+            if run is not None and self._root.__code__ is self._code and not BLOCKS:
                 return run(*args)
         return self._call(args, kwargs)
 
@@ -210,7 +211,8 @@ class Function(InspectedFunction):
         if found.modules:
             return call.run(kind, operands)
         around = call.around
-        if not (around.compares_identity or kwargs or call.numbers) and all(map(_is_array, args)):
+        special = around.compares_identity or kwargs or call.numbers or BLOCKS
+        if not special and all(map(_is_array, args)):
             tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
             again = repeated(call, kind, len(args), tensors, self._root, self._again)
             _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), again)
@@ -275,7 +277,7 @@ class Function(InspectedFunction):
     def _surroundings(self, found: Arguments) -> Surroundings:
         """What the function can read beside arrays, as it is: known already, or followed now."""
         on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
-        key = on_tensors, found.structure
+        key = on_tensors, found.structure, get_default_dtype()
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
         statics = [one.value for one in leaves if isinstance(one, Static)]
@@ -287,7 +289,7 @@ class Function(InspectedFunction):
         for one in kept:
             if one.guards.hold() and all(map(_same_static, one.statics, statics)):
                 return one
-        settings = _settings([*found.arrays, *self._own, *found.modules])
+        settings = [OF_PROCESS, *_settings([*found.arrays, *self._own, *found.modules])]
         roots = [self._f, *self._own, *statics]
         around = Surroundings(roots, on_tensors, self._own, statics, settings)
         if kept:
@@ -341,7 +343,7 @@ def _same_static(one: object, other: object) -> bool:
 
 
 def _settings(values: Sequence[Any]) -> list[Any]:
-    """The settings of the engine of which some values are."""
+    """The settings of the eager engine, if some values are its tensors."""
     for one in values:
         tensor: Any = next(iter(one.parameters()), None) if is_module(one) else one
         if _is_tensor(tensor):

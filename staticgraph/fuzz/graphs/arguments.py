@@ -193,6 +193,8 @@ def _getitem(g: Grower, op: str) -> Any:
     if g.chance(0.1):
         index = g.pick("iu", lambda y: y.ndim < 3)
         return g.emit(op, x, within(g, index, x, 0))
+    if x.ndim > 1 and g.chance(0.15):
+        return _by_indices(g, op, x)
     keys: list[Any] = []
     for length in x.shape[: g.choose.randint(1, x.ndim)]:
         slices = [
@@ -209,6 +211,20 @@ def _getitem(g: Grower, op: str) -> Any:
     if g.chance(0.15):
         keys.insert(g.choose.randint(0, len(keys)), {"ellipsis": 1})
     return g.emit(op, x, {"tuple": keys} if len(keys) > 1 or g.chance(0.3) else keys[0])
+
+
+def _by_indices(g: Grower, op: str, x: Any) -> Any:
+    """An index for one axis or two of x, between slices: without numbers, which PyTorch takes
+    first, and NumPy with the indices.
+    """
+    index = g.pick("iu", lambda y: y.ndim < 2)
+    indexed = g.choose.sample(range(x.ndim), g.choose.choice((1, 2)))
+    slices = [[None, None, None], [1, None, None], [None, None, -1], [None, -1, 2]]
+    keys = [
+        within(g, index, x, axis) if axis in indexed else {"slice": g.choose.choice(slices)}
+        for axis in range(x.ndim)
+    ]
+    return g.emit(op, x, {"tuple": keys})
 
 
 def _strided_slice(g: Grower, op: str) -> Any:

@@ -113,6 +113,17 @@ SHAPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: X[0, 1, 2], "getitem: 3 indices for 2 axes"),
     (lambda: X[..., 0, ...], "getitem: more than one ellipsis"),
     (lambda: X[::0], r"getitem: the step of slice\(None, None, 0\) is 0"),
+    (lambda: X[B], r"getitem: how many elements a mask takes depends on its values: .*size=n"),
+    (lambda: X[B[:, 0], I], "getitem: a mask whose values are not known stands beside"),
+    (lambda: X.at[B[:, 0], B[0]].set(0.0), "getitem: a mask whose values are not known stands"),
+    (lambda: X[: I[0]], r"getitem: how many elements the slice .* takes depends on values"),
+    (lambda: X[I, np.arange(3)], "getitem: int64.* do not broadcast"),
+    (lambda: X.at[0].set(np.ones(2, "f4")), r"at: values float32\[2\] do not broadcast to float32"),
+    (
+        lambda: X.at[B].set(np.ones(2, "f4")),
+        r"at: values of shape \(2,\) for the elements that a m",
+    ),
+    (lambda: X.at[B].apply(ops.sum), "at: apply gives .*: element by element is meant"),
     (
         lambda: ops.take_along_axis(X, I, axis=0),
         r"take_along_axis: float32\[2, 3\] and index int64\[2\] differ in rank",
@@ -153,16 +164,19 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.gemm(B, B, B.T, 1, 1), r"gemm: bool.*: floating point expected"),
     (lambda: B @ B.T, r"matmul: bool\[2, 3\] @ bool\[3, 2\]: bool has no product"),
     (lambda: ops.take(X, V), r"take: index float32\[3\] is not an integer tensor"),
-    (lambda: X[B], r"take: index bool\[2, 3\] is not an integer tensor"),
+    (lambda: X[V], r"getitem: an index of float32: indices are integers, and masks are bool"),
     (lambda: ops.take_along_axis(X, X), "take_along_axis: index float32.* is not an integer"),
     (lambda: ops.take_add(X, V, 0, 4), "take_add: index float32.* is not an integer"),
     (lambda: ops.along_add(X, X, 0, 4), "along_add: index float32.* is not an integer"),
     (lambda: ops.one_hot(X, 3), "one_hot: index float32.* is not an integer"),
     (lambda: X["a"], "getitem: 'a' is not an int, a slice, None or an ellipsis"),
     (lambda: X[0.5], "getitem: 0.5 is not an int"),
-    (lambda: X[True], "getitem: True is not an int"),
-    (lambda: X[: V[0]], "getitem: .* is not an int"),
-    (lambda: X[:, I], "getitem: <placeholder 'i': int64.* use take or take_along_axis"),
+    (lambda: X[: V[0]], "getitem: a bound of a slice is an integer, not float32"),
+    (lambda: X[:1.5], "getitem: 1.5, a bound or step of a slice, is no integer"),
+    (lambda: I.at[0].set(0.5), "at: set of 0.5 in int64.*: cast it with astype"),
+    (lambda: X.at[0].add(np.ones(3)), "at: add of float64 in float32.*: cast it with astype"),
+    (lambda: I.at[0].divide(2), "at: divide of int64, whose quotients are no int64"),
+    (lambda: B.at[0].add(True), "at: add of bool"),
     (lambda: ops.cross_entropy(X, V), r"cross_entropy: target float32\[3\] is not an integer"),
     (lambda: X.astype("complex64"), "astype: no dtype 'complex64': known are bool, uint8"),
     (lambda: X.astype("nonsense"), "astype: no dtype 'nonsense'"),
@@ -204,6 +218,10 @@ OPTIONS: list[tuple[Callable[[], Any], str]] = [
 ]
 
 RANGES: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: X[:, np.ones(2, bool)],
+        r"getitem: a mask of shape \(2,\) does not fit axis 1 of size 3",
+    ),
     (lambda: X[2], "getitem: index 2 is out of range for axis 0 of size 2"),
     (lambda: X[0, -4], "getitem: index -4 is out of range for axis 1 of size 3"),
     (

@@ -54,6 +54,22 @@ def _unique(x: Any, size: int | None = None, fill_value: Any = None, **asked: bo
     return found
 
 
+def _segments(ufunc: np.ufunc, start: float) -> list[Call]:
+    """A reduction by segments, one of which is empty, beside `ufunc.at`."""
+
+    def reduced(x: Any, ids: Any, count: int) -> Any:
+        found = np.full((count, *x.shape[1:]), start, x.dtype)
+        ufunc.at(found, ids, x)
+        return found
+
+    ids, order = np.array([2, 0, 2, 0]), 2 if np.isfinite(start) else 0
+    return [
+        call(spread(4), ids, 4, order=order, sizes=False, numpy=reduced),
+        call(spread(4, 2), np.array([2, 0, 1, 0]), 3, sizes=False, numpy=reduced),
+        call(spread(0, 2), np.zeros(0, int), 2, order=0, sizes=False, numpy=reduced),
+    ]
+
+
 SAMPLES: dict[str, list[Call]] = {
     **SHAPED,
     # statistics
@@ -350,5 +366,10 @@ SAMPLES: dict[str, list[Call]] = {
         call(np.array([0.0, 1.0, 2.5, 4.0]), spread(4), 1, order=1),
         call(np.array([0.0, 1.0, 2.5, 4.0]), spread(4), 2, w=positive(4), order=1),
     ],
+    # segments
+    "segment_sum": _segments(np.add, 0.0),
+    "segment_prod": _segments(np.multiply, 1.0),
+    "segment_max": _segments(np.maximum, -np.inf),
+    "segment_min": _segments(np.minimum, np.inf),
 }
 """What is compared with NumPy's function of the name."""

@@ -72,7 +72,7 @@ OUTSIDE: dict[str, tuple[Callable[..., Any], str]] = {
     "index_add": (lambda x, i: ops.index_add(x, i, -1.0), "index_add"),
     "index_copy": (lambda x, i: ops.index_copy(x, i, -1.0), "last_positions"),
     "index_fill": (lambda x, i: ops.index_fill(x, i, -1.0), "last_positions"),
-    "index_put": (lambda x, i: ops.index_put(x, [i, i], -1.0), "ravel_multi_index"),
+    "index_put": (lambda x, i: ops.index_put(x, [i, i], -1.0), "ravel_multi_index.*"),
     "put": (lambda x, i: ops.put(x, i * 3, -1.0), "last_positions"),
 }  # fmt: skip
 
