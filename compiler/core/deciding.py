@@ -18,6 +18,9 @@ class Decider(Protocol):
     def truth(self, predicate: Value) -> bool:
         """The outcome for an expression that is a bool scalar."""
 
+    def knows(self, leaf: Value) -> bool:
+        """Whether a placeholder is one of the function that is traced, or of one around it."""
+
     def restart(self) -> None:
         """Tell the same once more: the function is called again, to look at it."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from compiler import ops
+from compiler.core.refusals import refuse
 from compiler.core.types import TensorType, TupleType, same_type
 from compiler.graph.body import Body
 from compiler.graph.definition import intern_key
@@ -61,6 +62,15 @@ class DisagreementError(Exception):
         self.decision, self.place, self.types = decision, place, types
 
 
+def refuse_branch(decision: Decision, what: str) -> NoReturn:
+    """CaptureError at the line of a branch whose sides do not agree."""
+    refuse(
+        f"a branch on a value{decision.asked_of()}: {what}",
+        "let both sides give the same, or use sg.where, or sg.cond around what differs",
+        decision.place,
+    )
+
+
 @dataclass(slots=True, eq=False)
 class _Known:
     """A path over expressions that equal ones of other paths are.
@@ -78,8 +88,13 @@ class _Known:
 
 @dataclass(slots=True, eq=False)
 class _Joining:
-    """The expressions of all paths, equal ones once; and the branches that were needed."""
+    """The expressions of all paths, equal ones once; and the branches that were needed.
 
+    Attributes:
+        first: a serial below those of all that the function has made.
+    """
+
+    first: int
     table: dict[Any, Expression] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)
     branches: dict[str, bool] = field(default_factory=dict)
@@ -119,7 +134,7 @@ class _Joining:
         places = {one.enter.serial: place for place, one in enumerate(effects)}
         made: dict[int, Expression] = {}
         for node in ancestors(roots):
-            if node.serial in self.own:
+            if node.serial in self.own or node.serial < self.first:
                 made[node.serial] = node
                 continue
             operands = tuple([made[one.serial] for one in node.operands])
@@ -311,8 +326,14 @@ def _enters(effects: Sequence[Effect]) -> list[int]:
     return [one.enter.serial for one in effects]
 
 
-def joined(paths: Sequence[Path]) -> tuple[list[Expression], list[Effect], dict[str, bool]]:
+def joined(
+    paths: Sequence[Path], first: int = 0
+) -> tuple[list[Expression], list[Effect], dict[str, bool]]:
     """The results and effects of a function, given those on all ways through it, in order.
+
+    Args:
+        paths: the ways.
+        first: a serial below those of all that the function has made.
 
     Returns:
         The results, the effects, and per line with a branch whether it became a `cond`: if
@@ -321,7 +342,7 @@ def joined(paths: Sequence[Path]) -> tuple[list[Expression], list[Effect], dict[
     Raises:
         DisagreementError: the results differ in dtype or shape.
     """
-    joining = _Joining()
+    joining = _Joining(first)
     known = [joining.known(path) for path in paths]
     results, effects = joining.join(known, 0)
     return results, effects, joining.branches

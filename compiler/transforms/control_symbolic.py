@@ -20,6 +20,7 @@ from compiler.graph.expression import Expression, constant, construct, next_seri
 from compiler.graph.loop import items_of
 from compiler.graph.traversal import cut
 from compiler.ops import control
+from compiler.transforms.branching import on_all_ways
 from compiler.transforms.control_checks import aligned, line_of, pair_of, paths, require_same
 from compiler.transforms.control_eager import is_number
 from compiler.transforms.control_gradients import stand_in
@@ -73,6 +74,11 @@ class Traced:
     def body(self, consts: Sequence[Expression]) -> Body:
         """The body that takes the consts and then the inputs."""
         return Body.of([*consts, *self.inputs], leaves(self.result))
+
+
+def _branching(op: Op, call: Callable[[], object], inputs: Sequence[Expression]) -> Any:
+    """What a function of a loop or a branch returns, on all ways through it."""
+    return on_all_ways(call, inputs, lambda one, dtype: _expression(op, one, dtype))
 
 
 def _consts(traces: Iterable[Traced]) -> list[Expression]:
@@ -155,7 +161,9 @@ def _trace_step(
         before[i].weak = True
     slices = _placeholders("x", xs[0], (TensorType(one.shape[1:], one.dtype) for one in xs[1]))
     with collecting(depth() + 1) as found:
-        after, y = pair_of(step(rebuilt(carry[0], before), rebuilt(xs[0], slices)), step)
+        given = rebuilt(carry[0], before), rebuilt(xs[0], slices)
+        result = _branching(control.scan, lambda: step(*given), [*before, *slices])
+        after, y = pair_of(result, step)
     after = _like_carry(control.scan, after, carry[0], before)
     require_same("scan: carry", rebuilt(carry[0], before), after, step, numbers)
     y = mapped(lambda leaf: _expression(control.scan, leaf), y)
@@ -189,7 +197,7 @@ def while_loop(
     start = next_serial()
     inputs = _placeholders("carry", init, (one.type for one in first))
     with collecting(depth() + 1) as found:
-        answer = cond(rebuilt(init, inputs))
+        answer = _branching(op, lambda: cond(rebuilt(init, inputs)), inputs)
     if found.effects:
         enter = found.effects[0].enter
         raise GraphError(
@@ -225,7 +233,7 @@ def _trace_body(
     for i in numbers:
         before[i].weak = True
     with collecting(depth() + 1) as found:
-        result = body(rebuilt(init, before))
+        result = _branching(control.while_loop, lambda: body(rebuilt(init, before)), before)
     after = _like_carry(control.while_loop, result, init, before)
     require_same("while_loop: carry", rebuilt(init, before), after, body, numbers)
     return Traced(before, after, start, found.effects)
@@ -264,6 +272,6 @@ def _trace_branch(
     start = next_serial()
     inputs = _placeholders("operand", operands, (one.type for one in given))
     with collecting(depth()) as found:
-        given_back = branch(*rebuilt(operands, inputs))
+        given_back = _branching(control.cond, lambda: branch(*rebuilt(operands, inputs)), inputs)
     result = mapped(lambda leaf: _expression(control.cond, leaf), given_back)
     return Traced(inputs, result, start, found.effects)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from compiler.core.deciding import deciding
+from compiler.core.deciding import Decider, deciding
 from compiler.core.refusals import refuse, user_place
 from compiler.graph.definition import define
 from compiler.graph.effects import depth, first_token
@@ -71,11 +71,15 @@ class _Decider:
     """
 
     def __init__(
-        self, told: Sequence[Decision], leaves: Callable[[], Iterable[Expression]]
+        self,
+        told: Sequence[Decision],
+        leaves: Callable[[], Iterable[Expression]],
+        around: Decider | None,
     ) -> None:
         self.made: list[Decision] = []
         self._told = told
         self._leaves = leaves
+        self._around = around
 
     def restart(self) -> None:
         """Tell the same once more."""
@@ -84,7 +88,16 @@ class _Decider:
     def truth(self, predicate: Expression) -> bool:
         """The outcome for a bool scalar; CaptureError where it cannot become a branch."""
         predicate = _unmarked(predicate)
-        self._check_leaves(predicate)
+        own = {one.serial for one in self._leaves()}
+        read = [one for one in ancestors([predicate]) if one.op is leaves.placeholder]
+        if self._around is not None and not any(one.serial in own for one in read):
+            return self._around.truth(predicate)  # it is the same in each iteration
+        if not all(one.serial in own or self._is_around(one) for one in read):
+            refuse(
+                "a branch on a value in the body of a loop, in a function given to sg.cond, "
+                "or in one example of vmap",
+                "use sg.cond or sg.where there",
+            )
         for one in self.made:
             if _are_equal(one.predicate, predicate):
                 return one.outcome
@@ -110,16 +123,12 @@ class _Decider:
         self.made.append(Decision(predicate, outcome, place, user_line(), next_serial(), token))
         return outcome
 
-    def _check_leaves(self, predicate: Expression) -> None:
-        """Refuse a value of the body of a loop, of a branch, or of one example of vmap."""
-        own = {one.serial for one in self._leaves()}
-        for one in ancestors([predicate]):
-            if one.op is leaves.placeholder and one.serial not in own:
-                refuse(
-                    "a branch on a value in the body of a loop, in a function given to sg.cond, "
-                    "or in one example of vmap",
-                    "use sg.cond or sg.where there",
-                )
+    def knows(self, leaf: Expression) -> bool:
+        """Whether a leaf is one of the function, or of a function around it."""
+        return any(one is leaf for one in self._leaves()) or self._is_around(leaf)
+
+    def _is_around(self, leaf: Expression) -> bool:
+        return self._around is not None and self._around.knows(leaf)
 
 
 def asked_of(predicate: Expression) -> str:
@@ -129,13 +138,17 @@ def asked_of(predicate: Expression) -> str:
 
 
 def ways_through(
-    run: Callable[[], Made], leaves: Callable[[], Iterable[Expression]]
+    run: Callable[[], Made],
+    leaves: Callable[[], Iterable[Expression]],
+    around: Decider | None = None,
 ) -> list[Way[Made]]:
     """What `run` makes on each way through it, those first on which values hold.
 
     Args:
         run: calls the function.
         leaves: the inputs of the trace that is running.
+        around: who tells the truth of values of the function around it, of whose body this is a
+            part.
 
     Raises:
         CaptureError: there are too many, or the function does not do the same each time.
@@ -143,7 +156,7 @@ def ways_through(
     found: list[Way[Made]] = []
     told: list[Decision] = []
     while True:
-        current = _Decider(told, leaves)
+        current = _Decider(told, leaves, around)
         with deciding(current):
             made = run()
         found.append(Way(tuple(current.made), made))

@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
+
+from compiler import ops
 from compiler.core.lowering import Gather, Host, Nested
-from compiler.core.raised import Raised
+from compiler.core.raised import Raised, raised
+from compiler.core.refusals import place_of, raised_by_user, refuse
 from compiler.graph.effects import Effect
 from compiler.graph.expression import Expression, at_line, constant, construct, next_serial
 from compiler.graph.traversal import ancestors
@@ -22,7 +26,15 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Failure:
+class Caught:
+    """What was raised on one way, after some prints and checks."""
+
+    error: Exception
+    shown: Sequence[Effect]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Failure:
     """What a function that raises on a way has made.
 
     Attributes:
@@ -34,8 +46,60 @@ class Failure:
     shown: Sequence[Effect]
 
 
-def without_failures(
-    ways: Sequence[Way[Made | Failure]],
+def as_checks(
+    ways: Sequence[Way[Made | Caught]],
+    roots: Callable[[Made], Iterable[Expression]],
+    shown: Callable[[Made], Sequence[Effect]],
+    with_shown: Callable[[Made, Sequence[Effect]], Made],
+    nothing: Callable[[Made], Made],
+) -> Sequence[Way[Made]]:
+    """The ways, those on which the function raises as checks that raise the same.
+
+    Args:
+        ways: those of a function.
+        roots: the expressions that are made on a way.
+        shown: the effects there.
+        with_shown: the same with other effects.
+        nothing: of what a way makes, what stands for it where nothing is made.
+
+    Raises:
+        CaptureError: it raises on some what cannot be raised when it runs.
+        What it raises on all of them.
+    """
+    errors = [(way, way.made) for way in ways if isinstance(way.made, Caught)]
+    if not errors:
+        return [Way(way.decisions, way.made) for way in ways if not isinstance(way.made, Caught)]
+    whole = next((way.made for way in ways if not isinstance(way.made, Caught)), None)
+    if whole is None and len({(type(one.error), str(one.error)) for _, one in errors}) == 1:
+        raise errors[0][1].error
+    failures: dict[Way[Made | Caught], _Failure] = {}
+    for way, one in errors:
+        attribute = raised(one.error) if whole and raised_by_user(one.error) else None
+        if attribute is None:
+            refuse(
+                f"raises {one.error!r} on one side of a branch on a value "
+                f"({way.decisions[-1].place})",
+                "use sg.check(condition, message), which raises when it runs, or raise it outside",
+                place_of(one.error),
+            )
+        failures[way] = _Failure(attribute, one.shown)
+    assert whole is not None
+    empty = nothing(whole)
+    left: list[Way[Made | _Failure]] = [
+        Way(way.decisions, failures[way] if isinstance(way.made, Caught) else way.made)
+        for way in ways
+    ]
+    return _without_failures(left, roots, shown, with_shown, lambda new: with_shown(empty, new))
+
+
+def zeros(value: Expression) -> Expression:
+    """What stands for a value where there is none."""
+    found: Expression = ops.broadcast_to(constant(np.zeros((), value.dtype)), value.shape)
+    return found
+
+
+def _without_failures(
+    left: list[Way[Made | _Failure]],
     roots: Callable[[Made], Iterable[Expression]],
     shown: Callable[[Made], Sequence[Effect]],
     with_shown: Callable[[Made, Sequence[Effect]], Made],
@@ -43,29 +107,23 @@ def without_failures(
 ) -> list[Way[Made]]:
     """The ways that are left, each of which makes something.
 
-    Args:
-        ways: those of a function, of which not all raise.
-        roots: the expressions that are made on a way.
-        shown: the effects there.
-        with_shown: the same with other effects.
-        instead: what a way that raises makes in the place of results, with these effects.
+    `instead`: what a way that raises makes in the place of results, with these effects.
     """
-    left: list[Way[Made | Failure]] = list(ways)
     kept: list[Made] = []
-    while failing := [one for one in left if isinstance(one.made, Failure)]:
+    while failing := [one for one in left if isinstance(one.made, _Failure)]:
         way = max(failing, key=lambda one: len(one.decisions))
         failure = way.made
-        assert isinstance(failure, Failure)
+        assert isinstance(failure, _Failure)
         last = way.decisions[-1]
         others = _beside(way, left)
-        made = [one.made for one in others if not isinstance(one.made, Failure)]
+        made = [one.made for one in others if not isinstance(one.made, _Failure)]
         made = [one for one in made if not any(one is other for other in kept)]
         quiet = all(one.enter.serial < last.start for one in failure.shown)
         free = not any(_may_raise(roots(one), last.start) for one in made)
         if quiet and free and len(made) == len(others):
             left.remove(way)
             for other in others:
-                assert not isinstance(other.made, Failure)
+                assert not isinstance(other.made, _Failure)
                 decision = other.decisions[len(way.decisions) - 1]
                 check = _check(decision, failure.error)
                 before = [one for one in shown(other.made) if one.enter.serial < decision.start]
@@ -78,7 +136,7 @@ def without_failures(
             check = _check(replace(last, token=token, start=next_serial()), failure.error, False)
             kept.append(instead([*failure.shown, check]))
             left[left.index(way)] = Way(way.decisions, kept[-1])
-    return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, Failure)]
+    return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, _Failure)]
 
 
 def _beside(way: Way[Made], ways: Sequence[Way[Made]]) -> list[Way[Made]]:

@@ -5,25 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from compiler import ops
 from compiler.core.dims import Dim
 from compiler.core.errors import CaptureError, OptionError
-from compiler.core.raised import raised
-from compiler.core.refusals import has_refused, place_of, raised_by_user, refuse
+from compiler.core.refusals import has_refused
 from compiler.graph.effects import Effect, collecting
 from compiler.graph.expression import Expression, Handle, at_line, constant, construct, constructing
 from compiler.ops import leaves
-from compiler.transforms.branches import DisagreementError, Path, joined
-from compiler.transforms.decisions import Decision, Way, ways_through
-from compiler.transforms.failing import Failure, without_failures
+from compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
+from compiler.transforms.decisions import Way, ways_through
+from compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
-
-_AGREE = "let both sides give the same, or use sg.where, or sg.cond around what differs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +54,6 @@ class _Made:
     effects: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Error:
-    """What was raised on one way, after some prints and checks."""
-
-    error: Exception
-    shown: Sequence[Effect]
-
-
 def computed(
     name: str, call: Callable[[], object], inputs: Sequence[Expression], engine: Any
 ) -> Computed:
@@ -95,7 +83,7 @@ def computed(
             engine.close()
 
 
-def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | _Error:
+def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     """What one call of a function makes, or what it raises."""
     context = constructing(arrays.made) if engine is None else engine.capturing()
     shown = None
@@ -112,48 +100,23 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | _Error:
     except Exception as error:
         if has_refused():
             raise
-        return _Error(error, shown.effects if shown is not None else ())
+        return Caught(error, shown.effects if shown is not None else ())
 
 
 def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:
-    """The ways, those on which the function raises as checks that raise the same.
-
-    Raises:
-        CaptureError: it raises on some what cannot be raised when it runs.
-        What it raises on all of them.
-    """
-    errors = [(way, way.made) for way in ways if isinstance(way.made, _Error)]
-    if not errors:
-        return ways
-    whole = next((way.made for way in ways if isinstance(way.made, _Made)), None)
-    if whole is None and len({(type(one.error), str(one.error)) for _, one in errors}) == 1:
-        raise errors[0][1].error
-    failures = {}
-    for way, one in errors:
-        attribute = raised(one.error) if whole and raised_by_user(one.error) else None
-        if attribute is None:
-            refuse(
-                f"raises {one.error!r} on one side of a branch on a value "
-                f"({way.decisions[-1].place})",
-                "use sg.check(condition, message), which raises when it runs, or raise it outside",
-                place_of(one.error),
-            )
-        failures[way] = Failure(attribute, one.shown)
-    assert whole is not None
-    return without_failures(
-        [Way(way.decisions, failures.get(way, way.made)) for way in ways],
+    """The ways, those on which the function raises as checks that raise the same."""
+    return as_checks(
+        ways,
         lambda made: [*made.results, *made.others, *(one.leave for one in made.shown)],
         lambda made: made.shown,
         lambda made, shown: replace(made, shown=shown),
-        lambda shown: replace(
-            whole, results=_zeros(whole.results), others=_zeros(whole.others), shown=shown
+        lambda made: replace(
+            made,
+            results=list(map(zeros, made.results)),
+            others=list(map(zeros, made.others)),
+            shown=(),
         ),
     )
-
-
-def _zeros(results: Sequence[Expression]) -> list[Expression]:
-    """What stands for results where there are none."""
-    return [ops.broadcast_to(constant(np.zeros((), one.dtype)), one.shape) for one in results]
 
 
 def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any) -> Computed:
@@ -173,7 +136,7 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
         outputs, shown, branches = joined(paths)
     except DisagreementError as error:
         one, other = error.types
-        _refuse(error.decision, f"a result is {one} if it holds, and {other} if not")
+        refuse_branch(error.decision, f"a result is {one} if it holds, and {other} if not")
     lines = [
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()
@@ -192,17 +155,13 @@ def _check_structures(ways: Sequence[Way[_Made]]) -> None:
             pairs = zip(one.decisions, other.decisions, strict=False)
             decision = next(a for a, b in pairs if a.outcome is not b.outcome)
             what = f"returns {_shown(left)} if it holds, and {_shown(right)} if not"
-            _refuse(decision, what)
+            refuse_branch(decision, what)
 
 
 def _shown(structure: Structure) -> str:
     """A structure, with `array` for each array in it."""
     text = repr(put_together(structure, itertools.repeat(LEAF)))
     return text.replace(repr(LEAF), "array")
-
-
-def _refuse(decision: Decision, what: str) -> NoReturn:
-    refuse(f"a branch on a value{decision.asked_of()}: {what}", _AGREE, decision.place)
 
 
 def as_output(name: str, value: object) -> Expression:

@@ -12,6 +12,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.pytree import leaves, mapped, rebuilt, spread_over, structure
 from compiler.graph.effects import collecting, depth, emit_batched
 from compiler.graph.expression import Expression, handle_among
+from compiler.transforms.branching import on_all_ways
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.signature import is_array
 from staticgraph.tracing.ways import as_output
@@ -64,7 +65,11 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
             collecting(depth()) as effects,
         ):
             positional, named = rebuilt((args, kwargs), as_given(examples, given))
-            result = mapped(lambda one: as_output("vmap", one), f(*positional, **named))
+            result = on_all_ways(
+                lambda: mapped(lambda one: as_output("vmap", one), f(*positional, **named)),
+                [one for one, whole in zip(examples, wholes, strict=True) if whole is not None],
+                lambda one, dtype: as_output("vmap", one),
+            )
         batches = {
             one: whole for one, whole in zip(examples, wholes, strict=True) if whole is not None
         }

@@ -274,10 +274,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "swallowed": (_swallowing, "a branch on a value, which depends on x: a result is"),
     "a print on a side": (_shown, "prints when it is traced"),
     "a change on a side": (_kept, "changes .*KEPT"),
-    "the body of a loop": (
-        lambda x: sg.scan(lambda c, v: (c + v if v > 0 else c, None), 0.0, x)[0],
-        "a branch on a value in the body of a loop, .*: use sg.cond or sg.where there"),
-    "an example of vmap": (sg.vmap(lambda x: x if x > 0 else -x), "in one example of vmap"),
 }  # fmt: skip
 
 
