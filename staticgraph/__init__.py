@@ -30,6 +30,7 @@ from compiler.core.errors import (
     ShapeError as ShapeError,
     StaticGraphError as StaticGraphError,
 )
+from compiler.core.pytree import register_pytree as register_pytree
 from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from compiler.graph.expression import Expression as Expression
 from compiler.graph.scope import scope as scope
@@ -108,7 +109,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fori_loop",
         "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "hvp",
         "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
-        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_default_dtype",
+        "placeholder", "print", "random", "register_pytree",
+        "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
         "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
