@@ -30,6 +30,7 @@ from compiler.core.errors import (
     ShapeError as ShapeError,
     StaticGraphError as StaticGraphError,
 )
+from compiler.core.pytree import register_pytree as register_pytree
 from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from compiler.graph.expression import Expression as Expression
 from compiler.graph.scope import scope as scope
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
     from staticgraph.executables.saving import save as save
+    from staticgraph.host_calls import TensorType as TensorType, host_call as host_call
     from staticgraph.loading import load as load
     from staticgraph.random import dropout as dropout
     from staticgraph.regions import checkpoint as checkpoint
@@ -103,12 +105,15 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
         "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
         "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
-        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError", "UserOp",
+        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
+        "TensorType", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
         "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fori_loop",
-        "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "hvp",
+        "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "host_call",
+        "hvp",
         "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
-        "placeholder", "print", "random", "run", "save", "scan", "scope", "set_default_dtype",
+        "placeholder", "print", "random", "register_pytree",
+        "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
         "while_loop", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
@@ -123,6 +128,7 @@ _LATER = {
     "executables.executable": ("Executable",),
     "tracing.functions": ("Function", "function"),
     "executables.saving": ("save",),
+    "host_calls": ("TensorType", "host_call"),
     "loading": ("load",),
     "differences.diff": ("diff",),
     "user_ops": ("UserOp", "op"),

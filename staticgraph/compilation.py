@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import operator
+import warnings
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.core.arrays import to_array
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
-from compiler.core.errors import FeedError, GraphError, OptionError
+from compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
 from compiler.core.options import ON_NONFINITE, Options
+from compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
 from compiler.core.record import Record, record
 from compiler.core.types import substituted, unify
 from compiler.graph.definition import define
 from compiler.graph.effects import effects_of, with_effects
-from compiler.graph.expression import Expression, at_line, constant, construct
+from compiler.graph.expression import Expression, at_line, constant, construct, user_line
 from compiler.graph.losses import losses_of
 from compiler.graph.notes import Sibling, note
 from compiler.graph.traversal import ancestors, between, fold
@@ -86,13 +88,15 @@ def compile(
     on_nonfinite: str | None = None,
     lint: str | None = "certain",
     checks: str | None = None,
+    on_unused_input: str = "raise",
     name: str | None = None,
 ) -> Executable:
     """Compile a graph into a function of arrays.
 
     Args:
-        inputs: placeholders, in the order of the function's arguments. All must be needed.
-        outputs: an expression, or a list, tuple or dict of them: the structure of the result.
+        inputs: placeholders, in the order of the function's arguments.
+        outputs: an expression, or any nesting of lists, tuples, named tuples, dicts, dataclasses
+            and None with expressions: the structure of the result.
         updates: the next value of variables; all are computed from the old values, and either all
             happen or none. The streams of `staticgraph.random` that are read advance by themselves.
         givens: expressions to be replaced by others (of the same type) before compiling.
@@ -138,12 +142,15 @@ def compile(
         checks: "int": a call in which integers overflow, are divided by 0, or are cast to a dtype
             that they do not fit, raises CheckError with the op and your line, and updates nothing.
             None: they wrap, as NumPy's do.
+        on_unused_input: what to do about an input that nothing needs: "raise" an error, "warn"
+            (LintWarning), or "ignore" it. It is fed, and checked, in any case.
         name: for messages.
 
     Returns:
-        An executable for any sizes of the unknown axes; it cannot be modified. It is compiled for
-        row-major inputs; one of a megabyte or more that is transposed, or a slice, is read in place
-        by a kernel that the first call with such an input compiles.
+        An executable for any sizes of the unknown axes; it cannot be modified. Inputs have the
+        placeholders' dtypes, or such as NumPy casts to them safely and without loss, as float32 to
+        float64. It is compiled for row-major inputs; one of a megabyte or more that is transposed,
+        or a slice, is read in place by a kernel that the first call with such an input compiles.
 
     Raises:
         GraphError: an input is no placeholder, given twice, or not needed; an output depends on a
@@ -174,7 +181,7 @@ def compile(
         pairs = [
             (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
         ]
-    _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)])
+    _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)], on_unused_input)
     roots = without_rules([*flat, *(new for _, new in pairs)])
     flat, news = roots[: len(flat)], roots[len(flat) :]
     pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
@@ -232,6 +239,16 @@ _FIRST = operator.itemgetter(0)
 
 
 @record
+class _Structured(Record):
+    """Puts results into a tree."""
+
+    tree: Any
+
+    def __call__(self, results: list[Any]) -> Any:
+        return rebuilt(self.tree, results)
+
+
+@record
 class _AsDict(Record):
     """Puts results under their keys."""
 
@@ -245,19 +262,30 @@ def _flatten(outputs: object) -> tuple[list[Expression], Callable[[list[Any]], A
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
         return [outputs], _FIRST
-    make: Callable[[list[Any]], Any]
     if isinstance(outputs, Mapping):
         flat = list(outputs.values())
-        make = _AsDict(tuple(outputs))
-    elif isinstance(outputs, list | tuple):
-        flat = list(outputs)
-        make = tuple if isinstance(outputs, tuple) else list
+        make: Callable[[list[Any]], Any] = _AsDict(tuple(outputs))
+    elif isinstance(outputs, list | tuple) and type(outputs) in (list, tuple):
+        flat, make = list(outputs), type(outputs)
     else:
-        raise GraphError(f"compile: the outputs {outputs!r} are no expressions")
+        flat, make = tree_leaves(outputs), _Structured(mapped(_stripped, outputs))
+        if not is_branch(outputs):
+            raise GraphError(f"compile: the outputs {outputs!r} are no expressions")
+    if any(map(_is_inner, flat)):
+        flat, make = tree_leaves(outputs), _Structured(mapped(_stripped, outputs))
     for output in flat:
         if not isinstance(output, Expression):
             raise GraphError(f"compile: the output {output!r} is no expression")
     return flat, make
+
+
+def _is_inner(output: object) -> bool:
+    return output is None or is_branch(output)
+
+
+def _stripped(_leaf: object) -> int:
+    """What stands for an expression in the structure of results."""
+    return 0
 
 
 def _update_pairs(updates: Updates | None) -> list[tuple[Expression, Expression]]:
@@ -297,7 +325,14 @@ def _counts(
     return [(one, add(one, 1)) for one in found if one.serial not in known]
 
 
-def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expression]) -> None:
+ON_UNUSED = ("raise", "warn", "ignore")
+
+
+def _check_inputs(
+    title: str, inputs: list[Expression], roots: Sequence[Expression], on_unused: str
+) -> None:
+    if on_unused not in ON_UNUSED:
+        raise OptionError(f"compile: on_unused_input is one of {ON_UNUSED}, not {on_unused!r}")
     needed = {node.serial for node in ancestors(roots)}
     names: set[str | None] = set()
     for given in inputs:
@@ -307,9 +342,12 @@ def _check_inputs(title: str, inputs: list[Expression], roots: Sequence[Expressi
             raise GraphError(f"{title}: two inputs are named {given.name!r}")
         names.add(given.name)
         if given.serial not in needed and not sizes_needed(given, roots):
-            raise GraphError(
-                f"{title}: the output does not need the input {given.name!r} ({given.source})"
-            )
+            text = f"{title}: the output does not need the input {given.name!r} ({given.source})"
+            if on_unused == "raise":
+                raise GraphError(text)
+            if on_unused == "warn":
+                path, _, line = user_line().rpartition(":")
+                warnings.warn_explicit(text, LintWarning, path, int(line))
     known = {given.serial for given in inputs}
     for node in ancestors(roots):
         if node.op is leaves.placeholder and node.serial not in known:

@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 from compiler.core.errors import FormatError
+from compiler.core.pytree import leaves, rebuilt
 from compiler.core.types import as_dtype
 from compiler.graph.attributes import check_attributes
 from compiler.graph.build import build
@@ -142,7 +143,7 @@ def _loaded(content: Any, arrays: Sequence[object]) -> Any:
             raise FormatError(f"{GRAPH}: {where}{error}") from None
     for name, where, arguments, options in checked:
         try:
-            made[name] = compile(*arguments, **options)
+            made[name] = compile(*arguments, **options, on_unused_input="ignore")
         except Exception as error:  # whatever a pass raises for a graph that nobody defined
             raise FormatError(f"{GRAPH}: {where}{error}") from error
     if content.get("single") is True and len(made) == 1:
@@ -192,6 +193,16 @@ def _read_structure(reader: Reader, form: Form) -> Callable[[list[Any]], Any]:
         return list
     if form == "tuple":
         return tuple
+    if isinstance(form, dict) and "tree" in form:
+        tree = _read_tree(reader, form["tree"])
+        count = len(leaves(tree))
+
+        def as_tree(values: list[Any]) -> Any:
+            if count != len(values):
+                raise FormatError(f"{count} places for {len(values)} outputs")
+            return rebuilt(tree, values)
+
+        return as_tree
     if isinstance(form, dict) and isinstance(form.get("dict"), list):
         keys = [key if isinstance(key, str) else reader.value(key) for key in form["dict"]]
 
@@ -201,6 +212,22 @@ def _read_structure(reader: Reader, form: Form) -> Callable[[list[Any]], Any]:
             return dict(zip(keys, values, strict=True))
 
         return as_dict
+    raise FormatError(f"no outputs have the structure {form!r:.80}")
+
+
+def _read_tree(reader: Reader, form: Form) -> Any:
+    """A nested structure; FormatError for what is none."""
+    if form is None or type(form) is int:
+        return form
+    if isinstance(form, dict) and isinstance(form.get("list"), list):
+        return [_read_tree(reader, one) for one in form["list"]]
+    if isinstance(form, dict) and isinstance(form.get("tuple"), list):
+        return tuple([_read_tree(reader, one) for one in form["tuple"]])
+    if isinstance(form, dict) and isinstance(form.get("dict"), list):
+        keys = [key if isinstance(key, str) else reader.value(key) for key in form["dict"]]
+        parts = form.get("parts")
+        if isinstance(parts, list) and len(parts) == len(set(keys)):
+            return dict(zip(keys, [_read_tree(reader, one) for one in parts], strict=True))
     raise FormatError(f"no outputs have the structure {form!r:.80}")
 
 

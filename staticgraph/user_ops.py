@@ -1,4 +1,4 @@
-"""`op` and `host_call`: functions of users as ops of both paradigms."""
+"""`op`: functions of users as ops of both paradigms."""
 
 from __future__ import annotations
 

@@ -78,6 +78,21 @@ def converted(value: object, array: Array, dtype: DType) -> Array:
     return made
 
 
+def upcast(array: Array, dtype: DType) -> Array | None:
+    """An array in a dtype that NumPy casts it to safely; None if there is none, or it would lose.
+
+    Of int64 NumPy calls float64 safe, which holds no int of more than 53 bits exactly.
+    """
+    if array.dtype.kind not in _RANKS or not np.can_cast(array.dtype, dtype, "safe"):
+        return None
+    made = array.astype(dtype)
+    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            if not np.array_equal(made.astype(array.dtype), array):
+                return None
+    return made
+
+
 def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
     if made.dtype.kind != "f":

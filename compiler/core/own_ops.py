@@ -20,17 +20,18 @@ LONGEST = 64  # characters of a name in a file
 
 @dataclass(slots=True)
 class _Own:
-    """An op that a user declared: the module and function, and how often."""
+    """An op that a user declared: the module and function, how often, and whether files name it."""
 
     place: tuple[str, str]
     versions: int
     closes: bool
+    is_saved: bool
 
 
 _known: dict[str, _Own] = {}
 
 
-def own_name(name: str, place: tuple[str, str], closes: bool) -> str:
+def own_name(name: str, place: tuple[str, str], closes: bool, is_saved: bool = True) -> str:
     """A free name for an op around a function at a place, which may close over values.
 
     Raises:
@@ -46,7 +47,7 @@ def own_name(name: str, place: tuple[str, str], closes: bool) -> str:
     if found is None:
         if name in declared_names():
             raise GraphError(f"an op named {name!r} is already declared")
-        _known[name] = _Own(place, 1, closes)
+        _known[name] = _Own(place, 1, closes, is_saved)
         return name
     if found.place != place:
         raise GraphError(
@@ -66,6 +67,8 @@ def saved_name(op: Op) -> str:
     """
     name = op.name.partition(VERSION)[0]
     own = _known.get(name)
+    if own is not None and not own.is_saved:
+        raise FormatError(f"{name} has no name in files: declare the function with sg.op")
     if own is None or own.versions == 1:
         return name
     if op.name != f"{name}{VERSION}{own.versions}":

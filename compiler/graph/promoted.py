@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.core.dims import Dim
 from compiler.core.op import Op
+from compiler.core.values import Value
 from compiler.graph.notes import Promoted, is_of_integers, note
 from compiler.ops import leaves
 from compiler.ops.operators import Operators
@@ -23,7 +24,7 @@ def is_weak(operand: object) -> bool:
     return isinstance(operand, _WEAK)
 
 
-def note_promoted(op: Op, operands: Sequence[Any], converted: Sequence[Any]) -> None:
+def note_promoted(op: Op, operands: Sequence[Value], converted: Sequence[Value]) -> None:
     """Note the float32 expressions that become float64 because of a constant, or of integers."""
     given = [one for one in operands if isinstance(one, Operators)]
     if all(one.dtype != np.float32 for one in given):

@@ -283,7 +283,7 @@ def numbers(like: Any, size: Size) -> Any:
     """The places along an axis of a size, for operands like this one: int64."""
     if isinstance(like, Operand):
         return like.apply(op_named("iota"), (), {"size": size})
-    return np.arange(size)
+    return np.arange(dims.evaluate(size, {}))
 
 
 def _moving(x: Any, size: Size, key: slice) -> Any:
@@ -292,8 +292,9 @@ def _moving(x: Any, size: Size, key: slice) -> Any:
     Raises:
         ShapeError: how far its bounds are apart is computed too.
     """
-    for bound in (key.start, key.stop):
-        if isinstance(bound, Operand) and (bound.ndim or bound.dtype.kind not in "iu"):
+    bounds: list[Any] = [one for one in (key.start, key.stop) if isinstance(one, Operand)]
+    for bound in bounds:
+        if bound.ndim or bound.dtype.kind not in "iu":
             raise DTypeError(
                 f"getitem: a bound of a slice is an integer, not {bound.dtype} of shape "
                 f"{tuple(bound.shape)}"

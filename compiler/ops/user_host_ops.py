@@ -73,12 +73,7 @@ class HostOp(UserOp):
             if len(self._wanted) >= KEPT:
                 self._wanted.clear()
             self._wanted[call] = wanted
-        try:
-            found = self._called(*given, **attrs)
-        except Exception as error:
-            if self._called is self.function:
-                raise
-            raise _of_numba(self._name, error) from error
+        found = self.called(given, attrs)
         if isinstance(wanted, TensorType):
             return self._checked(found, wanted, given)
         if not isinstance(found, tuple | list) or len(found) != len(wanted.items):
@@ -90,6 +85,15 @@ class HostOp(UserOp):
             for one, type in zip(found, wanted.items, strict=True)
         ])  # fmt: skip
 
+    def called(self, given: Sequence[Value], attrs: Attrs) -> Value:
+        """What the function returns."""
+        try:
+            return self._called(*given, **attrs)
+        except Exception as error:
+            if self._called is self.function:
+                raise
+            raise _of_numba(self._name, error) from error
+
     def _checked(self, found: Value, wanted: TensorType, given: Sequence[Value]) -> Value:
         """What the function returns as an array of its own of the declared type."""
         name = self._name
@@ -100,7 +104,7 @@ class HostOp(UserOp):
         array = np.asarray(found)
         if array.dtype != wanted.dtype:
             raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")
-        if array.shape != wanted.shape:
+        if not _is_shape(array.shape, wanted.shape):
             raise ShapeError(f"{name}: it returns {_described(array)}, declared {wanted}")
         if self._jit:  # it keeps nothing, so that what owns its memory is new
             owns = array.base is None and array.flags.writeable
@@ -126,6 +130,42 @@ class HostOp(UserOp):
         return [zeros_like(operands[i]) if found[i] is None else found[i] for i in positions]
 
 
+class Called(HostOp):
+    """A function of arrays that is called without being declared; its type is an attribute."""
+
+    def __init__(self, function: Rule, name: str, several: bool) -> None:
+        super().__init__(function, name, _given, several, jit=False)
+
+    def type_of_result(self, types: Sequence[TensorType], attrs: Attrs) -> Type:
+        """The type that the call was given."""
+        found: Type = attrs["type"]
+        return found
+
+    def called(self, given: Sequence[Value], attrs: Attrs) -> Value:
+        """What the function returns."""
+        return self.function(*given)
+
+    def cotangents(
+        self, g: Value, out: Value, operands: Sequence[Value], attrs: Attrs
+    ) -> list[Value]:
+        """There are none."""
+        raise GraphError(
+            f"{self._name} has no gradient: declare the function with sg.op(result=...), which "
+            "takes one, or apply stop_gradient to what it is applied to"
+        )
+
+
+def _given(*types: TensorType, type: Type) -> Type:
+    return type
+
+
+def call_of(function: Rule, name: str, arity: int, several: bool) -> HostOp:
+    """The op that calls a function of so many arrays; `type=` is that of what it returns."""
+    made = Called(function, name, several)
+    _register(made, name, arity, lambda *operands, type: (operands, {"type": type}))
+    return made
+
+
 def host(function: Rule, name: str, declared: Declared, several: bool, jit: bool) -> UserOp:
     """An op that calls a function of arrays.
 
@@ -139,6 +179,13 @@ def host(function: Rule, name: str, declared: Declared, several: bool, jit: bool
     arity = len(parameters_of(function, name, "array" if jit else "host"))
     name = own_name(name, *place_of(function))
     made = HostOp(function, name, declared, several, jit)
+    _register(made, name, arity, binder(function, name))
+    return made
+
+
+def _register(made: HostOp, name: str, arity: int, bind: Rule) -> None:
+    """Make the record of an op."""
+    several = made.several
 
     def infer_type(*types: TensorType, **attrs: object) -> Type:
         if len(types) != arity:
@@ -157,13 +204,19 @@ def host(function: Rule, name: str, declared: Declared, several: bool, jit: bool
             batching=made.batch,
             checked=True,
             cost="expensive",
-            bind=binder(function, name),
+            bind=bind,
             lowering=Host(),
-            doc=inspect.getdoc(function) or f"{name} of arrays.",
+            doc=inspect.getdoc(made.function) or f"{name} of arrays.",
         ),
         own=True,
     )
-    return made
+
+
+def _is_shape(found: Sequence[int], wanted: Sequence[Size]) -> bool:
+    """Whether a shape is what was declared; of arrays, sizes by names may be any."""
+    return len(found) == len(wanted) and all(
+        isinstance(size, Dim) or size == one for one, size in zip(found, wanted, strict=True)
+    )
 
 
 def _as_type(name: str, declared: Value) -> TensorType:

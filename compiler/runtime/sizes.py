@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from compiler.core.arrays import to_array
+from compiler.core.arrays import to_array, upcast
 from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from compiler.core.record import Record, record
@@ -38,7 +38,8 @@ def _feed(node: Node, position: int) -> Feed:
 def as_input(feed: Feed, value: object) -> Any:
     """`value` as an array of the placeholder's dtype and rank.
 
-    Python numbers and nested lists take the placeholder's dtype; an array must have it.
+    Python numbers and nested lists take the placeholder's dtype; an array must have it, or one that
+    NumPy casts to it safely, such as float32 to float64, and that loses nothing.
 
     Raises:
         DTypeError, ShapeError: with the placeholder's name and both types.
@@ -50,10 +51,13 @@ def as_input(feed: Feed, value: object) -> Any:
             f"feed {feed.name!r}: {feed.type} expected, no array of it: {error} ({feed.source})"
         ) from None
     if array.dtype != feed.type.dtype:
-        raise DTypeError(
-            f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} given, {feed.type} "
-            f"expected: cast it with astype ({feed.source})"
-        )
+        wider = upcast(array, feed.type.dtype)
+        if wider is None:
+            raise DTypeError(
+                f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} given, {feed.type} "
+                f"expected: cast it with astype ({feed.source})"
+            )
+        array = wider
     if array.ndim != feed.type.ndim:
         raise ShapeError(
             f"feed {feed.name!r}: {array.dtype.name}{list(array.shape)} has {array.ndim} axes, "

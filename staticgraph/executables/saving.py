@@ -21,6 +21,7 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.options import Options
+from compiler.core.pytree import is_branch, is_object, parts_of
 from compiler.graph.forms import Form
 from compiler.graph.serialise import Writer
 from staticgraph.executables.executable import Executable
@@ -101,11 +102,31 @@ def _record(writer: Writer, executable: Executable) -> Form:
 
 def _write_structure(writer: Writer, structure: object) -> Form:
     """The structure of the outputs, from one in which they are numbered."""
+    if is_branch(structure) and any(one is None or is_branch(one) for one in parts_of(structure)):
+        return {"tree": _write_tree(writer, structure)}
+    if is_object(structure) or hasattr(structure, "_fields"):
+        return {"tree": _write_tree(writer, structure)}
     if isinstance(structure, dict):
         return {"dict": [key if type(key) is str else writer.value(key) for key in structure]}
     if isinstance(structure, list | tuple):
         return type(structure).__name__
     return "single"
+
+
+def _write_tree(writer: Writer, tree: Any) -> Form:
+    """A nested structure; OptionError for one of classes, which a file has not."""
+    if tree is None or isinstance(tree, int):
+        return tree
+    if is_object(tree) or hasattr(tree, "_fields"):
+        raise OptionError(
+            f"save: the outputs are in a {type(tree).__name__}: a file holds lists, tuples and "
+            "dicts of them, and no classes"
+        )
+    parts: list[Form] = [_write_tree(writer, one) for one in parts_of(tree)]
+    if isinstance(tree, dict):
+        keys = [key if type(key) is str else writer.value(key) for key in tree]
+        return {"dict": keys, "parts": parts}
+    return {"tuple" if isinstance(tree, tuple) else "list": parts}
 
 
 def _npy(array: Any) -> bytes:

@@ -16,6 +16,13 @@ import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
+from compiler.core.pytree import (
+    is_object,
+    leaves,
+    parts_of,
+    structure as structure_of,
+    with_parts,
+)
 from compiler.core.refusals import user_place
 from staticgraph.tracing.modules import is_module
 
@@ -23,7 +30,8 @@ LEAF = "*"
 """An array in a structure."""
 
 Structure = Any
-"""LEAF, None, a Static, a ModuleAt, or (type, keys, structures) of a container; hashable."""
+"""LEAF, None, a Static, a ModuleAt, or (type or Made, keys, structures) of a container;
+hashable."""
 
 _NUMBERS = (bool, int, float)
 _ARRAYS = (np.ndarray, np.generic, Operand)
@@ -56,6 +64,29 @@ class ModuleAt:
     place: int
 
 
+class Made:
+    """What makes an object, of a dataclass or a registered class, of its parts.
+
+    It is equal to what makes an object of the same class with the same other fields.
+    """
+
+    __slots__ = ("_key", "_like")
+
+    def __init__(self, value: object) -> None:
+        self._like = with_parts(value, [None] * len(parts_of(value)))
+        self._key = type(value), structure_of(self._like)
+
+    def __call__(self, parts: Sequence[object]) -> Any:
+        """The object of some parts."""
+        return with_parts(self._like, parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 @dataclass(slots=True)
 class Arguments:
     """The arguments of a call taken apart.
@@ -81,7 +112,10 @@ def take_apart(name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> A
     return found
 
 
-def _flatten(name: str, value: object, found: Arguments, numbers: bool) -> Structure:
+def _flatten(
+    name: str, value: object, found: Arguments, numbers: bool, by_value: bool = False
+) -> Structure:
+    """A value taken apart; with `by_value` dataclasses without arrays are, too."""
     kind = type(value)
     if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
         found.arrays.append(value)
@@ -89,10 +123,13 @@ def _flatten(name: str, value: object, found: Arguments, numbers: bool) -> Struc
     if value is None:
         return None
     if isinstance(value, tuple | list):
-        return kind, None, tuple(_flatten(name, one, found, numbers) for one in value)
+        return kind, None, tuple(_flatten(name, one, found, numbers, by_value) for one in value)
     if isinstance(value, dict):
-        parts = tuple(_flatten(name, one, found, numbers) for one in value.values())
+        parts = tuple(_flatten(name, one, found, numbers, by_value) for one in value.values())
         return kind, tuple(value), parts
+    if is_object(value) and (by_value or any(isinstance(x, _ARRAYS) for x in leaves(value))):
+        kept = [_flatten(name, one, found, numbers, by_value) for one in parts_of(value)]
+        return Made(value), None, tuple(kept)
     if is_module(value):
         for place, module in enumerate(found.modules):
             if module is value:
@@ -118,10 +155,10 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     """The structure and the arrays of what a traced function returned.
 
     Raises:
-        OptionError: something in it is neither an array nor a tuple, list or dict.
+        OptionError: something in it is neither an array nor a tuple, list, dict or dataclass.
     """
     found = Arguments(None, [], [])
-    structure = _flatten(name, value, found, True)
+    structure = _flatten(name, value, found, True, by_value=True)
     for part in parts(structure):
         if isinstance(part, Static | ModuleAt):
             label = part.type.__name__ if isinstance(part, Static) else "module"
