@@ -51,6 +51,7 @@ class Branched(Effects):
         ways: what is done on each.
         lifted: the tensors of the surroundings that any way reads.
         draws: the random numbers that any way draws: each with all that the way draws before.
+        recording: whether the thread recorded, if that was asked on any way.
     """
 
     def __init__(
@@ -59,18 +60,19 @@ class Branched(Effects):
         ways: Sequence[Taken],
         lifted: Sequence[Any],
         draws: Sequence[tuple[Draw, ...]],
+        recording: bool | None,
     ) -> None:
         every = [one.effects for one in ways]
         first = every[0]
         super().__init__(
             first.inputs, lifted, [one[-1] for one in draws], first.results, (), (),
-            [step for one in every for step in one.steps], required_of(every),
-            recording_of(every), {}, (),
+            [step for one in every for step in one.steps], first.required,
+            recording, {}, (),
         )  # fmt: skip
         self.writes = ()  # each way checks its own
         self._name, self._ways = name, tuple(ways)
         self._drawn = tuple(draws)
-        self._differ = any(one.draws != first.draws for one in every)
+        self._differ = any(len(one.draws) != len(draws) for one in every)
 
     def __bool__(self) -> bool:
         return True
@@ -122,18 +124,11 @@ def numbers(count: int) -> list[Expression]:
     return [constant(np.asarray(number, np.int64)) for number in range(count)]
 
 
-def required_of(ways: Sequence[Effects]) -> dict[int, bool]:
-    """What was asked of operands on any way."""
-    return {place: answer for one in ways for place, answer in one.required.items()}
-
-
-def recording_of(ways: Sequence[Effects]) -> bool | None:
-    """Whether the thread recorded, if that was asked on any way."""
-    return next((one.recording for one in ways if one.recording is not None), None)
-
-
 def common(
-    ways: Sequence[Effects], slots: Sequence[Sequence[int]], lifted: Sequence[Any]
+    ways: Sequence[Effects],
+    slots: Sequence[Sequence[int]],
+    lifted: Sequence[Any],
+    recording: bool | None,
 ) -> Effects | None:
     """What all ways do, if they do the same."""
     first = ways[0]
@@ -149,7 +144,7 @@ def common(
             return None
     return Effects(
         first.inputs, lifted, first.draws, first.results, first.views, [*first.freed], first.steps,
-        required_of(ways), recording_of(ways), {}, (),
+        first.required, recording, {}, (),
     )  # fmt: skip
 
 

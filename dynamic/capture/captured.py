@@ -65,6 +65,18 @@ class Captured:
             mode.capture, mode.inference, _ = before
             record_if(before[2])
 
+    def alone(self, effects: Effects) -> Effects:
+        """What is done on the one way that returns, with what those read that raise.
+
+        What these draw is no operand: nothing of it is left in the graph.
+        """
+        own = {tuple(effects.draws[: i + 1]) for i in range(len(effects.draws))}
+        draws = self._operands.draws
+        self._operands.draws = {key: one for key, one in draws.items() if key in own}
+        effects.lifted = tuple(self._operands.given[self._operands.count :])
+        effects.recording = self._operands.recording
+        return effects
+
     def joined(
         self,
         results: Sequence[list[Expression]],
@@ -91,10 +103,12 @@ class Captured:
         padding, slots = padded(others)
         made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
         depends = [origins(own, self._operands.inputs) for own in made]
-        effects = common(ways, slots, lifted)
-        draws = () if effects is not None else tuple(self._operands.draws)
-        if effects is not None and all(one == depends[0] for one in depends):
+        recording = self._operands.recording
+        effects = common(ways, slots, lifted, recording)
+        draws = tuple(self._operands.draws)
+        alike = all(one == depends[0] for one in depends)
+        if effects is not None and alike and len(effects.draws) == len(draws):
             return made, effects
         made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
         taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
-        return made, Branched(self._name, taken, lifted, draws)
+        return made, Branched(self._name, taken, lifted, draws, recording)

@@ -60,8 +60,6 @@ class Capture:
         self._traced: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._draws: list[Draw] = []
-        self._asked: dict[int, bool] = {}
-        self._recording: bool | None = None
         self._written: dict[int, bool] = {}
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
@@ -188,7 +186,7 @@ class Capture:
 
     def requires(self, place: int) -> bool:
         """Whether an operand requires grad, which each call must have in common."""
-        answer = self._asked[place] = requires(self._given[place])
+        answer = self._operands.asked[place] = requires(self._given[place])
         return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
@@ -211,7 +209,7 @@ class Capture:
 
     def records(self) -> bool:
         """Whether the caller records, which each call must have in common."""
-        self._recording = self._outer
+        self._operands.recording = self._outer
         return self._outer
 
     def switched_on(self) -> None:
@@ -351,8 +349,8 @@ class Capture:
             views,
             freed,
             self._steps,
-            self._asked,
-            self._recording,
+            self._operands.asked,
+            self._operands.recording,
             self._late,
             self._breaks,
         )

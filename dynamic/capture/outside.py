@@ -22,6 +22,9 @@ class Operands:
         draws: random numbers, by what is drawn up to them.
         stages: where operands are that a step of an optimizer has changed, by their place before
             and the number of the stage.
+        asked: of which operands it was asked whether they require grad, on any way (one that
+            raises asks, too), with the answers.
+        recording: whether the thread recorded, if that was asked.
     """
 
     def __init__(
@@ -32,6 +35,8 @@ class Operands:
         self.held = {id(one): i for i, one in enumerate(given) if held[i]}
         self.draws: dict[tuple[Draw, ...], Expression] = {}
         self.stages: dict[tuple[int, int], int] = {}
+        self.asked: dict[int, bool] = {}
+        self.recording: bool | None = None
 
     def drawn(self, draws: Sequence[Draw], dtype: DType) -> Expression:
         """What the last of these random numbers are in the graph."""

@@ -77,7 +77,8 @@ def computed(
             return _joined(ways, current, engine)
         made = ways[0].made
         outputs = [*made.results, *made.others]
-        return Computed(made.structure, list(current()), outputs, made.shown, made.effects or None)
+        effects = None if engine is None else engine.alone(made.effects)
+        return Computed(made.structure, list(current()), outputs, made.shown, effects or None)
     finally:
         if engine is not None:
             engine.close()

@@ -360,3 +360,76 @@ def test_what_does_different_things_is_no_part_of_a_transform() -> None:
         torch.func.vmap(captured)(x[None])
     plain = sg.function(halves, debug=True)
     np.testing.assert_array_equal(torch.func.vmap(plain)(torch.stack([x, -x])), [[6, 8], [-4, -5]])
+
+
+def _draws_between(x: Any) -> Any:
+    noise = torch.rand(3)
+    if x.sum() > 50:
+        torch.randn(3)
+        raise ArithmeticError("too large")
+    later = torch.rand(3)
+    return x * noise * later if x.sum() > 0 else x - later
+
+
+def _draws_on_the_side_that_raises(x: Any) -> Any:
+    if x.sum() > 50:
+        torch.randn(3)
+        raise ArithmeticError("too large")
+    return x * torch.rand(3)
+
+
+@pytest.mark.parametrize("program", [_draws_between, _draws_on_the_side_that_raises])
+def test_what_a_side_draws_that_raises_is_not_drawn_by_others(program: Callable[..., Any]) -> None:
+    same(_alone(program), [(3,)] * 4)
+
+
+def test_what_only_a_side_that_raises_reads_is_an_operand() -> None:
+    def program() -> World:
+        weight, limit = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+
+        def f(x: Any) -> Any:
+            if x.sum() < 50:
+                return x * torch.rand(3) * weight
+            (limit * x).sum()
+            raise ArithmeticError("too large")
+
+        return f, [weight]
+
+    same(program, [(3,)] * 2)
+
+
+def test_the_same_numbers_on_sides_that_depend_on_others() -> None:
+    def program() -> World:
+        weight = torch.ones(3, requires_grad=True)
+
+        def f(x: Any) -> Any:
+            noise = torch.rand(3)
+            return x * noise * weight if x.sum() > 0 else x * noise
+
+        return f, [weight]
+
+    same(program, [(3,)] * 4)
+
+
+def test_what_a_side_asks_that_raises_is_asked_at_each_call() -> None:
+    @sg.function
+    def f(x: Any) -> Any:
+        if x.sum() > 0 and x.requires_grad:
+            raise ArithmeticError("no gradient here")
+        return x * 2
+
+    @sg.function
+    def g(x: Any) -> Any:
+        if x.sum() > 0 and torch.is_grad_enabled():
+            raise ArithmeticError("no gradient here")
+        return x * 2
+
+    x = torch.ones(2)
+    for _ in range(2):
+        with pytest.raises(ArithmeticError, match=r"^no gradient here"):
+            f(torch.ones(2, requires_grad=True))
+        assert f(x).tolist() == [2, 2]
+        with pytest.raises(ArithmeticError, match=r"^no gradient here"):
+            g(x)
+        with torch.no_grad():
+            assert g(x).tolist() == [2, 2]
