@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.refusals import refuse
 from compiler.graph.expression import Handle
 from compiler.transforms.effects import raise_unless
 from dynamic.core import eager_ops
@@ -20,9 +21,13 @@ def floor_divide(x: object, y: object) -> Any:
     """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
     refuse_zero(x, y)
     result = ops.floor_divide(x, y)
-    if mode.enabled and any(getattr(one, "_node", None) is not None for one in (x, y)):
-        error = AutogradError("derivative for aten::floor_divide is not implemented")
-        result._node = Failing(result._array, error, "NotImplemented")
+    if mode.enabled and any(map(_requires_grad, (x, y))):
+        what = "derivative for aten::floor_divide is not implemented"
+        if mode.capture is not None:
+            if mode.capture.records():
+                refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
+            return result
+        result._node = Failing(result._array, AutogradError(what), "NotImplemented")
     return result
 
 
@@ -61,8 +66,8 @@ def fmod(x: object, y: object) -> Any:
 def refuse_zero(x: object, y: object) -> None:
     """Raise as PyTorch does for 0 among integers; in a captured function when that runs."""
     dividend, divisor = (getattr(one, "_array", one) for one in (x, y))
-    if not (_is_whole(dividend) and _is_whole(divisor)):
-        return
+    if not (_is_whole(dividend) and _is_whole(divisor)) or 0 in getattr(dividend, "shape", ()):
+        return  # of no element, nothing is divided
     error = AutogradError("ZeroDivisionError")
     if type(y) is int:
         if not y:
@@ -74,6 +79,12 @@ def refuse_zero(x: object, y: object) -> None:
         raise_unless(ops.all(ops.not_equal(y, 0)).expression, error)
     elif not np.asarray(getattr(y, "_array", y)).all():
         raise error
+
+
+def _requires_grad(value: Any) -> bool:
+    if mode.capture is not None:
+        value = mode.capture.lifted(value)  # so that a call is asked, too
+    return bool(getattr(value, "requires_grad", False))
 
 
 def _is_whole(value: object) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from compiler.core.errors import ShapeError
+from compiler.core.errors import CaptureError, ShapeError
 
 I8, U8 = torch.tensor([1, -2, 3], dtype=torch.int8), torch.tensor([1, 200, 3], dtype=torch.uint8)
 I64, BOOL = torch.tensor([4, 5, -6]), torch.tensor([True, False, True])
@@ -134,6 +134,26 @@ def test_zero_among_integers_raises(name):
         with pytest.raises(RuntimeError, match=r"^ZeroDivisionError"):
             f(a, 0)
     assert not np.isfinite(f(a.double(), torch.tensor([2.0, 0.0, -4.0]))[1].item()) or "7" in name
+
+
+def test_where_there_is_no_element_nothing_is_divided_by_zero():
+    nothing, zero = torch.zeros(0, dtype=torch.int64), torch.tensor(0)
+    for f in (operator.floordiv, operator.mod, torch.fmod, sg.function(operator.mod)):
+        same(f(nothing, zero), [], torch.int64)
+    same(nothing.clone().floor_divide_(0), [], torch.int64)
+
+
+def test_floats_are_floor_divided_in_captured_functions_without_a_derivative():
+    fast = sg.function(operator.floordiv)
+    x, w = torch.tensor([7.5, -3.0]), torch.tensor([2.0, 2.0], requires_grad=True)
+    same(fast(x, w.detach()), [3.0, -2.0], torch.float32)
+    with pytest.raises(CaptureError, match="derivative for aten::floor_divide is not impl"):
+        fast(x, w)
+    with pytest.raises(CaptureError, match="derivative for aten::floor_divide is not impl"):
+        sg.function(lambda x: x + x // w)(x)
+    with torch.no_grad():
+        same(fast(x, w), [3.0, -2.0], torch.float32)
+    same(fast(x, w.detach()), [3.0, -2.0], torch.float32)
 
 
 def test_zero_among_integers_in_a_captured_loop_updates_nothing():
