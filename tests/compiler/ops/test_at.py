@@ -237,6 +237,42 @@ def test_both_paradigms_transforms_and_loops_write_by_keys() -> None:
     assert_allclose(slope, by[1:].sum(0), rtol=1e-13)
 
 
+@pytest.mark.parametrize("numerics", ["strict", "exact"])
+def test_gradients_of_what_each_step_of_a_loop_reads_a_part_of(numerics: str) -> None:
+    w = sg.placeholder("w", (6, 4), "float64")
+    ids, start = sg.placeholder("ids", (5, 2), "int64"), sg.placeholder("start", (4,), "float64")
+
+    def step(c: Any, i: Any) -> Any:
+        rows = w[1:3].sum(0) * w[4] + w[i].sum(0) - w[::-2, 1:3].sum()
+        c = sg.tanh(c * 0.5 + rows) + w[:, i].sum() * 0.1 + w[i, 1:2].sum()
+        return c, c
+
+    last, all_of = sg.scan(step, start, ids)
+    slope = sg.grad(sg.sum(last) + sg.sum(all_of**2), w)
+    f = sg.compile([w, ids, start], [slope], numerics=numerics)
+    rng = np.random.default_rng(2)
+    given = rng.normal(size=(6, 4)) * 0.3, rng.integers(-4, 4, (5, 2)), rng.normal(size=4)
+
+    def value(w: Any) -> Any:
+        c, total = given[2], 0.0
+        for i in given[1]:
+            rows = w[1:3].sum(0) * w[4] + w[i].sum(0) - w[::-2, 1:3].sum()
+            c = np.tanh(c * 0.5 + rows) + w[:, i].sum() * 0.1 + w[i, 1:2].sum()
+            total = total + (c**2).sum()
+        return c.sum() + total
+
+    expected = np.zeros((6, 4))
+    for place in np.ndindex(6, 4):
+        w = given[0].astype(complex)
+        w[place] += 1e-20j
+        expected[place] = value(w).imag / 1e-20
+    assert_allclose(f(*given)[0], expected, rtol=1e-10)
+    if numerics == "strict":  # no step fills zeros of the size of w
+        told = str(f.explain("embed")) + str(f.explain("take_add"))
+        assert "laid into the whole after the loop" in told
+        assert "added up after the loop" in told
+
+
 def _tensors(arrays: Any) -> list[Any]:
     return [dynamic.tensor(one) for one in arrays]
 
