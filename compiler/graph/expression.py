@@ -158,6 +158,11 @@ class Expression(Operators):
     def __iter__(self) -> Iterator[Expression]:
         return (self[i] for i in range(len(self)))
 
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise remembered(
+            GraphError(f"{self} ({self.source}) is not changed: x.at[key].set(value) is another")
+        )
+
     def __array__(self, *args: object, **kwargs: object) -> Any:
         raise remembered(
             GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
+from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import TensorType
 from compiler.core.values import Value
-from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power
+from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power, subtract
 from compiler.ops.comparison import equal, greater_equal, less, logical_and, logical_not, where
 from compiler.ops.declare import as_operand, size_value, zeros_like
 from compiler.ops.getting import (
@@ -107,9 +107,10 @@ class Slots:
 
     def subtract(self, values: Value) -> Value:
         """The values subtracted from what is there."""
+        values = _fitting("subtract", as_operand(self._x), values)
         if isinstance(values, bool | int | float):
-            return self._changed("add", -values)
-        return self._changed("add", multiply(as_operand(values), -1))
+            values = np.asarray(values, self._x.dtype)
+        return self._changed("add", subtract(zeros_like(values), values))
 
     def multiply(self, values: Value) -> Value:
         """What is there times the values."""
@@ -184,6 +185,9 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
         raise DTypeError(f"at: divide of {dtype}, whose quotients are no {dtype}: cast x first")
     if dtype.kind == "b" and kind not in ("set", "min", "max"):
         raise DTypeError(f"at: {kind} of bool")
+    if isinstance(values, Dim):
+        values = size_value(values, numbers(x, 1))
+        return astype(values, dtype)
     number = values if isinstance(values, bool | int | float) else None
     if number is None:
         values = as_operand(values)
