@@ -18,7 +18,7 @@ from compiler.core.types import TensorType
 from compiler.core.values import Value
 from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power, subtract
 from compiler.ops.comparison import equal, greater_equal, less, logical_and, logical_not, where
-from compiler.ops.declare import as_operand, size_value, zeros_like
+from compiler.ops.declare import NUMBERS, as_operand, size_value, zeros_like
 from compiler.ops.getting import (
     arranged,
     gathered_places,
@@ -192,7 +192,7 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
     if number is None:
         values = as_operand(values)
         if getattr(values, "weak", False):
-            number = {"b": False, "i": 0, "u": 0, "f": 0.0}[np.dtype(values.dtype).kind]
+            number = NUMBERS[np.dtype(values.dtype).kind]
     other = np.dtype(values.dtype) if number is None else number
     if number is None and np.can_cast(np.dtype(values.dtype), dtype, "safe"):
         return values if values.dtype == dtype else astype(values, dtype)
