@@ -167,7 +167,7 @@ class TracedArray(Expression):
     def __setitem__(self, key: object, value: object) -> NoReturn:
         refuse(
             "sets elements of a traced array, which is not changed in place",
-            "make a new one: x.at[key].set(value)",
+            "make a new one, with sg.where, sg.concatenate or x.at[key].set",
         )
 
 

@@ -277,6 +277,20 @@ def _tensors(arrays: Any) -> list[Any]:
     return [dynamic.tensor(one) for one in arrays]
 
 
+def test_what_is_not_changed_makes_no_gradient_nan() -> None:
+    x, v = placeholder((4,)), placeholder(())
+    array = np.array([2.0, -1.0, np.inf, np.nan])
+    slopes = {"multiply": 2.0, "power": 8 * np.log(2), "divide": -2 / 9, "max": 1.0}
+    keys = (0, np.array([0]), ops.logical_and(x > 1.5, x < 5))
+    found = [
+        gradients(getattr(x.at[key], name)(v)[:2].sum(), [v])[0] for name in slopes for key in keys
+    ]
+    found += gradients(x.at[x > 0].apply(ops.log)[:2].sum(), [x])
+    *values, last = interpret(found, {x: array, v: np.array(3.0)})
+    assert_allclose(np.reshape(values, (4, 3)), np.tile([*slopes.values()], (3, 1)).T)
+    assert_allclose(last, [0.5, 1.0, 0.0, 0.0])
+
+
 def test_sizes_that_are_not_known_are_bounds() -> None:
     x = placeholder((unknown("n"), 2))
     n, array = x.shape[0], np.arange(8.0).reshape(4, 2)
