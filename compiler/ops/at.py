@@ -202,7 +202,10 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
             f"at: {kind} of {what} in {TensorType(tuple(x.shape), dtype)}: cast it with astype"
         )
     if values is number:
-        np.asarray(number, dtype)  # OverflowError of what does not fit
+        try:
+            np.asarray(number, dtype)
+        except OverflowError as error:
+            raise DTypeError(f"at: {kind} of {number} in {dtype}: {error}") from None
         return values
     return astype(values, dtype)
 
