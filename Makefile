@@ -11,10 +11,13 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 # The tests start a few hundred processes, which read bytecode instead of compiling every source.
 unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
-.PHONY: help demo test test-all quick browser coverage lint typecheck bench compare clean
+.PHONY: help install demo test test-all quick browser coverage lint typecheck bench compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed-examples ## set up .venv, and nothing else
+	@echo "Ready: source $(BIN)/activate"
 
 demo: $(VENV)/.installed-examples ## set up, then train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py

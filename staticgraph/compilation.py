@@ -17,12 +17,20 @@ from compiler.core.record import Record, record
 from compiler.core.types import substituted, unify
 from compiler.graph.definition import define
 from compiler.graph.effects import effects_of, with_effects
-from compiler.graph.expression import Expression, at_line, constant, construct, user_line
+from compiler.graph.expression import (
+    Expression,
+    as_expression,
+    at_line,
+    constant,
+    construct,
+    user_line,
+)
 from compiler.graph.losses import losses_of
 from compiler.graph.notes import Sibling, note
 from compiler.graph.traversal import ancestors, between, fold
 from compiler.inspect.lint.report import check_level, lint as look_for_slips
 from compiler.ops import add, leaves
+from compiler.ops.declare import common_dtype
 from compiler.transforms.autodiff import gradients
 from compiler.transforms.custom_rules import without_rules
 from staticgraph.executables.executable import (
@@ -429,6 +437,8 @@ def _substitute(
 def _constant_like(value: object, like: Expression) -> Expression:
     """`value` as an expression; Python numbers and lists take the dtype of `like`."""
     if isinstance(value, Expression):
+        if value.weak and common_dtype(value, like) == like.dtype:
+            return as_expression(add, value, like.dtype)
         return value
     try:
         return constant(to_array(value, like.dtype))

@@ -20,7 +20,7 @@ from compiler.core.types import as_dtype
 from compiler.core.values import Value
 from compiler.functions.joining import meshgrid
 from compiler.graph.expression import Expression
-from compiler.ops.declare import as_operand
+from compiler.ops.declare import as_operand, common_dtype
 from staticgraph.leaves import arange, constant, full
 
 __all__ = [
@@ -158,8 +158,8 @@ def _dtype(dtype: object, *numbers: object) -> Any:
     """A dtype that is given, or that of tensors among numbers, or the default one."""
     if dtype is not None:
         return as_dtype(dtype)
-    kinds = [np.dtype(one.dtype) for one in numbers if hasattr(one, "dtype")]
-    found = np.result_type(*kinds) if kinds else get_default_dtype()
+    given = [one for one in numbers if hasattr(one, "dtype")]
+    found = common_dtype(*given) if given else get_default_dtype()
     return found if found.kind == "f" else np.dtype(np.float64)
 
 

@@ -43,7 +43,10 @@ def checkpoint(function: Callable[..., object], *args: object, **kwargs: object)
     result = function(*args, **kwargs)
     values = leaves(result)
     given = [opened(one) for one in values if is_symbolic(one)]
-    closed = iter(close_region(given, start))
+    results = close_region(given, start)
+    for one, before in zip(results, given, strict=True):
+        one.weak = before.weak
+    closed = iter(results)
     return rebuilt(
         result,
         [

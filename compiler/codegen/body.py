@@ -350,7 +350,7 @@ class _Builder:
         given = value.value
         if store.accumulates:
             self.body.placed.add(target.id)
-            given = self._old(target.id) + given
+            given = _met(store.kind, target.type.dtype, self._old(target.id), given)
         elif store.adds_zero and target.type.dtype.kind == "f":
             given = given + literal(0, target.type.dtype)
         self._update(target.id, self._place(target.id, index), given, EACH)
@@ -441,3 +441,12 @@ class _Builder:
         whole = to_memory(cast(Name(total), wide, dtype), dtype)
         end = Statement("", whole, NOTHING, ("node", node.id), place, node=node.id)
         self.body.after.append(end)
+
+
+def _met(kind: str, dtype: DType, old: Expr, given: Expr) -> Expr:
+    """What an element becomes that a value falls on: in the order of the loops."""
+    if kind == "sum":
+        return old + given
+    if kind == "prod":
+        return old * given
+    return combine(kind, dtype, old, given)

@@ -59,7 +59,7 @@ def product_chunks(extent: Size, products: Size, least: int = 1) -> Chunks | Non
 
 def product_cells(cells: Cells) -> Cells | None:
     """The cells of the result of a product; None for a small one."""
-    products = product((cells.rows, cells.columns, cells.depth))
+    products = cells.products
     few = isinstance(products, int) and products < 2 * PRODUCT_GRAIN
     return None if few else cells
 

@@ -59,9 +59,12 @@ class Scatter(Record):
     """The adjoint of a gather: operand 0 is added into zeros where operand 1 points.
 
     `split(index, result type, *types, **attrs)` as in `Gather`, over the axes of operand 0.
+    `kind(**attrs)`, if it is given, names how elements that meet combine instead, as in `Reduce`;
+    what none falls on is the value that changes nothing.
     """
 
     split: Callable[..., tuple[Index, Index]]
+    kind: Callable[..., str] | None = None
 
 
 @record

@@ -89,6 +89,13 @@ def names_of(tree: Tree) -> list[str]:
     return [one.name for one in fields(tree) if not _is_fixed(getattr(tree, one.name, None))]
 
 
+def fixed_of(tree: Tree) -> list[Value]:
+    """What else an object is made of than its parts."""
+    if type(tree) in _registered:
+        return [_registered[type(tree)].flatten(tree)[1]]
+    return [getattr(tree, one.name, None) for one in fields(tree) if one.name not in names_of(tree)]
+
+
 def _is_fixed(value: object) -> bool:
     """Whether a field is no branch: a text, a type or a function."""
     return isinstance(value, str | bytes | type) or callable(value)

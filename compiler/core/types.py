@@ -117,6 +117,19 @@ def as_dtype(dtype: object, op: str = "dtype") -> DType:
         raise DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}") from None
 
 
+def neutral(kind: str, dtype: DType) -> float:
+    """What changes nothing where a reduction of a kind combines it with an element of a dtype."""
+    if kind in ("sum", "prod"):
+        return 0 if kind == "sum" else 1
+    largest = kind == "max"
+    if dtype.kind == "f":
+        return -np.inf if largest else np.inf
+    if dtype.kind == "b":
+        return not largest
+    info = np.iinfo(dtype)
+    return info.min if largest else info.max
+
+
 def type_of(array: object) -> TensorType:
     """The type of a NumPy array or scalar."""
     array = np.asarray(array)

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.core.dims import Size, product
 from compiler.core.types import TensorType, as_dtype, broadcast_shapes as broadcast_types
 from compiler.core.values import Value
-from compiler.ops.declare import as_operand
+from compiler.ops.declare import NUMBERS, as_operand
 
 __all__ = [
     "broadcast_shapes", "can_cast", "iscomplexobj", "isdtype", "isrealobj", "isscalar",
@@ -69,7 +69,12 @@ def result_type(*values: Value) -> np.dtype[Any]:
         >>> sg.result_type(np.zeros(2, "float32"), 1.0)
         dtype('float32')
     """
-    kinds = [np.dtype(one.dtype) if hasattr(one, "dtype") else one for one in values]
+    kinds: list[Any] = []
+    for one in values:
+        if getattr(one, "weak", False):
+            kinds.append(NUMBERS[one.dtype.kind])
+        else:
+            kinds.append(np.dtype(one.dtype) if hasattr(one, "dtype") else one)
     return np.result_type(*kinds)
 
 

@@ -23,7 +23,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import unify
 from compiler.core.values import Value
 from compiler.functions.arranging import diagonal
-from compiler.ops.declare import as_operand
+from compiler.ops.declare import as_operand, common_dtype
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -70,7 +70,7 @@ def einsum(subscripts: Value, *operands: Value, optimize: bool | str | None = No
     formula, tensors = _read(subscripts, operands)
     sizes = _sizes(formula, tensors)
     # one dtype from the start, as a product of narrow integers would overflow before it is widened
-    dtype = np.result_type(*(np.dtype(x.dtype) for x in tensors))
+    dtype = common_dtype(*tensors)
     terms = [
         _without_repeats(x if x.dtype == dtype else ops.astype(x, dtype), labels)
         for x, labels in zip(tensors, formula.inputs, strict=True)

@@ -12,7 +12,7 @@ from compiler import ops
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.types import unify
 from compiler.core.values import Value
-from compiler.ops.declare import as_operand, zeros_like
+from compiler.ops.declare import as_operand, common_dtype, zeros_like
 
 __all__ = [
     "absolute", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
@@ -192,8 +192,8 @@ def _step(x: Any) -> Any:
 
 def of_one_dtype(a: Value, b: Value) -> tuple[Any, Any]:
     """Two operands as floating-point numbers of one dtype, which Python's numbers do not decide."""
-    dtypes = [np.dtype(floats(x).dtype) for x in (a, b) if not isinstance(x, int | float)]
-    dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
+    given = [floats(x) for x in (a, b) if not isinstance(x, int | float)]
+    dtype = common_dtype(*given) if given else np.dtype(np.float64)
     return ops.astype(as_operand(a), dtype), ops.astype(as_operand(b), dtype)
 
 

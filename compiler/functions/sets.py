@@ -14,7 +14,7 @@ from compiler.core.errors import ShapeError
 from compiler.core.values import Value
 from compiler.functions.arranging import known_size, ravel
 from compiler.functions.counting import extract, flatnonzero, require_size
-from compiler.ops.declare import as_operand
+from compiler.ops.declare import as_operand, common_dtype
 from compiler.ops.indexing import take_add
 from compiler.ops.reduction import positions
 from compiler.ops.slicing import slice_axis
@@ -190,7 +190,7 @@ def intersect1d(x: Value, y: Value, *, size: int | None = None, fill_value: Valu
         array([2., 3.])
     """
     x, y = as_operand(x), as_operand(y)
-    x = ops.astype(x, np.result_type(np.dtype(x.dtype), np.dtype(y.dtype)))
+    x = ops.astype(x, common_dtype(x, y))
     return _members("intersect1d", x, y, size, fill_value, True)
 
 

@@ -16,7 +16,7 @@ from compiler.core.types import normalise_axes
 from compiler.core.values import Value
 from compiler.functions.arranging import axis_or_whole, diagonal, moveaxis
 from compiler.functions.elements import floats
-from compiler.ops.declare import as_operand, count, size_value, zeros_like
+from compiler.ops.declare import as_operand, common_dtype, count, size_value, zeros_like
 
 __all__ = [
     "amax", "amin", "average", "corrcoef", "count_nonzero", "cov", "median", "nanargmax",
@@ -93,7 +93,7 @@ def average(
         total = ops.sum(zeros_like(x) + 1, axis=axes, keepdims=keepdims)
     else:
         weights = as_operand(weights)
-        dtype = np.result_type(np.dtype(x.dtype), np.dtype(weights.dtype))
+        dtype = common_dtype(x, weights)
         x, weights = ops.astype(x, dtype), ops.astype(weights, dtype)
         if weights.ndim == 1 != x.ndim and len(axes) == 1:
             after = x.ndim - 1 - axes[0]

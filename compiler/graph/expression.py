@@ -28,6 +28,7 @@ from compiler.graph.promoted import is_weak, note_promoted
 from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, comparison, leaves
+from compiler.ops.declare import NUMBERS
 from compiler.ops.operators import Operators
 
 _serials = itertools.count()
@@ -157,6 +158,11 @@ class Expression(Operators):
 
     def __iter__(self) -> Iterator[Expression]:
         return (self[i] for i in range(len(self)))
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise remembered(
+            GraphError(f"{self} ({self.source}) is not changed: x.at[key].set(value) is another")
+        )
 
     def __array__(self, *args: object, **kwargs: object) -> Any:
         raise remembered(
@@ -425,10 +431,6 @@ def _chosen(op: Op, one: Expression, dtype: DType) -> Expression:
     return construct(comparison.where, (mask, *cast), {})
 
 
-_NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
-"""A Python number of the kind of a dtype."""
-
-
 def _stays_weak(op: Op, operands: Sequence[object], made: Expression) -> bool:
     """Whether what is made of Python numbers, chosen, moved or computed with, counts as one."""
     if op.promotes is not None:
@@ -457,7 +459,7 @@ def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
         elif isinstance(operand, Dim):
             parts.append(0)
         elif isinstance(operand, Expression) and operand.weak:
-            parts.append(_NUMBERS[operand.dtype.kind])
+            parts.append(NUMBERS[operand.dtype.kind])
         else:
             parts.append(_dtype_of(operand))
     dtype = as_dtype(np.result_type(*parts), op.name)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.core.errors import StaticGraphError, located
+from compiler.core.values import Value
 from compiler.graph.body import Body
 from compiler.graph.definition import Node
 from compiler.graph.expression import Expression
@@ -85,10 +86,10 @@ def run_nested(
 
 def run_body(
     body: Body,
-    given: Sequence[Any],
-    step: Callable[[Node, Sequence[Any], Any], None],
+    given: Sequence[Value],
+    step: Callable[[Node, Sequence[Value], Value], None],
     run: Run,
-) -> list[Any]:
+) -> list[Value]:
     """The outputs of a body, node by node: `step` sees each one, `run` runs the bodies in it."""
 
     def evaluated(node: Node, operands: tuple[Any, ...]) -> Any:

@@ -11,34 +11,28 @@ what is added to it. A unit that does one chunk of a loop also gets the last thr
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
 from compiler.codegen.bytecode import OF_A_CHUNK
-from compiler.core import fork
 from compiler.ir.records import Function
 from compiler.ir.walk import calls, expressions, statements
 from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64
-from compiler.llvm.machine import target_machine
+from compiler.llvm.machine import kernel_machine
+from compiler.llvm.options import addresses_as_written, without_stride_versions
 from compiler.llvm.parsed import parse
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
 from compiler.llvm.vecmath.joint import join_calls
 
 WORDS = INT64.ir.as_pointer()
-WITH_STRIDE_VERSIONS = range(20, 23)  # versions of LLVM that were seen to have the option
-STRIDE_VERSIONS = "-enable-mem-access-versioning"
 MOST_INLINED = 4096  # instructions of functions of vecmath in a kernel: they take LLVM a second
 STACK_ALIGNMENT = 64  # bytes: a vector on the stack else lies in two cache lines, by chance
-_setting = threading.RLock()  # one at a time
-fork.hold(fork.Rank.LLVM_OPTIONS, _setting)
 STEP = ir.FunctionType(INT64.ir, [WORDS, WORDS, INT64.ir, INT64.ir, INT64.ir])
 
 
@@ -48,15 +42,18 @@ def compile_native(units: Sequence[Function]) -> bytes:
     No fast-math flag is set: sums may be reordered where a unit calls `fsum`, and nan and inf
     are what IEEE 754 says.
     """
-    machine = target_machine()
-    return bytes(machine.emit_object(_optimised(units, machine)))
+    machine = kernel_machine()
+    module = _optimised(units, machine)
+    with addresses_as_written(units):
+        return bytes(machine.emit_object(module))
 
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:
     """What units become, to be read: LLVM's text after all passes, and the assembly."""
-    machine = target_machine()
+    machine = kernel_machine()
     module = _optimised(units, machine)
-    return str(module), str(machine.emit_assembly(module))
+    with addresses_as_written(units):
+        return str(module), str(machine.emit_assembly(module))
 
 
 def _optimised(units: Sequence[Function], machine: Any) -> Any:
@@ -96,27 +93,8 @@ def optimise(module: object, machine: object) -> None:
     options.slp_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    with _without_stride_versions():
+    with without_stride_versions():
         builder.getModulePassManager().run(module, builder)
-
-
-@contextmanager
-def _without_stride_versions() -> Iterator[None]:
-    """Without the guess that a stride that is not known is 1.
-
-    LLVM would vectorise a loop for that case alone, and leave all others, such as reading a
-    transposed matrix, to scalar code: up to twelve times slower than with gathering loads. The
-    setting is the process': it is reset at once, since Numba compiles with the same LLVM.
-    """
-    if llvm.llvm_version_info[0] not in WITH_STRIDE_VERSIONS:
-        yield  # an option that LLVM does not know would end the process
-        return
-    with _setting:
-        llvm.set_option("", f"{STRIDE_VERSIONS}=false")
-        try:
-            yield
-        finally:
-            llvm.set_option("", f"{STRIDE_VERSIONS}=true")
 
 
 def _define_unit(module: object, unit: Function, outlines: bool) -> Any:

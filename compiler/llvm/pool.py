@@ -30,7 +30,7 @@ WANTED = 97  # whether anything has asked for threads: from then on, as many wai
 MUTEX, CONDITION = 64, 80
 LENGTH = 104
 
-SPINS = 100  # yields before a thread sleeps: some 50 µs; the BLAS has threads of its own
+SPINS = 4000  # yields before a thread sleeps: some 2 ms, for waking it takes up to 0.2
 PATIENCE = 300  # before the last chunks of others are waited for with yields
 TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
 

@@ -19,7 +19,7 @@ from compiler.ops.decompositions import (
     qr_factors as qr_factors,
     svd_factors as svd_factors,
 )
-from compiler.ops.effects import after as after, check as check, print as print
+from compiler.ops.effects import after as after, check as check, fail as fail, print as print
 from compiler.ops.getting import getitem as getitem
 from compiler.ops.indexing import (
     along_add as along_add,

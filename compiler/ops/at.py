@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
+from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
-from compiler.core.types import TensorType
+from compiler.core.types import TensorType, unify
 from compiler.core.values import Value
-from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power
+from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power, subtract
 from compiler.ops.comparison import equal, greater_equal, less, logical_and, logical_not, where
-from compiler.ops.declare import as_operand, size_value, zeros_like
+from compiler.ops.declare import NUMBERS, as_operand, size_value, zeros_like
 from compiler.ops.getting import (
     arranged,
     gathered_places,
@@ -107,9 +107,10 @@ class Slots:
 
     def subtract(self, values: Value) -> Value:
         """The values subtracted from what is there."""
+        values = _fitting("subtract", as_operand(self._x), values)
         if isinstance(values, bool | int | float):
-            return self._changed("add", -values)
-        return self._changed("add", multiply(as_operand(values), -1))
+            values = np.asarray(values, self._x.dtype)
+        return self._changed("add", subtract(zeros_like(values), values))
 
     def multiply(self, values: Value) -> Value:
         """What is there times the values."""
@@ -184,11 +185,14 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
         raise DTypeError(f"at: divide of {dtype}, whose quotients are no {dtype}: cast x first")
     if dtype.kind == "b" and kind not in ("set", "min", "max"):
         raise DTypeError(f"at: {kind} of bool")
+    if isinstance(values, Dim):
+        values = size_value(values, numbers(x, 1))
+        return astype(values, dtype)
     number = values if isinstance(values, bool | int | float) else None
     if number is None:
         values = as_operand(values)
         if getattr(values, "weak", False):
-            number = {"b": False, "i": 0, "u": 0, "f": 0.0}[np.dtype(values.dtype).kind]
+            number = NUMBERS[np.dtype(values.dtype).kind]
     other = np.dtype(values.dtype) if number is None else number
     if number is None and np.can_cast(np.dtype(values.dtype), dtype, "safe"):
         return values if values.dtype == dtype else astype(values, dtype)
@@ -198,7 +202,10 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
             f"at: {kind} of {what} in {TensorType(tuple(x.shape), dtype)}: cast it with astype"
         )
     if values is number:
-        np.asarray(number, dtype)  # OverflowError of what does not fit
+        try:
+            np.asarray(number, dtype)
+        except OverflowError as error:
+            raise DTypeError(f"at: {kind} of {number} in {dtype}: {error}") from None
         return values
     return astype(values, dtype)
 
@@ -217,7 +224,7 @@ def _laid_over(chosen: Selection, part: Any) -> Any:
         window = (starts[axis], length, steps[axis])
         if window != (0, x.shape[axis], 1):
             place = positions(x, axis)
-            held = _inside(place, *window)
+            held = inside_of(place, *window)
             inside = held if inside is None else logical_and(inside, held)
     if inside is None:
         return part
@@ -235,7 +242,7 @@ def _embedded(part: Any, starts: Any, shape: Any, steps: Any) -> Any:
     return embed(part, starts, shape, steps)
 
 
-def _inside(place: Any, start: Size, length: Size, step: int) -> Any:
+def inside_of(place: Any, start: Size, length: Size, step: int) -> Any:
     """Per place on an axis whether a slice takes it."""
     first, stop = size_value(start, place), size_value(start + length * step, place)
     if isinstance(length, int) and length == 1:
@@ -247,9 +254,7 @@ def _inside(place: Any, start: Size, length: Size, step: int) -> Any:
 # -- masks -----------------------------------------------------------------------------------------
 
 
-def _where_masked(
-    chosen: Selection, kind: str, values: Any, change: Callable[..., Any]
-) -> Any:  # fmt: skip
+def _where_masked(chosen: Selection, kind: str, values: Any, change: Callable[..., Any]) -> Any:
     """x changed where a mask holds, by values that are the same for each element it takes."""
     assert chosen.mask is not None
     first, mask = chosen.mask
@@ -257,8 +262,9 @@ def _where_masked(
     behind = part.ndim - first - mask.ndim
     held = expand_dims(mask, tuple(range(mask.ndim, mask.ndim + behind))) if behind else mask
     if kind == "apply":
-        new = change(part)
-        if tuple(new.shape) != tuple(part.shape) or new.dtype != part.dtype:
+        new = change(_safe(held, part))
+        alike = new.ndim == part.ndim and None not in map(unify, new.shape, part.shape)
+        if not alike or new.dtype != part.dtype:
             raise ShapeError(f"at: apply gives {new!r} for {part!r}: element by element is meant")
         return _laid_over(chosen, where(held, new, part))
     labels = (*range(first), INDEXED, *range(first + mask.ndim, part.ndim))
@@ -268,8 +274,13 @@ def _where_masked(
         ones = (1,) * mask.ndim
         shape = (*laid.shape[:first], *ones, *laid.shape[first + 1 :])
         laid = reshape(laid, shape)
-    new = change(part, laid)
+    new = laid if kind == "set" else change(_safe(held, part), laid)
     return _laid_over(chosen, where(held, new, part))
+
+
+def _safe(held: Any, part: Any) -> Any:
+    """A part with 1 where it is not changed: what is inf or nan there makes no gradient nan."""
+    return where(held, part, _number(part, 1))
 
 
 def _spread_over_mask(values: Any, labels: Any, sizes: Any, chosen: Selection) -> Any:
@@ -348,5 +359,6 @@ def _at_one(kind: str, x: Any, index: Any, values: Any, axis: int) -> Any:
     """x changed on one slice along an axis: no other value can fall on it."""
     place = take(numbers(index, x.shape[axis]), index, 0)
     place = expand_dims(place, tuple(i for i in range(x.ndim) if i != axis))
-    new = values if kind == "set" else _CHANGES[kind](x, values)
-    return where(equal(positions(x, axis), place), new, x)
+    there = equal(positions(x, axis), place)
+    new = values if kind == "set" else _CHANGES[kind](_safe(there, x), values)
+    return where(there, new, x)

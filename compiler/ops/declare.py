@@ -324,6 +324,21 @@ def size_value(size: Size, like: Value) -> Value:
     return op_named("astype")(scalar, like.dtype)
 
 
+NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
+"""A Python number of the kind of a dtype."""
+
+
+def common_dtype(*operands: Any) -> np.dtype[Any]:
+    """The dtype that operands have in common; what stands for Python numbers is weak."""
+    kinds = [np.dtype(getattr(one, "dtype", None) or np.asarray(one).dtype) for one in operands]
+    parts = [
+        NUMBERS[kind.kind] if getattr(one, "weak", False) else kind
+        for one, kind in zip(operands, kinds, strict=True)
+    ]
+    found: np.dtype[Any] = np.result_type(*parts)
+    return found
+
+
 def zeros_like(x: Value) -> Value:
     """Zeros of x's shape and dtype."""
     if isinstance(x, Operand):

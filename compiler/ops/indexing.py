@@ -186,9 +186,10 @@ def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> T
     return TensorType(index.shape, x.dtype)
 
 
-def _along_split(
+def along_split(
     index: Index, x: TensorType, indices: TensorType, *, axis: int, **attrs: object
 ) -> tuple[Index, Index]:
+    """How an index of x's rank, along an axis, is read: see `Gather` and `Scatter`."""
     return index, (*index[:axis], Affine(), *index[axis + 1 :])
 
 
@@ -213,7 +214,7 @@ take_along_axis = register(
         vjp=(_along_vjp, None),
         saves=("b", ""),
         bind=_along_bind,
-        lowering=Gather(_along_split),
+        lowering=Gather(along_split),
         batching=shifted_one,
         linearity="multilinear",
         exact=True,
@@ -259,7 +260,7 @@ along_add = register(
         vjp=(lambda g, o, a, b, *, axis, size, wrap=True: take_along_axis(g, b, axis), None),
         saves=("b", ""),
         bind=_take_add_bind,
-        lowering=Scatter(_along_split),
+        lowering=Scatter(along_split),
         batching=shifted_one,
         linearity="multilinear",
         doc="Zeros with `size` elements along `axis` into which those of g are added at the "

@@ -73,8 +73,12 @@ def _axes_of(key: Any) -> int:
     """How many axes an entry of a key is of."""
     if key is None or isinstance(key, bool | np.bool_):
         return 0
-    is_mask = hasattr(key, "dtype") and key.dtype == np.bool_
-    return int(key.ndim) if is_mask else 1
+    return int(key.ndim) if _is_mask(key) else 1
+
+
+def _is_mask(key: Any) -> bool:
+    """Whether an entry is an array, an expression or a tensor of bools."""
+    return hasattr(key, "dtype") and bool(key.dtype.kind == "b")
 
 
 def selection(x: Any, key: object) -> Selection:
@@ -92,7 +96,7 @@ def _normal(one: Any) -> Any:
     """An entry of a key: None, Ellipsis, a slice, a size, a bool, or an operand of an index."""
     if one is None or one is Ellipsis or isinstance(one, slice | bool | np.bool_ | Dim):
         return one
-    if isinstance(one, list | tuple):
+    if isinstance(one, list | tuple | range):
         one = _listed(one)
     if isinstance(one, Operand | np.ndarray):
         if isinstance(one, np.ndarray) and not one.ndim:
@@ -159,7 +163,7 @@ class _Reader:
             self._note_place()
             self.spans.append((_position(self.x, axis, one), 1, 1))
             self.dropped.append(axis)
-        elif one.dtype == np.bool_:
+        elif _is_mask(one):
             self._masked(axis, one)
         else:
             self._indexed(axis, one)

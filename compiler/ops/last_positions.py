@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Size
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, register
+from compiler.core.op import Attrs, Op, op_named, register
 from compiler.core.types import Shape, TensorType
+from compiler.ops.arithmetic import maximum
 from compiler.ops.batching import shifted_one
 from compiler.ops.declare import INT64, as_operand
 from compiler.ops.indexing import (
@@ -18,6 +18,7 @@ from compiler.ops.indexing import (
     require_index,
 )
 from compiler.ops.reduction import positions
+from compiler.ops.shape import broadcast_to
 from compiler.reference.indices import check_range
 
 
@@ -61,6 +62,12 @@ def _last_bind(
     return (as_operand(index),), {"axis": axis, "size": size, "wrap": wrap}
 
 
+def _last(index: Any, *, axis: int, size: Size, wrap: bool) -> Any:
+    places = broadcast_to(positions(index, axis), tuple(index.shape))
+    attrs = {"axis": axis, "size": size, "wrap": wrap, "largest": True}
+    return maximum(op_named("along_extremum").bound((places, index), attrs), -1)
+
+
 last_positions: Op = register(
     Op(
         name="last_positions",
@@ -68,7 +75,7 @@ last_positions: Op = register(
         evaluate=_last_numpy,
         vjp=(None,),
         bind=_last_bind,
-        lowering=Host(),
+        expand=_last,
         batching=shifted_one,
         exact=True,
         doc="The inverse of an index along `axis`: per place of an axis of `size` the last "

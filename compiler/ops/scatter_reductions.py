@@ -9,14 +9,14 @@ import numpy as np
 
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError, OptionError
-from compiler.core.lowering import Host
+from compiler.core.lowering import Scatter
 from compiler.core.op import Attrs, Op, Operand, register
-from compiler.core.types import DType, TensorType
+from compiler.core.types import TensorType, neutral
 from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
 from compiler.ops.batching import shifted_one
 from compiler.ops.comparison import equal, less, logical_and, where
 from compiler.ops.declare import as_operand, composite, unbroadcast
-from compiler.ops.indexing import along_add, along_type, take_along_axis
+from compiler.ops.indexing import along_add, along_split, along_type, take_along_axis
 from compiler.ops.last_positions import grid, resized
 from compiler.ops.scattering import (
     added,
@@ -84,7 +84,7 @@ along_prod: Op = register(
         saves=("abo", ""),
         checked=True,
         bind=_bind,
-        lowering=Host(),
+        lowering=Scatter(along_split, lambda **attrs: "prod"),
         batching=shifted_one,
         doc="Ones with `size` elements along `axis`, multiplied by the values at the indices: see "
         "`along_add`. The gradient is right where values are 0; the second one where at most one "
@@ -93,22 +93,12 @@ along_prod: Op = register(
 )
 
 
-def least_of(dtype: DType, largest: bool) -> float:
-    """What no element of a dtype is above (below, for the smallest): where an extremum begins."""
-    if dtype.kind == "f":
-        return -np.inf if largest else np.inf
-    if dtype.kind == "b":
-        return not largest
-    info = np.iinfo(dtype)
-    return info.min if largest else info.max
-
-
 def _along_extremum(
     values: Any, index: Any, *, axis: int, size: int, wrap: bool, largest: bool
 ) -> Any:
     index = check_range("along_extremum", np.asarray(index), size, wrap)
     shape = resized(index.shape, axis, size)
-    result = np.full(shape, least_of(values.dtype, largest), values.dtype)
+    result = np.full(shape, neutral("max" if largest else "min", values.dtype), values.dtype)
     (np.maximum if largest else np.minimum).at(result, grid(index, axis), values)
     return result
 
@@ -131,7 +121,7 @@ along_extremum: Op = register(
         saves=("abo", ""),
         checked=True,
         bind=_extremum_bind,
-        lowering=Host(),
+        lowering=Scatter(along_split, lambda *, largest, **attrs: "max" if largest else "min"),
         batching=shifted_one,
         smooth=False,
         exact=True,
@@ -179,7 +169,7 @@ def _started(x: Any, index: object, axis: int, wrap: bool, reduce: str, include_
     """x, or where something falls what changes nothing, unless x counts too."""
     if include_self:
         return x
-    start = _NEUTRAL.get(reduce, least_of(x.dtype, reduce == "amax"))
+    start = _NEUTRAL.get(reduce, neutral("max" if reduce == "amax" else "min", x.dtype))
     return where(_untouched(x, index, axis, wrap), x, start)
 
 
@@ -212,7 +202,7 @@ def _reduced(
         found = along_extremum(
             fitted(values, index.shape), index, axis, x.shape[axis], largest, wrap
         )
-        found = grown(found, x, axis, least_of(x.dtype, largest))
+        found = grown(found, x, axis, neutral("max" if largest else "min", x.dtype))
         return (maximum if largest else minimum)(start, found)
     total = start + added(values, x, index, axis, wrap)
     if reduce == "sum":

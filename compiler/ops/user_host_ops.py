@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from compiler.core import fork
+from compiler.core.arrays import refuse_masked
 from compiler.core.dims import Dim, Size
 from compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
 from compiler.core.lowering import Host
@@ -101,6 +102,10 @@ class HostOp(UserOp):
             raise GraphError(f"{name}: it returns {_described(found)}, not an array of NumPy's")
         if type(found) in (bool, int, float):
             found = np.asarray(found, wanted.dtype)
+        try:
+            refuse_masked(found)
+        except DTypeError as error:
+            raise DTypeError(f"{name}: what it returns: {error}") from None
         array = np.asarray(found)
         if array.dtype != wanted.dtype:
             raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")

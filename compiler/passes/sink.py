@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 from compiler import ops
 from compiler.core.reports import collector, report_all
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, construct, named
+from compiler.graph.expression import Expression, constant, construct, named
 from compiler.graph.loop import Carry, OpenLoop, open_loop
 from compiler.graph.traversal import between, cut
 from compiler.graph.view import Node
@@ -36,6 +37,7 @@ def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     A carry `c + a.T @ b` that nothing else reads (the gradient of a weight) becomes one product of
     the stacked a and b, `c + take_add(a, i)` (that of an embedding) one scatter, and `c + sum(b)`
     (that of a bias) a sum of the stack, if b is stacked anyway: else the sum is cheaper inside.
+    What is added to a part of a carry (the gradient of a slice) is added up at the part's size.
     Nothing is stacked that a checkpointed region computes again so as not to keep it.
     """
     return _sinking(graph, _sink_sums)
@@ -57,11 +59,14 @@ class Sinking:
         stacks: the values that are stacked for what is below, by serial, each with a placeholder
             for the stack.
         below: by position the outputs that are computed below; of a carry, what is added to it.
+        windows: what is added to a part of a carry: its place, the value, and the ops that put it
+            into zeros of the carry's shape. It has a carry of its own size instead.
     """
 
     loop: OpenLoop
     stacks: dict[int, tuple[Expression, Expression]] = field(default_factory=dict)
     below: dict[int, Expression] = field(default_factory=dict)
+    windows: list[tuple[int, Expression, list[Expression]]] = field(default_factory=list)
 
     @property
     def outside(self) -> dict[int, Example]:
@@ -101,7 +106,12 @@ class Sinking:
         carries = len(self.loop.carries)
         kept = {carries + i: y for i, y in enumerate(self.loop.ys) if carries + i not in self.below}
         stacked = [node for node, _ in self.stacks.values()]
-        items = replace(self.loop, ys=[*kept.values(), *stacked]).close()
+        small = [_summed(node) for _, node, _ in self.windows]
+        closed = replace(
+            self.loop, carries=[*self.loop.carries, *small], ys=[*kept.values(), *stacked]
+        ).close()
+        items = [*closed[:carries], *closed[carries + len(small) :]]
+        totals = closed[carries : carries + len(small)]
         results = dict(enumerate(items[:carries])) | dict(zip(kept, items[carries:], strict=False))
         made = {
             standing.serial: stack
@@ -114,6 +124,12 @@ class Sinking:
             if place < carries and not self._starts_from_nothing(place):
                 value = results[place] + value
             results[place] = value
+        started = {place for place in range(carries) if not self._starts_from_nothing(place)}
+        started.update(self.below)
+        for (place, _, chain), total in zip(self.windows, totals, strict=True):
+            part = _applied(total, chain)
+            results[place] = results[place] + part if place in started else part
+            started.add(place)
         return [results[place] for place in range(len(self.loop.outputs))]
 
 
@@ -125,7 +141,7 @@ def _sinking(
             return None
         sinking = Sinking(open_loop([made[operand] for operand in node.operands], node.attrs))
         sink(sinking, kinds_of(sinking.loop))
-        return sinking.close() if sinking.below else None
+        return sinking.close() if sinking.below or sinking.windows else None
 
     return rewrite_loops(graph, rewrite)
 
@@ -150,7 +166,9 @@ def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
                     report_all("sunk", sink_sums.__name__, [named(term)], text)
                     before = sinking.below.get(i)
                     sinking.below[i] = value if before is None else before + value
-    for i in sinking.below:
+    for i, several in left.items():
+        left[i] = [term for term in several if not _as_window(term, i, sinking)]
+    for i in {*sinking.below, *(place for place, _, _ in sinking.windows)}:
         if collector() is not None:
             ends = {carries[i].inner.serial, *(term.serial for term in terms[i])}
             text = "what it adds is added up after the loop"
@@ -225,12 +243,34 @@ def _flat(stack: Expression) -> Expression:
 def _scatter_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:
     """sum over t of take_add(a[t], i[t]): rows of all steps are added at their indices at once."""
     node, chain = _linear(term)
-    if node.op is not ops.take_add or node.attrs["axis"] != 0:
+    if node.op is not ops.take_add:
         return None
     if any(one.serial in kinds.fixed or one.serial in kinds.again for one in node.operands):
         return None
-    stacks = [sinking.stack(one) for one in node.operands]
-    return _applied(ops.take_add.bound(stacks, node.attrs), chain)
+    stack, indices = (sinking.stack(one) for one in node.operands)
+    axis = node.attrs["axis"]
+    if axis:  # the steps are a part of the index, whose axes begin there
+        stack = ops.transpose(stack, (*range(1, axis + 1), 0, *range(axis + 1, stack.ndim)))
+    return _applied(ops.take_add.bound((stack, indices), node.attrs), chain)
+
+
+def _as_window(term: Expression, place: int, sinking: Sinking) -> bool:
+    """Whether a term is added to a part of a carry alone, such as the gradient of a slice."""
+    node, chain = _linear(term)
+    whole = term.shape == sinking.loop.carries[place].inner.shape
+    if not whole or not any(one.op is ops.embed for one in chain):
+        return False
+    sinking.windows.append((place, node, chain))
+    text = "added up at the size of the part that it is of, and laid into the whole after the loop"
+    report_all("sunk", sink_sums.__name__, [named(term)], text)
+    return True
+
+
+def _summed(node: Expression) -> Carry:
+    """A carry that begins with zeros and adds up a value."""
+    inner = stand_in(node.type, node.name)
+    zeros = ops.broadcast_to(constant(np.zeros((), node.dtype)), node.shape)
+    return Carry(inner, zeros, inner + node)
 
 
 def _sum_below(term: Expression, sinking: Sinking, kinds: Kinds) -> Expression | None:

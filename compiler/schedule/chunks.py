@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from compiler.core.dims import Size, Unknown, evaluate
+from compiler.core.dims import Size, Unknown, evaluate, product
 from compiler.core.record import Record, record
 
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
@@ -74,10 +74,15 @@ class Cells(Record):
         """Whether there may be several cells across the result."""
         return not isinstance(self.columns, int) or self.columns > TILE[1]
 
+    @property
+    def products(self) -> Size:
+        """The multiplications in all: whole vectors of columns are computed."""
+        return product((self.rows, (self.columns + VECTOR - 1) // VECTOR * VECTOR, self.depth))
+
     def count(self, sizes: Mapping[Unknown, int]) -> int:
         """The number of cells, or of those in a column or in a row of the grid."""
-        m, n, k = (evaluate(size, sizes) for size in (self.rows, self.columns, self.depth))
-        down, across = _grid(m, n, min(PROCESSORS, m * n * k // PRODUCT_GRAIN))
+        m, n, work = (evaluate(one, sizes) for one in (self.rows, self.columns, self.products))
+        down, across = _grid(m, n, min(PROCESSORS, work // PRODUCT_GRAIN))
         return {"cells": down * across, "down": down, "across": across}[self.counted]
 
 

@@ -30,7 +30,7 @@ from compiler.core.lowering import (
     Scatter,
     Window,
 )
-from compiler.core.types import Shape, TupleType
+from compiler.core.types import Shape, TupleType, neutral
 from compiler.graph.definition import LEAVES, no_lowering
 from compiler.graph.view import Node
 from compiler.schedule.access import (
@@ -413,10 +413,10 @@ class _Fuser(Placement):
         source, indices = (self.nodes[operand] for operand in node.operands)
         loops = canonical(source.type.shape)
         inner, outer = lowering.split(loops, source.type, indices.type, **node.attrs)
-        group = self._store_group(
-            node, source.id, Store(source.id, node.id, outer, accumulates=True)
-        )
-        group.fills.append((node.id, 0.0))
+        kind = "sum" if lowering.kind is None else lowering.kind(**node.attrs)
+        store = Store(source.id, node.id, outer, accumulates=True, kind=kind)
+        group = self._store_group(node, source.id, store)
+        group.fills.append((node.id, neutral(kind, node.type.dtype)))
         index = broadcast_index(inner, indices.type.shape)
         self.read(group, reach(self.nodes, self.virtual, indices.id, index))
 

@@ -14,7 +14,8 @@ from compiler.graph.view import Node
 class Store:
     """An element of `value` goes to `target` at `index`.
 
-    It is added to what is there if it `accumulates`, or to zero, which makes 0.0 of -0.0.
+    It is added to what is there if it `accumulates`, or to zero, which makes 0.0 of -0.0; or it
+    combines with it as `kind` says.
     """
 
     value: int
@@ -22,6 +23,7 @@ class Store:
     index: Index
     accumulates: bool = False
     adds_zero: bool = False
+    kind: str = "sum"
 
 
 @dataclass(slots=True, eq=False)

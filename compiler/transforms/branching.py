@@ -9,19 +9,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from compiler import ops
 from compiler.core.deciding import decider
 from compiler.core.errors import CaptureError
 from compiler.core.pytree import leaves, rebuilt, structure
 from compiler.core.refusals import has_refused
+from compiler.core.types import DType
+from compiler.core.values import Tree
 from compiler.graph.effects import Effect, collecting, depth, keep
 from compiler.graph.expression import Expression, Handle, next_serial
 from compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
 from compiler.transforms.control_eager import is_number
 from compiler.transforms.decisions import Way, ways_through
 from compiler.transforms.failing import Caught, as_checks, zeros
+
+Promoted: TypeAlias = "Callable[[object, DType | None], Expression]"
+"""What makes an expression of a value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +46,8 @@ class _Made:
 def on_all_ways(
     call: Callable[[], object],
     inputs: Iterable[Expression],
-    promoted: Callable[[object, Any], Expression],
-) -> Any:
+    promoted: Promoted,
+) -> Tree:
     """What a function returns: on all ways through its branches, if it is called in a trace.
 
     Args:
@@ -85,14 +90,12 @@ def _made(call: Callable[[], object]) -> _Made | Caught:
     return _Made(tree, values, shown.effects)
 
 
-def _nothing(values: Sequence[Any], promoted: Callable[[object, Any], Expression]) -> list[Any]:
+def _nothing(values: Sequence[Any], promoted: Promoted) -> list[Any]:
     """What stands for values where there are none: numbers are as they are."""
     return [one if is_number(one) else zeros(promoted(one, None)) for one in values]
 
 
-def _joined(
-    ways: Sequence[Way[_Made]], promoted: Callable[[object, Any], Expression], first: int
-) -> Any:
+def _joined(ways: Sequence[Way[_Made]], promoted: Promoted, first: int) -> Any:
     for one, other in itertools.pairwise(ways):
         left, right = structure(one.made.tree), structure(other.made.tree)
         if left != right:
@@ -124,9 +127,7 @@ def _are_one_number(column: Sequence[Any]) -> bool:
     return all(is_number(one) and type(one) is type(first) and one == first for one in column)
 
 
-def _as_expressions(
-    column: Sequence[Any], promoted: Callable[[object, Any], Expression]
-) -> list[Expression]:
+def _as_expressions(column: Sequence[Any], promoted: Promoted) -> list[Expression]:
     """A value of each way; numbers, and what is made of numbers alone, in the dtype of another."""
     sure = [one.dtype for one in column if not is_number(one) and not getattr(one, "weak", False)]
     dtype = sure[0] if sure else None

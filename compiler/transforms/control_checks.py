@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.pytree import leaves, structure
+from compiler.core.pytree import is_object, leaves, parts_of, structure, with_parts
 from compiler.core.types import TensorType, as_dtype, same_type
 
 
@@ -31,6 +31,9 @@ def paths(tree: object, path: str = "") -> Iterator[str]:
     elif isinstance(tree, dict):
         for key, one in tree.items():
             yield from paths(one, f"{path}[{key!r}]")
+    elif is_object(tree):
+        for index, one in enumerate(parts_of(tree)):
+            yield from paths(one, f"{path}[{index}]")
     elif tree is not None:
         yield path
 
@@ -42,6 +45,9 @@ def aligned(tree: object, like: object) -> Any:
     if isinstance(tree, tuple | list) and type(tree) is type(like) and len(tree) == len(like):
         parts = [aligned(one, other) for one, other in zip(tree, like, strict=True)]
         return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    if is_object(tree) and type(tree) is type(like) and len(parts_of(tree)) == len(parts_of(like)):
+        pairs = zip(parts_of(tree), parts_of(like), strict=True)
+        return with_parts(tree, [aligned(one, other) for one, other in pairs])
     return tree
 
 

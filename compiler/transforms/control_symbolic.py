@@ -261,6 +261,8 @@ def cond(
     attrs = {"on_true": on_true.body(consts), "on_false": on_false.body(consts)}
     node = construct(control.cond, (pred, *consts, *given), attrs)
     items = items_of(node, len(leaves(on_true.result)))
+    for item, *both in zip(items, leaves(on_true.result), leaves(on_false.result), strict=True):
+        item.weak = all(one.weak for one in both)
     if has_effects:
         keep(Effect(node, len(node.operands) - 1, items.pop()))
     return rebuilt(tree, items)

@@ -240,19 +240,20 @@ class Capture:
         self._assigned[id(table), name] = table, before
         self._values[id(table), name] = value
 
-    def do(self, function: Callable[[], object], what: str) -> None:
+    def do(self, function: Callable[[], object], what: str, updates: Sequence[int] = ()) -> None:
         """Note what is called when the results are there, after all that is pending."""
         if self.body is not self.top:
             refuse(f"{what} in a branch or the body of a loop", "do it outside of that")
         self.flush()
-        self.add(Do(function))
+        self.add(Do(function, tuple(updates)))
 
     def step(self, optimizer: Any, function: Callable[[], object]) -> None:
         """Note a step of an optimizer: from then on its parameters are others."""
         params = [param for group in optimizer.param_groups for param in group["params"]]
         for param in params:
             self.lifted(param)
-        self.do(function, "steps an optimizer")
+        updates = [self._held[id(param)] for param in params if id(param) in self._held]
+        self.do(function, "steps an optimizer", updates)
         self._stepped.update({id(param): len(self._steps) for param in params})
 
     def check_current(self, x: Traced) -> None:

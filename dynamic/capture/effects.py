@@ -142,9 +142,10 @@ class Backward:
 
 @dataclass(frozen=True, slots=True)
 class Do:
-    """Something is called, such as the step of an optimizer."""
+    """Something is called, such as the step of an optimizer, which updates operands."""
 
     function: Callable[[], object]
+    updates: tuple[int, ...] = ()
 
     def __call__(self, call: Call) -> None:
         """Call it."""
@@ -225,6 +226,20 @@ class Effects:
     def asks(self) -> bool:
         """Whether a call has to have the answers that the capture had."""
         return bool(self.required) or self.recording is not None
+
+    @property
+    def stepped(self) -> frozenset[int]:
+        """The operands that steps of optimizers update."""
+        return frozenset(i for one in self.steps if isinstance(one, Do) for i in one.updates)
+
+    @property
+    def reached(self) -> frozenset[int]:
+        """The operands that get a gradient."""
+        found = {
+            one.operand for one in self.steps if isinstance(one, SetGrad) and one.result is not None
+        }
+        passes = [one for one in self.steps if isinstance(one, Backward)]
+        return frozenset(found).union(*([i for i, _ in one.pairs] for one in passes))
 
     def fits(self, operands: Sequence[Any]) -> bool:
         """Whether what was asked when it was captured has the same answers for a call."""

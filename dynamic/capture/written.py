@@ -11,7 +11,7 @@ from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
 from compiler.graph.expression import construct
 from compiler.ops import leaves
-from compiler.ops.declare import size_value
+from compiler.ops.at import inside_of
 from compiler.ops.keys import slice_bounds, without_ellipsis
 from compiler.ops.slicing import embed
 from dynamic.core import eager_ops
@@ -65,7 +65,7 @@ def _overlaid(tensor: Any, key: object, value: Any) -> Any:
         taken += 1
         start, length, step = slice_bounds(one, size)
         if (start, length, step) != (0, size, 1):
-            masks.append(_on_axis(_inside(along, start, length, step), axis, ndim))
+            masks.append(_on_axis(inside_of(along, start, length, step), axis, ndim))
             if not (isinstance(shape[-1], int) and shape[-1] == 1):
                 placed.append((axis, start, step))
     value = ops.reshape(value, tuple(shape))
@@ -79,16 +79,6 @@ def _overlaid(tensor: Any, key: object, value: Any) -> Any:
     for one in masks[1:]:
         mask = ops.logical_and(mask, one)
     return ops.where(mask, value, tensor)
-
-
-def _inside(along: Any, start: Any, length: Any, step: int) -> Any:
-    """Per place on an axis whether a slice takes it."""
-    first = size_value(start, along)
-    last = size_value(start + length * step, along)
-    found = ops.logical_and(ops.greater_equal(along, first), ops.less(along, last))
-    if step == 1:
-        return found
-    return ops.logical_and(found, ops.equal(ops.remainder(along - first, step), 0))
 
 
 def _on_axis(mask: Any, axis: int, ndim: int) -> Any:

@@ -63,6 +63,24 @@ def fmod(x: object, y: object) -> Any:
     return ops.fmod(x, y)
 
 
+class Division:
+    """The methods of a tensor that divide integers."""
+
+    __slots__ = ()
+
+    floor_divide = floor_divide
+    __floordiv__ = floor_divide
+    remainder = remainder
+    __mod__ = remainder
+    fmod = fmod
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return floor_divide(other, self)
+
+    def __rmod__(self, other: object) -> Any:
+        return remainder(other, self)
+
+
 def refuse_zero(x: object, y: object) -> None:
     """Raise as PyTorch does for 0 among integers; in a captured function when that runs."""
     dividend, divisor = (getattr(one, "_array", one) for one in (x, y))

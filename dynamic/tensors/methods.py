@@ -30,7 +30,7 @@ from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
 from dynamic.tensors.devices import dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
-from dynamic.tensors.division import floor_divide, fmod, remainder
+from dynamic.tensors.division import Division
 from dynamic.tensors.indexing import Indexing
 from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
 from dynamic.tensors.values import values_of
@@ -118,21 +118,10 @@ class _Made:
     __xor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
     __rxor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
     __invert__ = _bitwise(ops.logical_not, np.invert)
-    floor_divide = floor_divide
-    __floordiv__ = floor_divide
-    remainder = remainder
-    __mod__ = remainder
-    fmod = fmod
 
     def neg(self) -> Any:
         """-a."""
         return ops.negative(self)
-
-    def __rfloordiv__(self, other: object) -> Any:
-        return floor_divide(other, self)
-
-    def __rmod__(self, other: object) -> Any:
-        return remainder(other, self)
 
 
 for _name, _method in vars(_Made).items():
@@ -140,7 +129,7 @@ for _name, _method in vars(_Made).items():
         _method.__name__ = _method.__qualname__ = _name
 
 
-class Methods(_Made, Indexing):
+class Methods(_Made, Division, Indexing):
     """PyTorch's methods on shapes, indices and values."""
 
     __slots__ = ()

@@ -164,10 +164,10 @@ class TracedArray(Expression):
         refuse(f"np.{name} computes values at once, which are not known before it runs",
                f"write {instead}")  # fmt: skip
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def __setitem__(self, key: object, value: object) -> NoReturn:
         refuse(
             "sets elements of a traced array, which is not changed in place",
-            "make a new one, with sg.where, sg.concatenate or sg.index_put",
+            "make a new one, with sg.where, sg.concatenate or x.at[key].set",
         )
 
 

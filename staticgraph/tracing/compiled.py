@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,12 +10,13 @@ from compiler.core.errors import OptionError
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
 from compiler.core.types import TensorType
 from compiler.graph.biases import biases_of
-from compiler.graph.definition import define
+from compiler.graph.definition import Definition, define
 from compiler.graph.evaluate import evaluate
 from compiler.graph.expression import Expression
 from compiler.graph.losses import losses_of
 from compiler.graph.traversal import ancestors, cut
 from compiler.inspect.lint.report import check_level, lint, lint_gradients
+from compiler.inspect.lint.rules import Captured
 from compiler.transforms.autodiff import cotangents_of, depending_on
 from compiler.transforms.custom_rules import without_rules
 from compiler.transforms.zero_gradients import note_zeros
@@ -95,8 +96,29 @@ class Compiled:
                 for i, node in zip(needed, definition.inputs, strict=True)
                 if i < trace.arguments
             ]
-            do_before_first_call(part.executable, lint(level, definition, roots, READS, arguments))
+            captured = self._captured(needed, definition)
+            found = lint(level, definition, roots, READS, arguments, captured)
+            do_before_first_call(part.executable, found)
         return part
+
+    def _captured(self, needed: Sequence[int], definition: Definition) -> Captured | None:
+        """What a function of tensors does besides, for the lint."""
+        trace, effects = self.trace, self.trace.effects
+        if effects is None:
+            return None
+        nodes = dict(zip(needed, definition.inputs, strict=True))
+
+        def known(places: Iterable[int]) -> frozenset[int]:
+            return frozenset(nodes[i] for i in places if i in nodes)
+
+        unused = [one for i, one in enumerate(trace.inputs[: trace.arguments]) if i not in nodes]
+        return Captured(
+            effects.results,
+            known(effects.stepped),
+            known(effects.reached),
+            known(effects.written),
+            tuple((str(one.name), one.source) for one in unused),
+        )
 
     def executables(self) -> list[Executable]:
         """What was compiled so far: for values, and for reverse passes."""

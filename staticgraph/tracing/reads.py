@@ -65,7 +65,7 @@ class Surroundings:
             read are operands of the trace; else they are compared.
         own: modules whose parameters and buffers are operands.
         statics: the static arguments, which are roots too.
-        settings: lists of one that the engine's own code reads: its default dtype.
+        settings: lists of one that the engines' own code reads: the default dtypes.
 
     Attributes:
         guards: the reads.
@@ -114,8 +114,8 @@ class Surroundings:
             self.tables: set[int] = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
-            for table in self.settings:
-                self._item(table, 0, "the default dtype", "?")
+            for i, table in enumerate(self.settings):
+                self._item(table, 0, ("sg's default dtype", "the default dtype")[i], "?")
             if (len(self._names), self._reflects, self._catches) == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])

@@ -17,6 +17,7 @@ import numpy as np
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.core.pytree import (
+    fixed_of,
     is_object,
     leaves,
     parts_of,
@@ -70,21 +71,35 @@ class Made:
     It is equal to what makes an object of the same class with the same other fields.
     """
 
-    __slots__ = ("_key", "_like")
+    __slots__ = ("_fixed", "_key", "_like")
 
     def __init__(self, value: object) -> None:
         self._like = with_parts(value, [None] * len(parts_of(value)))
-        self._key = type(value), structure_of(self._like)
+        self._key = type(value), structure_of(self._like)  # as it is now: it may be changed later
+        self._fixed = fixed_of(value)
 
     def __call__(self, parts: Sequence[object]) -> Any:
         """The object of some parts."""
         return with_parts(self._like, parts)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Made) and self._key == other._key
+        return (
+            isinstance(other, Made)
+            and self._key == other._key
+            and all(map(_equal, self._fixed, other._fixed))
+        )
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two values that are no parts are equal: texts elide what long arrays hold."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 @dataclass(slots=True)

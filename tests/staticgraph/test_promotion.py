@@ -47,6 +47,8 @@ NUMBERS_ALONE: dict[str, Any] = {
     "computed": lambda: sg.exp(sg.where(C, 1.0, 0.1) * 2.0) - 0.5,
     "nested": lambda: sg.where(C, sg.where(C, 1, 0), 0.5),
     "select": lambda: sg.select([C], [1.0], 0.5),
+    "branch": lambda: sg.cond(C[0], lambda: sg.where(C, 1.0, 0.5), lambda: sg.where(C, 2.0, 0.1)),
+    "checkpoint": lambda: sg.checkpoint(lambda c: sg.where(c, 1.0, 0.1), C),
     "maximum": lambda: sg.maximum(sg.where(C, 1.0, 0.1), 0.3),
 }
 
@@ -58,6 +60,8 @@ def test_what_is_made_of_numbers_takes_the_dtype_of_what_it_meets(name: str) -> 
         assert (number * X[dtype]).dtype == dtype
         assert (X[dtype] + number).dtype == dtype
         assert sg.maximum(number, X[dtype]).dtype == dtype
+        assert sg.einsum("...,i->...i", number, X[dtype]).dtype == dtype
+        assert sg.result_type(number, X[dtype]) == dtype
     assert sg.astype(number, "float64").dtype == (sg.astype(number, "float64") * X["float32"]).dtype
     assert (number * X["int8"]).dtype == np.result_type("int8", 0.0 if name != "integers" else 0)
 
@@ -79,6 +83,14 @@ def test_values_are_those_of_numbers_rounded_once() -> None:
     assert compiled(mask, x.astype("float32")).dtype == "float32"
     tensor = dynamic.tensor(mask)
     assert (sg.where(tensor, 1.0, 0.1) * dynamic.ones(3)).dtype == dynamic.float32
+
+
+def test_a_variable_takes_numbers_in_its_dtype() -> None:
+    v = sg.variable(np.zeros(3, "float32"))
+    sg.compile([C], [], updates={v: sg.where(C, 1.0, 0.1)})(np.array([True, False, True]))
+    np.testing.assert_array_equal(v.value, np.array([1.0, 0.1, 1.0], "float32"))
+    with pytest.raises(sg.GraphError, match=r"the update of variable .* is float64"):
+        sg.compile([C], [], updates={sg.variable(np.zeros(3, "int64")): sg.where(C, 1.0, 0.1)})
 
 
 def test_a_chosen_number_that_does_not_fit_is_refused() -> None:

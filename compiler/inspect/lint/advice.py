@@ -260,4 +260,75 @@ def input_for_its_size(linted: Linted) -> Iterator[tuple[str, str]]:
             )
 
 
+@advice_of_all
+def not_in_optimizer(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A parameter that gets a gradient, and is in no optimizer that the function steps."""
+    captured = linted.captured
+    if captured is None or not captured.stepped:
+        return
+    for one in sorted(captured.reached - captured.stepped):
+        node = linted.nodes[one]
+        yield (
+            f"{described(node)} gets a gradient in each call, and no optimizer that is stepped "
+            "here has it: it is never updated: give it to the optimizer, or set "
+            "requires_grad_(False)",
+            _first_line(linted, node),
+        )
+
+
+@advice_of_all
+def never_reached(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A parameter of an optimizer that is read, and that no gradient reaches."""
+    captured = linted.captured
+    if captured is None or not captured.reached:
+        return
+    for one in sorted(captured.stepped - captured.reached):
+        node = linted.nodes[one]
+        if linted.readers(node):
+            yield (
+                f"{described(node)} is a parameter of the optimizer and is read, and no gradient "
+                "reaches it: all ways lead through detach, no_grad or what has no gradient: it is "
+                "never updated",
+                _first_line(linted, node),
+            )
+
+
+@advice_of_all
+def result_without_arguments(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A result that depends on no argument, in a function that takes some."""
+    captured = linted.captured
+    if captured is None or not (captured.unused or linted.arguments):
+        return
+    varies: set[int] = set()
+    for node in linted.nodes:
+        sized = bool(linted.arguments) and "size" in node.attrs
+        if sized or node.id in linted.arguments or any(one in varies for one in node.operands):
+            varies.add(node.id)
+    for place, one in enumerate(linted.definition.outputs[: captured.results]):
+        node = linted.nodes[one]
+        if node.operands and one not in varies:
+            yield (
+                f"result {place}, {described(node)}, does not depend on the arguments: it is the "
+                "same for every batch",
+                place_of(node.source),
+            )
+
+
+@advice_of_all
+def argument_not_read(linted: Linted) -> Iterator[tuple[str, str]]:
+    """An argument that nothing depends on, of a function that steps an optimizer."""
+    captured = linted.captured
+    if captured is not None and captured.stepped:
+        for name, source in captured.unused:
+            yield (
+                f"argument {name!r} is not read by anything that the function gives or updates",
+                place_of(source),
+            )
+
+
+def _first_line(linted: Linted, node: Node) -> str:
+    readers = [one for one in linted.readers(node) if not is_gradient(one)]
+    return place_of(readers[0].source) if readers else node.source
+
+
 ALL = Table(RULES)

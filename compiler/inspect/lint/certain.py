@@ -23,7 +23,7 @@ from compiler.inspect.lint.rules import (
     described,
     is_gradient,
 )
-from compiler.ops import leaves
+from compiler.ops import astype, leaves
 
 
 @certain("softmax", "log_softmax")
@@ -218,6 +218,42 @@ def becomes_float64(linted: Linted) -> bool:
 
 def _is_float64(node: Node) -> bool:
     return getattr(node.type, "dtype", None) == np.float64
+
+
+@certain_of_all
+def float64_around(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A float64 tensor around a captured function of float32, which makes its result float64."""
+    captured = linted.captured
+    if captured is None or any(_is_float64(linted.nodes[one]) for one in linted.arguments):
+        return
+    results = linted.definition.outputs[: captured.results]
+    if not any(_is_float64(linted.nodes[one]) for one in results):
+        return
+    for node in linted.nodes:
+        if node.op is not astype or not _is_float64(node) or is_gradient(node):
+            continue
+        value = linted.operand(node, 0)
+        if value.type.dtype != np.float32:
+            continue
+        for reader in linted.readers(node):
+            for other in (linted.nodes[one] for one in reader.operands):
+                if _is_around(linted, other) and other.id not in captured.written:
+                    yield (
+                        f"{reader.op.name}: {described(value)} becomes float64 because of "
+                        f"{described(other)} around the captured function, and so does what "
+                        "follows: cast it with .float()",
+                        place_of(reader.source),
+                    )
+
+
+def _is_around(linted: Linted, node: Node) -> bool:
+    """Whether a node is a float64 tensor that exists outside of the function."""
+    return (
+        node.op is leaves.placeholder
+        and node.id not in linted.arguments
+        and _is_float64(node)
+        and bool(node.type.shape)
+    )
 
 
 @certain_of_all

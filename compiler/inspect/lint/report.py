@@ -14,7 +14,7 @@ from compiler.graph.expression import Expression, user_line
 from compiler.graph.notes import notes_of
 from compiler.graph.traversal import ancestors
 from compiler.inspect.lint.certain import CERTAIN, zero_gradient
-from compiler.inspect.lint.rules import Finding, Linted
+from compiler.inspect.lint.rules import Captured, Finding, Linted
 from compiler.ops import leaves
 
 LEVELS = ("certain", "warn", "error", "off")
@@ -39,6 +39,7 @@ def lint(
     roots: Iterable[Expression],
     reads: Mapping[tuple[str, int], str],
     arguments: Collection[int] = (),
+    captured: Captured | None = None,
 ) -> Callable[[], None] | None:
     """Look at a graph, and warn.
 
@@ -48,6 +49,7 @@ def lint(
         roots: its outputs and the new values of its variables, as expressions.
         reads: the lines that read a variable's value so far.
         arguments: the nodes of what the caller of a captured function gives.
+        captured: what that does besides.
 
     Returns:
         What is to be called before the first call, if anything is.
@@ -59,7 +61,7 @@ def lint(
     notes = notes_of(expressions)
     serials = frozenset([one.serial for one in expressions]) if notes else frozenset[int]()
     line = user_line() if reads else ""
-    linted = Linted(definition, notes, serials, dict(reads), line, frozenset(arguments))
+    linted = Linted(definition, notes, serials, dict(reads), line, frozenset(arguments), captured)
     if level == "certain":
         found = CERTAIN.findings(linted)
         later = [one for one in found if one.rule in LATER]

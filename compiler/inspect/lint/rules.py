@@ -29,6 +29,25 @@ class Finding(NamedTuple):
 
 
 @record
+class Captured(Record):
+    """What a captured function of tensors does beside its results, as nodes.
+
+    Attributes:
+        results: how many outputs are the caller's, the first ones.
+        stepped: the parameters of the optimizers that it steps.
+        reached: those that get a gradient.
+        written: tensors that it overwrites.
+        unused: the arguments that nothing depends on: names, and the user's lines.
+    """
+
+    results: int
+    stepped: frozenset[int]
+    reached: frozenset[int]
+    written: frozenset[int]
+    unused: tuple[tuple[str, str], ...]
+
+
+@record
 class Linted(Record):
     """What is compiled, as rules look at it.
 
@@ -38,6 +57,7 @@ class Linted(Record):
         reads: the lines that read a variable's value when the graph was defined.
         line: the user's line that compiles.
         arguments: the placeholders that a call of a captured function gives, not its surroundings.
+        captured: what it does besides, if it is one of tensors.
         known: the readers of its nodes, once somebody has asked.
     """
 
@@ -47,6 +67,7 @@ class Linted(Record):
     reads: Mapping[tuple[str, int], str] = field(default_factory=dict)
     line: str = ""
     arguments: frozenset[int] = frozenset()
+    captured: Captured | None = None
     known: list[dict[int, list[Node]]] = field(default_factory=list)
 
     @property

@@ -39,7 +39,7 @@ from compiler.llvm.products.workspaces import (
 
 EFFORT = 1  # of LLVM: the tiles' loops are what they are to be, and more takes a tenth longer
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
-STEP = 16  # of the depth, that are then copied at a time
+STEP = 16  # rows of the right operand that are copied at a time, or columns of the left one
 FEW = 8  # tiles one above the other, for which the right operand is not packed
 RESIDENT = 1 << 17  # bytes of a right operand, up to which it is not packed either
 NARROW = 2  # tiles side by side, for which the left operand is not packed
@@ -115,15 +115,23 @@ def multiply(
             depth = share(part + 1, k, parts) - start
             weight = select(part == 0, beta, type(beta)(1))
             size = depth * {LINE}
-            at = work
-            for j in range(left, right, {COLUMNS}):
-                columns = min({COLUMNS}, right - j)
-                if transb != 0:
+            if transb != 0:
+                at = work
+                for j in range(left, right, {COLUMNS}):
+                    columns = min({COLUMNS}, right - j)
                     packed = pack_transposed(columns, depth, b + start * {S} + j * under, under, at)
                     at = at + size
-                elif packs | (columns & {REST} != 0):
-                    packed = pack(columns, depth, b + start * under + j * {S}, under, at)
-                    at = at + size
+            elif packs | (n & {REST} != 0):
+                for p in range(0, depth, {STEP}):
+                    at = work + p * {LINE}
+                    for j in range(left, right, {COLUMNS}):
+                        columns = min({COLUMNS}, right - j)
+                        if packs | (columns & {REST} != 0):
+                            packed = pack(
+                                columns, min({STEP}, depth - p),
+                                b + (start + p) * under + j * {S}, under, at,
+                            )
+                            at = at + size
             for first in range(0, panels, group):
                 last = min(panels, first + group)
                 if turns:

@@ -188,6 +188,10 @@ def _flip(g: Grower, op: str) -> Any:
     return g.emit(op, x, g.axes(x))
 
 
+def _reversed_rows(g: Grower, op: str) -> Any:
+    return g.emit(op, g.pick("f", lambda x: x.ndim > 0))
+
+
 def _getitem(g: Grower, op: str) -> Any:
     x = g.pick(test=lambda x: x.ndim > 0)
     if g.chance(0.1):
@@ -417,5 +421,6 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "sliding_windows": _sliding_windows, "overlap_add": _overlap_add, "as_strided": _as_strided,
     "iota": _iota, "size_of": _size_of, **PRODUCTS, **along.GENERATORS,
     **attention.GENERATORS, **matrices.GENERATORS, **scatters.GENERATORS,
+    "softened": unary("f"), "reversed_rows": _reversed_rows,
 }  # fmt: skip
 """A generator for each op that is not a leaf, a loop or a branch."""

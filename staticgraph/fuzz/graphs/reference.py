@@ -24,6 +24,7 @@ from staticgraph.fuzz.graphs import (
     matrices_reference,
     scatters_reference,
     special,
+    user,
     windows_reference,
 )
 from staticgraph.fuzz.graphs.undefined import UndefinedError
@@ -411,7 +412,7 @@ by a function of NumPy apart from it: that function, in higher precision."""
 
 REFERENCE = _EVALUATED | ELEMENTWISE | REDUCTIONS | MOVEMENT | OTHERS | along_reference.REFERENCE
 REFERENCE |= matrices_reference.REFERENCE | scatters_reference.REFERENCE
-REFERENCE |= windows_reference.REFERENCE | attention_reference.REFERENCE
+REFERENCE |= windows_reference.REFERENCE | attention_reference.REFERENCE | user.REFERENCE
 
 EXACT = frozenset(op.name for op in all_ops() if op.exact) | {
     "arange", "clip", "cummax", "cummin", "getitem", "masked_fill", "pad", "permute",

@@ -9,6 +9,7 @@ from compiler import ops
 from compiler.core.values import Array
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.program import Step, names
+from staticgraph.fuzz.graphs.user import USER
 from staticgraph.fuzz.graphs.values import array, laid_out
 from staticgraph.fuzz.graphs.worlds import SIGNLESS
 
@@ -44,9 +45,12 @@ def script(program: Program) -> str:
 
 def _imports(lines: Sequence[str]) -> list[str]:
     """What only some scripts need."""
-    if not any("SIGNLESS[" in line for line in lines):
-        return []
-    return ["from staticgraph.fuzz.graphs.worlds import SIGNLESS"]
+    found = {"SIGNLESS": "worlds", "USER": "user"}
+    return [
+        f"from staticgraph.fuzz.graphs.{module} import {name}"
+        for name, module in found.items()
+        if any(f"{name}[" in line for line in lines)
+    ]
 
 
 def _array(value: Array) -> str:
@@ -136,6 +140,8 @@ def _call(step: Step, args: list[str], options: list[str]) -> str:
         return f"sg.while_loop(lambda c: c[0] < sg.minimum({args[0]}, 4), {step_}, {first})[1:]"
     if op == "jvp":
         return f"sg.jvp({args[0]}, ({args[1]},), ({args[2]},))"
+    if op in USER:
+        return f"USER[{op!r}]({', '.join(args + options)})"
     if op in SIGNLESS:
         return f"SIGNLESS[{op!r}]({', '.join(args + options)})"
     known = op in ops.PUBLIC or op in ("scan", "cond", "checkpoint", "arange", "zeros")

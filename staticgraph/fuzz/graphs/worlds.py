@@ -21,6 +21,7 @@ from dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference
 from staticgraph.fuzz.graphs.program import Step, names, reads, run
 from staticgraph.fuzz.graphs.undefined import UndefinedError
+from staticgraph.fuzz.graphs.user import USER
 from staticgraph.fuzz.graphs.values import array
 
 
@@ -69,7 +70,7 @@ SIGNLESS: dict[str, Callable[..., Any]] = {
     **{name: _squared(name) for name in ("eigh", "svd", "qr")}, "lstsq": _solved,
 }  # fmt: skip
 """What of an op's results is determined."""
-_SYMBOLIC: dict[str, Callable[..., Any]] = SIGNLESS | {
+_SYMBOLIC: dict[str, Callable[..., Any]] = SIGNLESS | USER | {
     "arange": sg.arange, "zeros": sg.zeros, "size_of": size_of, "scan": sg.scan, "cond": sg.cond,
     "repeated": repeated, "checkpoint": lambda f, *xs: sg.checkpoint(f, *xs),
     "grad": lambda f, *xs: sg.grad(f)(*xs), "hessian": lambda f, *xs: sg.hessian(f)(*xs),

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import staticgraph as sg
 from compiler.ir.parse import parsed_function
 from compiler.ir.records import For
-from compiler.llvm import native
+from compiler.llvm import native, options
 from compiler.llvm.lower.rest import WHOLE, leaves_rest
 from compiler.llvm.native import compile_native
 from tests.paths import ROOT
@@ -133,9 +133,9 @@ def test_which_loops_leave_a_rest(header: str, expected: bool) -> None:
 # -- reading across rows ---------------------------------------------------------------------------
 
 
-def test_this_llvm_is_known_to_have_the_option() -> None:
-    """One that is not leaves strided loops to scalar code: look whether it still has it."""
-    assert llvm.llvm_version_info[0] in native.WITH_STRIDE_VERSIONS
+def test_this_llvm_is_known_to_have_the_options() -> None:
+    """One that is not leaves strided loops to scalar code: look whether it still has them."""
+    assert llvm.llvm_version_info[0] in options.KNOWN
 
 
 @pytest.mark.parametrize(("cpu", "gathers"), [("skylake", True), ("x86-64", False)])
@@ -150,7 +150,7 @@ def test_reading_across_rows_is_vectorised_where_there_are_gathering_loads(
         texts.append(str(module))
 
     monkeypatch.setattr(native, "optimise", seen)
-    monkeypatch.setattr(native, "target_machine", lambda: machine_for("x86_64", cpu))
+    monkeypatch.setattr(native, "kernel_machine", lambda: machine_for("x86_64", cpu))
     unit = """def unit(a: p_f32, b: p_f32, n: i64, m: i64) -> i64:
     for i in range(n):
         for j in range(m):

@@ -14,7 +14,7 @@ import dynamic
 import staticgraph as sg
 from compiler import ops
 from compiler.core.dims import unknown
-from compiler.core.errors import OptionError, OutOfRangeError, ShapeError
+from compiler.core.errors import GraphError, OptionError, OutOfRangeError, ShapeError
 from compiler.inspect.interpret import interpret
 from compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
@@ -237,8 +237,58 @@ def test_both_paradigms_transforms_and_loops_write_by_keys() -> None:
     assert_allclose(slope, by[1:].sum(0), rtol=1e-13)
 
 
+@pytest.mark.parametrize("numerics", ["strict", "exact"])
+def test_gradients_of_what_each_step_of_a_loop_reads_a_part_of(numerics: str) -> None:
+    w = sg.placeholder("w", (6, 4), "float64")
+    ids, start = sg.placeholder("ids", (5, 2), "int64"), sg.placeholder("start", (4,), "float64")
+
+    def step(c: Any, i: Any) -> Any:
+        rows = w[1:3].sum(0) * w[4] + w[i].sum(0) - w[::-2, 1:3].sum()
+        c = sg.tanh(c * 0.5 + rows) + w[:, i].sum() * 0.1 + w[i, 1:2].sum()
+        return c, c
+
+    last, all_of = sg.scan(step, start, ids)
+    slope = sg.grad(sg.sum(last) + sg.sum(all_of**2), w)
+    f = sg.compile([w, ids, start], [slope], numerics=numerics)
+    rng = np.random.default_rng(2)
+    given = rng.normal(size=(6, 4)) * 0.3, rng.integers(-4, 4, (5, 2)), rng.normal(size=4)
+
+    def value(w: Any) -> Any:
+        c, total = given[2], 0.0
+        for i in given[1]:
+            rows = w[1:3].sum(0) * w[4] + w[i].sum(0) - w[::-2, 1:3].sum()
+            c = np.tanh(c * 0.5 + rows) + w[:, i].sum() * 0.1 + w[i, 1:2].sum()
+            total = total + (c**2).sum()
+        return c.sum() + total
+
+    expected = np.zeros((6, 4))
+    for place in np.ndindex(6, 4):
+        w = given[0].astype(complex)
+        w[place] += 1e-20j
+        expected[place] = value(w).imag / 1e-20
+    assert_allclose(f(*given)[0], expected, rtol=1e-10)
+    if numerics == "strict":  # no step fills zeros of the size of w
+        told = str(f.explain("embed")) + str(f.explain("take_add"))
+        assert "laid into the whole after the loop" in told
+        assert "added up after the loop" in told
+
+
 def _tensors(arrays: Any) -> list[Any]:
     return [dynamic.tensor(one) for one in arrays]
+
+
+def test_what_is_not_changed_makes_no_gradient_nan() -> None:
+    x, v = placeholder((4,)), placeholder(())
+    array = np.array([2.0, -1.0, np.inf, np.nan])
+    slopes = {"multiply": 2.0, "power": 8 * np.log(2), "divide": -2 / 9, "max": 1.0}
+    keys = (0, np.array([0]), ops.logical_and(x > 1.5, x < 5))
+    found = [
+        gradients(getattr(x.at[key], name)(v)[:2].sum(), [v])[0] for name in slopes for key in keys
+    ]
+    found += gradients(x.at[x > 0].apply(ops.log)[:2].sum(), [x])
+    *values, last = interpret(found, {x: array, v: np.array(3.0)})
+    assert_allclose(np.reshape(values, (4, 3)), np.tile([*slopes.values()], (3, 1)).T)
+    assert_allclose(last, [0.5, 1.0, 0.0, 0.0])
 
 
 def test_sizes_that_are_not_known_are_bounds() -> None:
@@ -260,6 +310,35 @@ def test_what_at_refuses() -> None:
     x = placeholder((3,), "float64")
     with pytest.raises(OptionError, match="at: get takes size= for a mask whose values are not"):
         x.at[0].get(size=2)
-    with pytest.raises(OverflowError):
+    with pytest.raises(sg.DTypeError, match="at: "):
         placeholder((2,), "int8").at[0].set(300)
+    with pytest.raises(GraphError, match=r"is not changed: x.at\[key\].set\(value\) is another"):
+        x[0] = 1.0
     assert "at of" in repr(x.at)
+
+
+def test_awkward_values_and_keys() -> None:
+    n = placeholder((unknown("n"), 3), "float32")
+    array = np.array([[1, 2, 3], [4, 5, -0.0]], "float32")
+    small = placeholder((3,), "uint8")
+    cases = {
+        "unsigned": (small.at[0].subtract(1), [255, 1, 2]),
+        "unsigned arrays": (small.at[[0, 0]].subtract(np.array([1, 1], "uint8")), [254, 1, 2]),
+        "a size": (n.at[0, 0].set(n.shape[0]), [[2, 2, 3], [4, 5, -0.0]]),
+        "a range": (n[range(1)], array[:1]), "nothing": (n.at[[]].add(1.0), array),
+        "a tuple in a tuple": (n[(0, 1), (1, 2)], [2, -0.0]),
+        "bools": ((n > 2).at[0, 0].set(True), [[True, False, True], [True, True, False]]),
+        "no axis": (n[0, 0].at[...].add(3.0), 4.0), "a bool": (n[0, 0][True], [1.0]),
+        "sizes of slices": (n.at[1:].set(n[:1]), [[1, 2, 3], [1, 2, 3]]),
+        "weak": (n.at[0].set(ops.where(n[0] > 1, 1.0, 0.5)), [[0.5, 1, 1], [4, 5, -0.0]]),
+    }  # fmt: skip
+    found = interpret(
+        [one for one, _ in cases.values()], {n: array, small: np.arange(3, dtype="u1")}
+    )
+    for name, value in zip(cases, found, strict=True):
+        assert_array_equal(value, cases[name][1], name)
+    tensor = dynamic.tensor(array)
+    for at in (tensor.at[tensor > 2], sg.function(lambda x: x.at[x > 2].set(0.0))):
+        changed = at.set(0.0) if hasattr(at, "set") else at(tensor)
+        assert changed.tolist() == [[1, 2, 0], [0, 0, 0]]
+    assert tensor.tolist() == array.tolist()

@@ -64,16 +64,16 @@ def test_what_does_not_fit_is_refused_in_an_expression(number: int) -> None:
 
 
 OUTSIDE: dict[str, tuple[Callable[..., Any], str]] = {
-    "scatter": (lambda x, i: ops.scatter(x, i[:, None], -1.0, 0), "last_positions"),
+    "scatter": (lambda x, i: ops.scatter(x, i[:, None], -1.0, 0), "scatter"),
     "scatter_add": (lambda x, i: ops.scatter_add(x, i[:, None], -1.0, 0), "scatter_add"),
     "scatter_reduce": (
-        lambda x, i: ops.scatter_reduce(x, i[:, None], 99.0, 0, "amax"), "along_extremum",
+        lambda x, i: ops.scatter_reduce(x, i[:, None], 99.0, 0, "amax"), "scatter_reduce",
     ),
     "index_add": (lambda x, i: ops.index_add(x, i, -1.0), "index_add"),
-    "index_copy": (lambda x, i: ops.index_copy(x, i, -1.0), "last_positions"),
-    "index_fill": (lambda x, i: ops.index_fill(x, i, -1.0), "last_positions"),
+    "index_copy": (lambda x, i: ops.index_copy(x, i, -1.0), "index_copy"),
+    "index_fill": (lambda x, i: ops.index_fill(x, i, -1.0), "index_fill"),
     "index_put": (lambda x, i: ops.index_put(x, [i, i], -1.0), "ravel_multi_index.*"),
-    "put": (lambda x, i: ops.put(x, i * 3, -1.0), "last_positions"),
+    "put": (lambda x, i: ops.put(x, i * 3, -1.0), "put"),
 }  # fmt: skip
 
 

@@ -68,7 +68,6 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "memory": (lambda x: x * x.is_contiguous(), "depends on how a tensor lies in memory"),
     "stride": (lambda x: x * x.stride(0), "depends on how a tensor lies in memory"),
     "no lowering": (strange, "strange has no form that can be compiled"),
-    "zeros": (lambda x: (x > 0).long() // (x > 1).long(), "needs the values of a tensor"),
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from staticgraph.fuzz.graphs.reference import REFERENCE
 from staticgraph.fuzz.graphs.script import script
 from staticgraph.fuzz.graphs.simplify import simplify
 from staticgraph.fuzz.graphs.undefined import UndefinedError
+from staticgraph.fuzz.graphs.user import USER
 from staticgraph.fuzz.graphs.values import array, laid_out
 
 LEAVES = {op.name for op in vars(leaves).values() if isinstance(op, Op)}
@@ -37,6 +38,20 @@ def test_every_op_has_a_generator_and_a_meaning_in_numpy() -> None:
     assert names - GENERATORS.keys() == set()
     assert names - REFERENCE.keys() == set()
     assert (LOOPS - {"item"}) | {"checkpoint"} <= NESTING.keys()
+
+
+def test_ops_of_users_are_in_programs_too() -> None:
+    assert USER.keys() <= GENERATORS.keys() & REFERENCE.keys()
+    x = np.array([[0.5, -3.0, 1.0, np.nan], [-0.25, np.inf, 0.0, -1.0]])
+    for name, op in USER.items():
+        np.testing.assert_array_equal(op(x), REFERENCE[name](x), strict=True)
+    program = {"seed": 0, "cases": [], "steps": [
+        {"name": "x", "leaf": "input", "shape": [2], "dtype": "float32"},
+        {"name": "y", "op": "softened", "args": ["$x"], "options": {}}, {"output": "$y"},
+    ]}  # fmt: skip
+    text = script(program)
+    assert "from staticgraph.fuzz.graphs.user import USER" in text
+    assert "y = USER['softened'](x)" in text
 
 
 def _ops(given: Any) -> collections.Counter[str]:

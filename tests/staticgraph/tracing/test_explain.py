@@ -102,7 +102,7 @@ def test_what_python_and_the_engine_read_themselves_is_not_told_as_the_users() -
     f = sg.function(total, debug=True)
     f(dynamic.tensor(X[None]))
     names = [one.name for one in f.explain().guards]
-    assert names == ["the code of total", "the default dtype"]
+    assert names == ["the code of total", "sg's default dtype", "the default dtype"]
     text = str(f.explain())
     assert text.startswith("total: 1 trace\n")
     assert "read at ?" not in text
