@@ -79,11 +79,6 @@ def table(kept: dict[str, dict[str, str]]) -> str:
     for one in VERDICTS:
         cells = [str(counts[column][one]) for column in COLUMNS]
         lines.append(f"| {one} | " + " | ".join(cells) + " |")
-    lines += ["", "By design, and counted as silently wrong above:", ""]
-    lines += [
-        f"- {form}, {subject}, {name.replace('_', ' ')}: {why}."
-        for (form, subject, name), why in paradigms.BY_DESIGN.items()
-    ]
     subject = ""
     for trap in paradigms.traps():
         if trap.subject != subject:

@@ -94,6 +94,10 @@ class TracedArray(Expression):
         value: Any = ops.reshape(self, ()) if sizes else self
         return current.truth(value if self.dtype.kind == "b" else value != 0)
 
+    def __pos__(self) -> Expression:
+        found: Expression = ops.copy(self)  # as NumPy's is
+        return found
+
     def __hash__(self) -> int:
         if by_user():
             if self.ndim:

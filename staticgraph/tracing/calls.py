@@ -22,6 +22,7 @@ from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import Arguments, arguments_of, assembler, leaf_names
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
+from staticgraph.tracing.views import views_of, with_views
 from staticgraph.tracing.words import Versions
 
 NUMBERS: dict[type, DType] = {
@@ -45,6 +46,7 @@ class Call:
 
     __slots__ = (
         "around", "assemble", "compiled", "effects", "numbers", "own", "steady", "versions",
+        "views",
     )  # fmt: skip
 
     around: Surroundings
@@ -58,6 +60,7 @@ class Call:
         self.steady = self.effects is None or not self.effects.asks
         trace = compiled.trace
         self.assemble = assembler(trace.structure)
+        self.views = trace.views or (views_of(trace.outputs, trace.inputs),)
         if trace.effects is None:
             self.assemble = _shared(self.assemble, trace.outputs)
 
@@ -82,6 +85,11 @@ class Call:
     def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
         results = self.compiled.part(arrays)
+        if any(self.views):
+            listed = [results] if self.compiled.single else results
+            views = self.views[int(listed[-1]) if len(self.views) > 1 else 0]
+            results = with_views(views, self.compiled.trace.inputs, arrays, listed)
+            return results[0] if self.compiled.single else self.assemble(results)
         return results if self.compiled.single else self.assemble(results)
 
     def direct(self, kind: Any) -> Callable[..., Any]:
@@ -91,7 +99,8 @@ class Call:
                 return lambda *operands: self._on_tensors(kind, operands)
             return lambda *operands: self.assemble(kind.call(self.compiled, operands))
         part = self.compiled.part
-        return part.executable if self.compiled.single and part.used is None else self.on_arrays
+        plain = self.compiled.single and part.used is None and not any(self.views)
+        return part.executable if plain else self.on_arrays
 
 
 class Signature:

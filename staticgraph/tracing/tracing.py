@@ -32,6 +32,7 @@ from compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import Structure
+from staticgraph.tracing.views import View
 from staticgraph.tracing.ways import computed
 
 KEPT = 256
@@ -78,6 +79,8 @@ class Trace:
         definition: that of the outputs.
         effects: what each call does beside computing the outputs, as the engine of the tensors
             has found it, or None. Inputs and outputs for it come behind those of the caller.
+        views: per way through its branches the results that are arguments or views of them, if
+            that depends on the way, whose number is the last output then.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Trace:
     arguments: int = 0
     needed: str = ""
     branches: tuple[str, ...] = ()
+    views: tuple[tuple[View, ...], ...] = ()
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -196,7 +200,7 @@ def trace(
     facts_of = tuple(dict.fromkeys(facts))
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
-        found.effects, len(held) - sum(held), branches=found.branches,
+        found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
     )  # fmt: skip
 
 

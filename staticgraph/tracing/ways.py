@@ -20,6 +20,7 @@ from compiler.transforms.decisions import Way, ways_through
 from compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
+from staticgraph.tracing.views import View, views_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,8 @@ class Computed:
         shown: its prints and checks.
         effects: what the engine of the tensors has found that it does besides, or None.
         branches: what became of its branches on values, a line of text each.
+        views: of a function of arrays, per way the results that are arguments or views, where that
+            depends on the way: then the last output is the number of the way.
     """
 
     structure: Structure
@@ -41,6 +44,7 @@ class Computed:
     shown: Sequence[Effect]
     effects: Any
     branches: tuple[str, ...] = ()
+    views: tuple[tuple[View, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +134,10 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
         first = ways[0].decisions[0]
         with at_line(first.source):
             results, effects = engine.joined(results, others, did, first.place)
+    views = () if engine is not None else _views(results, current())
+    if views:
+        numbers = [constant(np.asarray(number, np.int64)) for number in range(len(ways))]
+        results = [[*own, number] for own, number in zip(results, numbers, strict=True)]
     paths = [
         Path(way.decisions, own, way.made.shown) for way, own in zip(ways, results, strict=True)
     ]
@@ -144,8 +152,17 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
     ]
     structure = made[0].structure
     return Computed(
-        structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines))
+        structure, list(current()), outputs, shown, effects or None, tuple(sorted(lines)), views
     )
+
+
+def _views(
+    results: Sequence[Sequence[Expression]], inputs: Sequence[Expression]
+) -> tuple[tuple[View, ...], ...]:
+    """Per way the results that are arguments or views of them; empty if all have the same."""
+    found = [views_of(own, inputs) for own in results]
+    ids = [[(*one[:2], *(node.serial for node in one.made)) for one in own] for own in found]
+    return () if all(one == ids[0] for one in ids) else tuple(found)
 
 
 def _check_structures(ways: Sequence[Way[_Made]]) -> None:

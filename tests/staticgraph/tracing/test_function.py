@@ -72,11 +72,29 @@ def test_arrays_come_out_in_the_structure_that_the_function_returns() -> None:
     assert all(type(part) is np.ndarray for part in (result["sum"], result["constant"]))
 
 
-def test_what_comes_out_is_new_memory() -> None:
-    x = _array(3)
-    result = sg.function(lambda x: x)(x)
-    assert not np.shares_memory(result, x)
-    np.testing.assert_array_equal(result, x)
+VIEWS = {
+    "itself": lambda x: x,
+    "transposed": lambda x: x.T,
+    "sliced": lambda x: x[1:, ::-1],
+    "reshaped": lambda x: x.reshape(-1),
+    "broadcast": lambda x: sg.broadcast_to(x, (2, *x.shape)),
+    "one of two": lambda x: (x + 1, x[None])[1],
+    "on one side": lambda x: x.T if x[0, 0] > 0 else x * 2,
+    "on the other": lambda x: x * 2 if x[0, 0] > 0 else x,
+    "copied": lambda x: +x,
+    "cast": lambda x: x.astype(x.dtype),
+    "a sum": lambda x: x + 0,
+}
+
+
+@pytest.mark.parametrize("f", VIEWS.values(), ids=VIEWS)
+def test_what_comes_out_is_a_view_where_it_is_one_eagerly(f: Callable[..., Any]) -> None:
+    fast = sg.function(f, debug=True)
+    for x in (_array(3, 4), -_array(3, 4), _array(4, 3).T, _array(2, 5)):
+        expected, found = f(x), fast(x)
+        assert (found is x) is (expected is x)
+        assert np.shares_memory(found, x) is np.shares_memory(expected, x)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_nothing_may_come_out() -> None:

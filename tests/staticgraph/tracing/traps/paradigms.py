@@ -12,7 +12,7 @@ from .trap import TRAPS, Paradigm, Trap
 SUBJECTS = (
     "closures", "constants", "attributes", "classes", "surroundings", "arguments", "calls",
     "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
-    "programs", "bypasses", "branches",
+    "programs", "bypasses", "branches", "language", "libraries", "aliases",
 )  # fmt: skip
 
 
@@ -67,15 +67,3 @@ def _tensors(torch: Any) -> Any:
 
 def _numpy(tensor: Any) -> Any:
     return tensor.detach().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
-
-
-BY_DESIGN = {
-    ("arrays", "writes", "the_argument_that_is_returned_is_changed"): (
-        "what a function of arrays returns is new memory, also where it is its argument"
-    )
-}
-
-
-def by_design(one: Trap, form: str) -> str:
-    """Why a trap means something else when it is captured, where that is wanted; or nothing."""
-    return BY_DESIGN.get((form, one.subject, one.name), "")
