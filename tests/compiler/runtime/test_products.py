@@ -106,6 +106,8 @@ def test_a_cell_has_enough_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "PROCESSORS", 64)
     assert Cells(128, 128, 127).count({}) == 1
     assert Cells(128, 128, 128).count({}) > 1
+    assert Cells(256, 9, 512).count({}) > 1  # a vector of columns is computed whole
+    assert Cells(256, 8, 256).count({}) == 1
     assert Cells(0, 128, 128).count({}) == 1
 
 
