@@ -14,7 +14,9 @@ import datetime
 import gc
 import io
 import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -64,6 +66,21 @@ _CALLS |= {
         "gmtime", "ctime", "strftime", "asctime",
     )
 }  # fmt: skip
+_ASKING = (
+    sys.getrecursionlimit, sys.getrefcount, sys.getswitchinterval, gc.isenabled, gc.get_threshold,
+    gc.get_count,
+)  # fmt: skip
+_CALLS |= dict.fromkeys(_ASKING, _PLACE)
+_QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
+_DIRECTLY: dict[CodeType, tuple[str, str]] = {
+    threading.current_thread.__code__: _PLACE,
+    threading.active_count.__code__: _PLACE,
+    getattr(np.geterr, "__wrapped__", np.geterr).__code__: _PLACE,
+    queue.Queue.put.__code__: _QUEUE,
+    queue.Queue.get.__code__: _QUEUE,
+    queue.Queue.qsize.__code__: _QUEUE,
+}
+"""Functions of libraries that the user's code must not call itself."""
 _STREAM = frozenset(
     ("write", "writelines", "read", "readline", "readlines", "readinto", "seek", "truncate")
 )
@@ -240,6 +257,10 @@ class _Watch(Watch):
             elif code in _TEXT_OF_ARRAYS and _is_users(frame):
                 what = "makes a text of an array, as NumPy is told to print at that time"
                 refuse_effect(what, "make it outside, and pass it by keyword", _place(frame))
+            elif code in _DIRECTLY:
+                if frame.f_back is not None and not _of_library(frame.f_back):
+                    what, instead = _DIRECTLY[code]
+                    refuse_effect(f"{what} when it is traced", instead, _place(frame))
             elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
                 self.seen.add(code)
             return

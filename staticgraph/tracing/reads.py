@@ -374,7 +374,7 @@ class Surroundings:
             own = f"{module.__name__}.{key}"
             if is_library(file) or module.__name__ in sys.builtin_module_names:
                 self._read("item", table, key, table[key], own, self._names[key])
-                if isinstance(table[key], ModuleType):
+                if isinstance(table[key], ModuleType) or table[key] is sys.argv:
                     self._value(table[key], own, self._names[key])
             else:
                 self._item(table, key, own, self._names[key])
@@ -492,7 +492,7 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     (MappingProxyType, _S._dict),
     (dict, _S._dict),
     (set, _S._set),
-    (bytearray, _S._bytes),
+    ((bytearray, memoryview), _S._bytes),
     (np.ndarray, _S._array),
     (weakref.ref, _S._reference),
     (ContextVar, _S._context),

@@ -89,8 +89,20 @@ def state_of(value: object, name: str, place: str) -> State | None:
             copy.copy(value)
         except TypeError:
             return None
-        return _made(value.__reduce__, name, place)
+        return _made(lambda: _frozen(value), name, place)
     return None
+
+
+def _frozen(value: object, depth: int = 4) -> object:
+    """An iterator as what can be compared later: iterators and lists in it go on changing."""
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(one, depth) for one in value)
+    if depth and isinstance(value, Iterator) and type(value).__module__ in _ITERATORS:
+        return _frozen(value.__reduce__(), depth - 1)
+    return value
+
+
+_ITERATORS = ("builtins", "itertools")
 
 
 def _made(get: Callable[[], Any], name: str, place: str) -> State:

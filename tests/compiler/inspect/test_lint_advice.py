@@ -96,8 +96,13 @@ def test_advice_is_given_when_it_is_asked_for(
 
 
 def test_every_rule_is_here() -> None:
-    assert {rule.name for rule in RULES} == {rule for rule, *_ in (*SLIPS, *ADVICE)}
-    assert {rule.name for rule in RULES if rule.certain} == {rule for rule, *_ in SLIPS}
+    steps = {  # test_lint_captured.py has them
+        "argument_not_read", "float64_around", "never_reached", "not_in_optimizer",
+        "result_without_arguments",
+    }  # fmt: skip
+    known = {rule.name for rule in RULES} - steps
+    assert known == {rule for rule, *_ in (*SLIPS, *ADVICE)}
+    assert {rule.name for rule in RULES if rule.certain} & known == {rule for rule, *_ in SLIPS}
     assert {rule.name for rule in RULES} >= LATER
     assert ALL.findings  # the table of all
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import namedtuple
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -79,7 +80,7 @@ VIEWS = {
     "reshaped": lambda x: x.reshape(-1),
     "broadcast": lambda x: sg.broadcast_to(x, (2, *x.shape)),
     "one of two": lambda x: (x + 1, x[None])[1],
-    "on one side": lambda x: x.T if x[0, 0] > 0 else x * 2,
+    "on one side": lambda x: x[::-1] if x[0, 0] > 0 else x * 2,
     "on the other": lambda x: x * 2 if x[0, 0] > 0 else x,
     "copied": lambda x: +x,
     "cast": lambda x: x.astype(x.dtype),
