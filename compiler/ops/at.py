@@ -242,7 +242,7 @@ def _embedded(part: Any, starts: Any, shape: Any, steps: Any) -> Any:
     return embed(part, starts, shape, steps)
 
 
-def inside_of(place: Any, start: Size, length: Size, step: int) -> Any:
+def inside_of(place: Value, start: Size, length: Size, step: int) -> Value:
     """Per place on an axis whether a slice takes it."""
     first, stop = size_value(start, place), size_value(start + length * step, place)
     if isinstance(length, int) and length == 1:

@@ -26,6 +26,7 @@ from compiler.core.op import (
     register,
 )
 from compiler.core.types import (
+    DType,
     TensorType,
     broadcast_shapes,
     normalise_axes,
@@ -328,14 +329,14 @@ NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""
 
 
-def common_dtype(*operands: Any) -> np.dtype[Any]:
+def common_dtype(*operands: Value) -> DType:
     """The dtype that operands have in common; what stands for Python numbers is weak."""
     kinds = [np.dtype(getattr(one, "dtype", None) or np.asarray(one).dtype) for one in operands]
     parts = [
         NUMBERS[kind.kind] if getattr(one, "weak", False) else kind
         for one, kind in zip(operands, kinds, strict=True)
     ]
-    found: np.dtype[Any] = np.result_type(*parts)
+    found: DType = np.result_type(*parts)
     return found
 
 
