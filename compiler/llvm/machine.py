@@ -26,6 +26,12 @@ def target_machine() -> Any:
 
 
 @cache
+def kernel_machine() -> Any:
+    """One that all kernels are compiled for; nobody makes an engine of it."""
+    return target_machine()
+
+
+@cache
 def _features() -> str:
     """What the processor has, which may be less than its name says.
 

@@ -24,7 +24,7 @@ from compiler.llvm import vecmath
 from compiler.llvm.lower.functions import is_long
 from compiler.llvm.lower.translate import Translator, type_named
 from compiler.llvm.lower.values import INT64
-from compiler.llvm.machine import target_machine
+from compiler.llvm.machine import kernel_machine
 from compiler.llvm.options import addresses_as_written, without_stride_versions
 from compiler.llvm.parsed import parse
 from compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
@@ -42,7 +42,7 @@ def compile_native(units: Sequence[Function]) -> bytes:
     No fast-math flag is set: sums may be reordered where a unit calls `fsum`, and nan and inf
     are what IEEE 754 says.
     """
-    machine = target_machine()
+    machine = kernel_machine()
     module = _optimised(units, machine)
     with addresses_as_written(units):
         return bytes(machine.emit_object(module))
@@ -50,7 +50,7 @@ def compile_native(units: Sequence[Function]) -> bytes:
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:
     """What units become, to be read: LLVM's text after all passes, and the assembly."""
-    machine = target_machine()
+    machine = kernel_machine()
     module = _optimised(units, machine)
     with addresses_as_written(units):
         return str(module), str(machine.emit_assembly(module))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -23,6 +24,9 @@ VECTOR_BITS = 512  # of the largest registers
 INDEX = ir.IntType(64)
 _CALLED = re.compile(r"call [^@\n]*@((?:rare|outlined|joint)\.[\w.]+)\(")
 _USED = re.compile(r"^@llvm\.compiler\.used = .*\n", re.MULTILINE)
+
+_definitions: WeakKeyDictionary[Any, dict[tuple[Any, tuple[int, ...]], str]] = WeakKeyDictionary()
+"""The texts that `_definition` made for each machine: the same for all kernels."""
 
 Passes = Callable[[Any, Any], None]
 """Optimises a module for a machine."""
@@ -148,9 +152,8 @@ def define_deferred(parsed: object, module: KernelModule, machine: object, optim
     parsed = parse(without_used(text))
     called = [module.variants[name] for name in sorted(set(_CALLED.findall(text)))]
     for deferred in dict.fromkeys(deferred for deferred, _ in called):
-        widths = [lanes for one, lanes in called if one == deferred]
-        definition = _definition(deferred, widths, machine, optimise)
-        link(parsed, str(definition))
+        widths = tuple([lanes for one, lanes in called if one == deferred])
+        link(parsed, _definition(deferred, widths, machine, optimise))
         for lanes in widths:
             parsed.get_function(deferred.function(lanes)).linkage = "internal"
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
@@ -161,14 +164,18 @@ def define_deferred(parsed: object, module: KernelModule, machine: object, optim
     return parsed
 
 
-def _definition(deferred: Deferred, widths: Sequence[int], machine: Any, optimise: Passes) -> Any:
-    """The functions for vectors of the given widths, and what they call in turn."""
-    module = KernelModule("deferred")
-    module.triple = machine.triple
-    deferred.define(module, widths)
-    parsed = parse(str(module))
-    optimise(parsed, machine)
-    return define_deferred(parsed, module, machine, optimise)
+def _definition(deferred: Deferred, widths: tuple[int, ...], machine: Any, optimise: Passes) -> str:
+    """LLVM's text of the functions for vectors of the given widths, and of what they call."""
+    known = _definitions.setdefault(machine, {})
+    text = known.get((deferred, widths))
+    if text is None:
+        module = KernelModule("deferred")
+        module.triple = machine.triple
+        deferred.define(module, widths)
+        parsed = parse(str(module))
+        optimise(parsed, machine)
+        text = known[deferred, widths] = str(define_deferred(parsed, module, machine, optimise))
+    return text
 
 
 def in_lanes(module: object, name: str, deferred: Deferred, lanes: int) -> Any:

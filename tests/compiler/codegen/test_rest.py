@@ -150,7 +150,7 @@ def test_reading_across_rows_is_vectorised_where_there_are_gathering_loads(
         texts.append(str(module))
 
     monkeypatch.setattr(native, "optimise", seen)
-    monkeypatch.setattr(native, "target_machine", lambda: machine_for("x86_64", cpu))
+    monkeypatch.setattr(native, "kernel_machine", lambda: machine_for("x86_64", cpu))
     unit = """def unit(a: p_f32, b: p_f32, n: i64, m: i64) -> i64:
     for i in range(n):
         for j in range(m):

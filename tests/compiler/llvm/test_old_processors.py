@@ -57,7 +57,7 @@ def test_values(cpu: str, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
         cpu=cpu, opt=2, codemodel="jitdefault", jit=True
     )
     monkeypatch.setenv("STATICGRAPH_CACHE", "0")
-    monkeypatch.setattr(native, "target_machine", lambda: machine)
+    monkeypatch.setattr(native, "kernel_machine", lambda: machine)
     for found, expected in zip(sg.compile([x], outputs)(value), wanted, strict=True):
         # vectors of another length add in another order: terms up to 1, of which some cancel
         eps = np.finfo(dtype).eps
@@ -77,7 +77,7 @@ def test_code_for_any_processor_needs_nothing_unknown(
     kind: str, cpu: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compiled here for processors that this machine may not be."""
-    monkeypatch.setattr(native, "target_machine", lambda: machine_for(kind, cpu))
+    monkeypatch.setattr(native, "kernel_machine", lambda: machine_for(kind, cpu))
     defined, needed = objects.symbols_of(native.compile_native([parsed_function(UNIT)]))
     assert defined == {native.step_symbol(0)}
     assert needed <= C_LIBRARY

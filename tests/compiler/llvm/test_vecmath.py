@@ -480,7 +480,7 @@ def test_loop_is_vectorised(
         texts.append(str(module))
 
     monkeypatch.setattr(native, "optimise", seen)
-    monkeypatch.setattr(native, "target_machine", lambda: machine_for(kind, cpu))
+    monkeypatch.setattr(native, "kernel_machine", lambda: machine_for(kind, cpu))
     native.compile_native([parsed_function(source(LOOP, name, 1, dtype))])
     operation = {"rint": "roundeven", "rsqrt": "sqrt"}.get(name, name)
     operation = operation if operation in ("roundeven", "floor", "sqrt") else "fma"
