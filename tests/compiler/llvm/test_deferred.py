@@ -11,7 +11,7 @@ from compiler.llvm import native
 from tests.processors import machine_for
 
 UNIT = """def unit(a: p_f64, b: p_f64, n: i64) -> i64:
-    for i in range(n):
+    for i in range({count}):
         b[i] = sin(a[i]) * f64({factor})
 """
 
@@ -27,14 +27,16 @@ def test_a_function_is_compiled_once_for_each_machine(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(native, "optimise", seen)
     first: dict[Any, bytes] = {}
+    units = [("1", 2.0), ("4", 2.0), ("4", 3.0), ("4", 2.0), ("1", 2.0)]  # of numbers, of vectors
     for machine in machines:
         monkeypatch.setattr(native, "kernel_machine", lambda machine=machine: machine)
         counts = []
-        for factor in (2.0, 3.0, 2.0):
+        for count, factor in units:
             made.clear()
-            code = native.compile_native([parsed_function(UNIT.format(factor=factor))])
-            assert first.setdefault((machine, factor), code) == code
+            text = UNIT.format(count=count, factor=factor)
+            code = native.compile_native([parsed_function(text)])
+            assert first.setdefault((machine, count, factor), code) == code
             counts.append(len(made))
-        assert counts[0] > 1
-        assert counts[1:] == [1, 1]
-    assert len(set(first.values())) == 4
+        assert min(counts[:2]) > 1
+        assert counts[2:] == [1, 1, 1]
+    assert len(set(first.values())) == 6

@@ -254,7 +254,7 @@ def raw(op: Any, *operands: Any) -> Expression:
         lambda: X * 2, lambda: X * 0, lambda: X + 0.0, lambda: X - -0.0, lambda: X - X,
         lambda: X / X, lambda: X // 1.0, lambda: N // 2, lambda: 1 / X, lambda: 1 - X,
         lambda: X**3, lambda: X**-2, lambda: X / 0.0, lambda: X / np.inf, lambda: X / 2.0**101,
-        lambda: N * -2, lambda: sg.placeholder("u", (2,), "uint8") * 255,
+        lambda: X / 3, lambda: N * -2, lambda: sg.placeholder("u", (2,), "uint8") * 255,
         lambda: X.astype("float32"), lambda: sg.where(B, X[: B.shape[0]], 0.0),
         lambda: sg.transpose(T, 1, 0, 2), lambda: sg.flip(sg.flip(M, 0), 1),
         lambda: sg.expand_dims(sg.squeeze(T, 1), 0), lambda: sg.sum(N, ()),

@@ -18,6 +18,7 @@ import pytest
 
 import staticgraph as sg
 from compiler.core.errors import OptionError
+from compiler.core.options import Options
 from compiler.runtime.cache import key, loader, objects, settings, store
 from compiler.runtime.cache.store import HEADER, Code, Store
 from staticgraph.__main__ import main
@@ -339,6 +340,19 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
         (tmp_path / ".numba_config.yaml").write_text("opt: 1")
         assert key.kernel_key(source) != mine
     assert key.kernel_key(source) == mine
+
+
+def test_each_option_that_changes_a_kernel_changes_the_key_of_its_launch_plan() -> None:
+    others = [
+        Options(numerics="fast"), Options(numerics="exact"), Options(disabled=frozenset(["merge"])),
+        Options(fuse=False), Options(backend="numba"), Options(on_nonfinite="raise"),
+    ]  # fmt: skip
+    found = {key.launch_plan_key("graph", one) for one in (Options(), *others)}
+    assert len(found) == 1 + len(others)
+    # how many threads take part is no part of a kernel, nor is what a call does with its report
+    assert key.launch_plan_key("graph", Options(threads=2)) in found
+    assert key.launch_plan_key("graph", Options(on_nonfinite="warn")) in found
+    assert key.launch_plan_key("another", Options()) not in found
 
 
 @pytest.mark.parametrize(
