@@ -46,7 +46,7 @@ def pytest_collection_finish() -> None:
     """Twenty thousand tests are millions of objects, which stay: nobody has to look at them.
 
     Graphs and the modules of llvmlite are many objects too, which mostly are freed without the
-    collector: at its usual 700 it took a tenth of the time, at 50,000 a twentieth.
+    collector: at its usual 700 it took a tenth of the time, at 50,000 a thirtieth.
     """
     gc.freeze()
     gc.set_threshold(300_000, 20, 20)

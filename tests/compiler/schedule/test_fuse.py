@@ -119,7 +119,7 @@ def test_movement_costs_no_loop() -> None:
 
 
 def test_a_product_reads_slices_and_transposes_in_place() -> None:
-    x, w = sg.placeholder("x", ("n", 6, 4)), sg.placeholder("w", (3, 4))
+    x, w = sg.placeholder("x", ("n", 6, 40)), sg.placeholder("w", (30, 40))
     made = emitted([x, w], x[:, 1:3] @ w.T)
     assert len(made.fusion.groups) == len(products(made)) == 1
     reverse = emitted([x, w], x[:, ::-1, ::-1] @ w.T)
