@@ -113,12 +113,12 @@ def export(
     runs = bool(inputs) or not runner.feeds
     if runs:
         expected.restructure = list
-        given = [np.asarray(one, f.type.dtype) for f, one in zip(runner.feeds, inputs, strict=True)]
-        arrays |= {f"input.{name}": one for name, one in zip(file.inputs, given, strict=True)}
         before = [one.array.copy() for one in expected.states]
         arrays |= {f"variable.{n}": one for n, one in zip(file.variables, before, strict=True)}
         names = [*(f"output_{i}" for i in range(len(runner.launch_plan.outputs))), *file.variables]
-        found, spreads = _with_spreads(expected, inputs, given, before)
+        dtypes = [feed.type.dtype for feed in runner.feeds]
+        given, found, spreads = _with_spreads(expected, inputs, dtypes, before)
+        arrays |= {f"input.{name}": one for name, one in zip(file.inputs, given, strict=True)}
         arrays |= {f"expected.{name}": one for name, one in zip(names, found, strict=True)}
         arrays |= {f"spread.{n}": np.array(one) for n, one in zip(names, spreads, strict=True)}
     saved = place.with_name(f"{place.stem}_inputs.npz")
@@ -130,12 +130,12 @@ def export(
 
 
 def _with_spreads(
-    runner: CompiledRunner, inputs: Sequence[object], given: Sequence[Any], before: Sequence[Any]
-) -> tuple[list[Any], list[float]]:
-    """The results and the variables after a run; and how far rounding alone moves each of them.
+    runner: CompiledRunner, inputs: Sequence[object], dtypes: Sequence[Any], before: Sequence[Any]
+) -> tuple[list[Any], list[Any], list[float]]:
+    """The inputs as they are taken, the results and the variables after a run, and their spreads.
 
     A function may turn rounding errors into large ones: a step of Adam divides a gradient of 1e-8
-    by its own size. So it is run on inputs and variables that are some units in the last place
+    by its own size. So it is also run on inputs and variables that are some units in the last place
     away, and the largest distance of an element is kept beside each result.
     """
 
@@ -144,6 +144,7 @@ def _with_spreads(
         return results + [one.array.copy() for one in runner.states]
 
     found = ran(inputs)
+    given = [np.asarray(one, dtype) for one, dtype in zip(inputs, dtypes, strict=True)]
     spreads = [0.0] * len(found)
     random = np.random.default_rng(0)
     for _ in range(NEIGHBOURS):
@@ -159,7 +160,7 @@ def _with_spreads(
                     apart = np.abs(np.subtract(other, found[i], dtype=np.float64))
                 largest = np.max(apart, initial=0.0, where=np.isfinite(apart))
                 spreads[i] = max(spreads[i], float(largest))
-    return found, spreads
+    return given, found, spreads
 
 
 def _neighbour(random: np.random.Generator, array: Any) -> Any:

@@ -71,8 +71,8 @@ def _functions() -> str:
     """What functions of one operand give for each dtype."""
     functions: dict[str, Callable[[Any], Any]] = {
         "exp, sin, sqrt": ops.exp, "sum, prod": ops.sum, "mean, var": ops.mean, "max, abs": ops.max,
-        "cumsum": ops.cumsum, "x / x": lambda x: x / x, "x // x": lambda x: x // x,
-        "x < x": lambda x: x < x, "argmax": ops.argmax,
+        "cumsum, cumprod": ops.cumsum, "x / x": lambda x: x / x, "x // x": lambda x: x // x,
+        "x < x": lambda x: x < x, "argmax, argmin": ops.argmax,
     }  # fmt: skip
     table: dict[str, dict[str, str]] = {}
     for name in DTYPES:

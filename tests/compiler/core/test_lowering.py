@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from compiler.core.affine import Affine, loop, run_time
 from compiler.core.dims import unknown
 from compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
-from compiler.core.op import Op, all_ops
+from compiler.core.op import Op
+from compiler.core.types import neutral, all_ops
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
@@ -20,6 +21,7 @@ from tests.samples import SAMPLES
 from tests.trace import traced
 
 RECORDS = (IndexMap, Gather, Scatter, Window, Overlap, Alias)
+COMBINED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 MOVES = [op for op in all_ops() if isinstance(op.lowering, RECORDS)]
 
 
@@ -47,7 +49,9 @@ def _loops(array: np.ndarray) -> tuple[Affine, ...]:
 def _moved(node: Expression, operands: list[np.ndarray], value: np.ndarray) -> np.ndarray:
     """The node's value computed by the loops that its lowering describes."""
     types, attrs, lowering = [o.type for o in node.operands], node.attrs, node.op.lowering
-    result = np.zeros_like(value)
+    kind = lowering.kind(**attrs) if isinstance(lowering, Scatter) and lowering.kind else "sum"
+    combine = COMBINED[kind]
+    result = np.full_like(value, neutral(kind, value.dtype))
     if isinstance(lowering, Alias):
         return operands[0].reshape(value.shape)
     if isinstance(lowering, IndexMap):
@@ -65,7 +69,7 @@ def _moved(node: Expression, operands: list[np.ndarray], value: np.ndarray) -> n
         for place in np.ndindex(operands[0].shape):
             target = list(_at(outer, place))
             target[attrs["axis"]] = int(operands[1][_at(inner, place)])
-            result[tuple(target)] += operands[0][place]
+            result[tuple(target)] = combine(result[tuple(target)], operands[0][place])
     elif isinstance(lowering, Overlap):
         index = lowering.place(_loops(operands[0]), types[0], **attrs)
         for place in np.ndindex(operands[0].shape):
