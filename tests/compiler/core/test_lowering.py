@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from compiler.core.affine import Affine, loop, run_time
 from compiler.core.dims import unknown
 from compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
-from compiler.core.op import Op
-from compiler.core.types import neutral, all_ops
+from compiler.core.op import Op, all_ops
+from compiler.core.types import neutral
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
