@@ -7,9 +7,11 @@ which stay as they are. `register_pytree` adds classes of users.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 from compiler.core.errors import OptionError
 from compiler.core.record import Record, record
@@ -161,6 +163,33 @@ def _structure_of_object(tree: Any) -> str:
         fixed = [one.name for one in fields(tree) if one.name not in names_of(tree)]
         parts += [f"{name}={getattr(tree, name, None)!r}" for name in fixed]
     return f"{kind.__module__}.{kind.__qualname__}({', '.join(parts)})"
+
+
+def same_structure(one: object, other: object) -> bool:
+    """Whether two trees have one structure, what objects hold beside their parts included.
+
+    Texts alone do not tell: of long arrays they elide what is in the middle.
+    """
+    if structure(one) != structure(other):
+        return False
+    return all(map(equal_values, _fixed_in(one), _fixed_in(other)))
+
+
+def _fixed_in(tree: object) -> Iterator[Value]:
+    if is_object(tree):
+        yield from fixed_of(tree)
+    if is_branch(tree):
+        for one in parts_of(tree):
+            yield from _fixed_in(one)
+
+
+def equal_values(one: object, other: object) -> bool:
+    """Whether two values that are no parts are equal."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(equal_values, one, other))
+    return one is other or (type(one) is type(other) and bool(one == other))
 
 
 def spread_over(prefix: object, tree: object, misfit: Callable[[], OptionError]) -> list[Value]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from compiler import ops
 from compiler.core.deciding import decider
 from compiler.core.errors import CaptureError
-from compiler.core.pytree import leaves, rebuilt, structure
+from compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from compiler.core.refusals import has_refused
 from compiler.core.types import DType
 from compiler.core.values import Tree
@@ -97,8 +97,8 @@ def _nothing(values: Sequence[Any], promoted: Promoted) -> list[Any]:
 
 def _joined(ways: Sequence[Way[_Made]], promoted: Promoted, first: int) -> Any:
     for one, other in itertools.pairwise(ways):
-        left, right = structure(one.made.tree), structure(other.made.tree)
-        if left != right:
+        if not same_structure(one.made.tree, other.made.tree):
+            left, right = structure(one.made.tree), structure(other.made.tree)
             pairs = zip(one.decisions, other.decisions, strict=False)
             decision = next(a for a, b in pairs if a.outcome is not b.outcome)
             refuse_branch(decision, f"returns {left} if it holds, and {right} if not")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.pytree import is_object, leaves, parts_of, structure, with_parts
+from compiler.core.pytree import is_object, leaves, parts_of, same_structure, structure, with_parts
 from compiler.core.types import TensorType, as_dtype, same_type
 
 
@@ -72,7 +72,7 @@ def require_same(
         function: the user's function that gave `after`.
         ignored: the leaves that need not have the same type.
     """
-    if structure(before) != structure(after):
+    if not same_structure(before, after):
         raise OptionError(
             f"{what}: the structure {structure(before)} becomes {structure(after)} "
             f"by the function in {line_of(function)}"

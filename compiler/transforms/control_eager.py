@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import DTypeError
 from compiler.core.op import Operand
-from compiler.core.pytree import leaves, mapped, rebuilt, structure
+from compiler.core.pytree import leaves, mapped, rebuilt, same_structure
 from compiler.core.values import Tree
 from compiler.graph.expression import is_symbolic
 from compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
@@ -63,7 +63,7 @@ def _checked(
 
 def _with_arrays(after: object, carry: object) -> Any:
     """The next carry with numbers as arrays of the dtype of the carry."""
-    if structure(after) != structure(carry):
+    if not same_structure(after, carry):
         return after
     pairs = zip(leaves(after), leaves(carry), strict=True)
     return rebuilt(after, [_array(leaf, before) for leaf, before in pairs])

@@ -12,7 +12,7 @@ from compiler import ops
 from compiler.core.dims import Size
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Op
-from compiler.core.pytree import leaves, mapped, rebuilt, structure
+from compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
 from compiler.core.types import DType, TensorType
 from compiler.graph.body import Body
 from compiler.graph.effects import Effect, collecting, depth, first_token, in_order, keep
@@ -173,7 +173,7 @@ def _trace_step(
 def _like_carry(op: Op, after: object, tree: object, before: Sequence[Expression]) -> Any:
     """What a function gave as the next carry, with numbers in the dtype of the carry."""
     after = aligned(after, tree)
-    if structure(after) != structure(tree):
+    if not same_structure(after, tree):
         return after
     pairs = zip(leaves(after), before, strict=True)
     return rebuilt(after, [_expression(op, leaf, one.dtype) for leaf, one in pairs])

@@ -18,7 +18,7 @@ from compiler import ops
 from compiler.core import provided
 from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from compiler.core.op import Operand
-from compiler.core.pytree import leaves, rebuilt, structure
+from compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from compiler.core.types import unify
 from compiler.core.values import Tree, Value
 from compiler.graph.evaluate import replaced
@@ -151,7 +151,7 @@ class CustomVjp(CustomFunction):
         for i, (part, arg) in enumerate(zip(found, call.given, strict=True)):
             if part is None:
                 flat += [None] * len(leaves(arg))
-            elif structure(part) != structure(arg):
+            elif not same_structure(part, arg):
                 raise OutputError(
                     f"{self.name}: bwd gives {structure(part)} for argument {i}, {structure(arg)}"
                 )
@@ -187,7 +187,7 @@ class CustomJvp(CustomFunction):
         found = self._jvp(*call.statics, call.given, rebuilt(call.given, directions))
         if not isinstance(found, tuple) or len(found) != 2:
             raise OutputError(f"{self.name}: jvp returns a pair, (value, tangent)")
-        if structure(found[0]) != structure(found[1]):
+        if not same_structure(found[0], found[1]):
             raise OutputError(
                 f"{self.name}: the value is {structure(found[0])}, the tangent "
                 f"{structure(found[1])}"

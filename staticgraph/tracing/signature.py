@@ -17,6 +17,7 @@ import numpy as np
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.core.pytree import (
+    equal_values,
     fixed_of,
     is_object,
     leaves,
@@ -86,20 +87,11 @@ class Made:
         return (
             isinstance(other, Made)
             and self._key == other._key
-            and all(map(_equal, self._fixed, other._fixed))
+            and all(map(equal_values, self._fixed, other._fixed))
         )
 
     def __hash__(self) -> int:
         return hash(self._key)
-
-
-def _equal(one: object, other: object) -> bool:
-    """Whether two values that are no parts are equal: texts elide what long arrays hold."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    return type(one) is type(other) and bool(one == other)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.errors import OptionError
-from compiler.core.pytree import leaves, rebuilt, structure
+from compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from compiler.graph.expression import Expression, constant
 from compiler.ops.declare import zeros_like
 from compiler.transforms.autodiff import gradients, pullback, pushforward
@@ -157,7 +157,7 @@ def _vjp(f: Callable[..., object], primals: tuple[object, ...], has_aux: bool) -
     result, aux = output("vjp", f(*rebuilt(primals, given)), has_aux)
 
     def pull(cotangents: object) -> Any:
-        if structure(cotangents) != structure(result):
+        if not same_structure(cotangents, result):
             raise OptionError(
                 f"vjp: the cotangents have the structure {structure(cotangents)}, the output "
                 f"{structure(result)}"
@@ -197,7 +197,7 @@ def jvp(
         if not isinstance(trees, tuple | list):
             raise OptionError(f"jvp: the {what} are a tuple or a list, not {trees!r}")
     given, along = tuple(primals), tuple(tangents)
-    if structure(given) != structure(along):
+    if not same_structure(given, along):
         raise OptionError(
             f"jvp: the primals have the structure {structure(given)}, the tangents "
             f"{structure(along)}"

@@ -88,3 +88,21 @@ def test_what_does_not_fit_is_refused() -> None:
     hidden = sg.host_call(lambda a: np.ma.array(a, mask=a > 1), sg.TensorType(("n",), "float64"), x)
     with pytest.raises(sg.DTypeError, match="returns: a masked array has elements"):
         sg.compile([x], hidden)(X)
+
+
+def test_sides_and_steps_that_differ_in_what_is_no_part_are_refused() -> None:
+    x = sg.placeholder("x", (3,), "float64")
+
+    def made(factor: float) -> Kept:
+        return Kept(x * factor, Extra(factor))
+
+    with pytest.raises(sg.OptionError, match="cond"):
+        sg.cond(sg.sum(x) > 0, lambda: made(2.0), lambda: made(3.0))
+    with pytest.raises(sg.OptionError, match="scan"):
+        sg.scan(lambda kept, y: (Kept(kept.a + y, Extra(3.0)), None), made(2.0), x)
+    same = sg.cond(sg.sum(x) > 0, lambda: made(2.0), lambda: Kept(-x, Extra(2.0)))
+    assert same.extra.factor == 2.0
+    np.testing.assert_array_equal(sg.compile([x], same.a)(X - 2), 2 - X)
+    branch = sg.function(lambda x: Kept(x, Extra(1.0)) if x.sum() > 0 else Kept(-x, Extra(2.0)))
+    with pytest.raises(sg.CaptureError, match="branch on a value"):
+        branch(X)
