@@ -28,6 +28,7 @@ ROUNDED_OTHERWISE = {
     "matmul": "products of views: the BLAS adds in another order if an operand is transposed",
     "lstsq": "products of views",
     "scaled_dot_product_attention": "products of views, where there is a mask",
+    "attention_gradients": "products of views, in its own gradients",
 }
 """Ops of which `backward` rounds otherwise than their rules op by op on row-major arrays."""
 TOGETHER = [list(SAMPLES)[i : i + 32] for i in range(0, len(SAMPLES), 32)]
