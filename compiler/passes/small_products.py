@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MOST = 256  # products of numbers in a product that is a sum; above, a call is as fast
+MOST_SHARED = 32  # the same where one operand is no batch, so that one call computes all: 50,000 of
+# 3 x 3 take 0.43 ms as loops and 1.3 as a call, 25,000 of 8 x 4 by 4 x 8 1.5 and 0.9
 
 
 def sum_small_products(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
@@ -39,7 +41,8 @@ def sum_small_products(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -
     if rows == columns == 1:
         return ops.sum(ops.multiply(a, ops.swapaxes(b, -2, -1)), -1, keepdims=True)
     sizes = [size for size in (rows, inner, columns) if isinstance(size, int)]
-    if len(sizes) < 3 or not 0 < prod(sizes) <= MOST:
+    most = MOST if (a.ndim == 2) == (b.ndim == 2) else MOST_SHARED
+    if len(sizes) < 3 or not 0 < prod(sizes) <= most:
         return None
     products = ops.multiply(ops.expand_dims(a, a.ndim), ops.expand_dims(b, b.ndim - 2))
     return ops.sum(products, products.ndim - 2)

@@ -25,6 +25,7 @@ def _normal(*shape: int) -> Any:
         ((5, 40, 1), (5, 1, 30), False),
         ((3, 3), (3, 3), False),
         ((3, 3), (7, 3, 3), False),
+        ((7, 4, 4), (4, 4), True),  # one product of 28 rows
         ((0, 3, 3), (0, 3, 3), False),
         ((4, 3, 0), (4, 0, 3), True),
         ((5, 7, 7), (5, 7, 7), True),
