@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler.core import fork as _fork
+from compiler.core import fork as _fork, provided as _provided
 from compiler.core.default_dtype import (
     default_dtype as default_dtype,
     get_default_dtype as get_default_dtype,
@@ -65,6 +65,8 @@ from staticgraph.leaves import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compiler.functions.public import *
     from staticgraph import optim as optim, random as random, special as special
     from staticgraph.compilation import compile as compile, run as run
@@ -145,6 +147,16 @@ _LATER = {
         "vmap",
     ),
 }
+
+
+def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, object]") -> Any:
+    from staticgraph.transforms.for_scipy import ScipyFunctions
+
+    return ScipyFunctions(executable, start, data)
+
+
+_provided.for_scipy.provide(_for_scipy)
+
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 if not TYPE_CHECKING:

@@ -86,3 +86,6 @@ numpy_function: Provided[[Any, tuple[Any, ...], Mapping[str, Any]], Any] = Provi
     "compiler.functions"
 )
 """`(function, args, options)`: another function of NumPy's on handles."""
+
+for_scipy: Provided[[Any, object, Mapping[str, object]], Any] = Provided("staticgraph")
+"""`(executable, start, data)`: an executable as SciPy's solvers call functions."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from compiler.compile import compile_graph, is_cached
-from compiler.core import fork
+from compiler.core import fork, provided
 from compiler.core.options import Options
 from compiler.graph.definition import Definition
 from compiler.graph.state import State, holding
@@ -20,6 +20,7 @@ from staticgraph.executables.inspected import Inspected
 if TYPE_CHECKING:
     from compiler.inspect.debug import Step
     from compiler.inspect.lost import Keeper
+    from staticgraph.transforms.for_scipy import ScipyFunctions
 
 _set = object.__setattr__  # what nobody else can
 
@@ -254,6 +255,41 @@ class Executable(Inspected):
 
         runner = self.runner.compiled("export").unchecked()
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))
+
+    def scipy(self, start: object = None, /, **data: object) -> ScipyFunctions:
+        """It as SciPy's solvers call functions: of one vector, with its derivatives.
+
+        The output is a number, to be minimised or integrated, or a vector, such as residuals or
+        constraints.
+
+        Args:
+            start: where the parameters start: an array, where there is one; a dict of arrays by the
+                inputs' names; or Variables of the graph, a list of them, or as keys of the dict.
+            data: the values of all other inputs.
+
+        Returns:
+            Its `x0` is the vector to start from, `fun`, `jac`, `value_and_grad`, `hess`, `hessp`
+            and `operator` are for SciPy, `unpack(result.x)` gives the parameters again, and
+            `assign(result.x)` those that are Variables.
+
+        Raises:
+            OptionError: it updates variables, or the parameters are not those of floats.
+            OutputError: there is more than one output, or it is no number and no vector.
+            FeedError: an input has no value, or there is no such input.
+            ShapeError: a parameter starts with another shape.
+
+        Example:
+            >>> x = sg.placeholder("x", (None,), "float64")
+            >>> f = sg.compile([x], sg.sum((x - 1.0) ** 4)).scipy(np.zeros(3))
+            >>> f.value_and_grad(f.x0)
+            (3.0, array([-4., -4., -4.]))
+            >>> from scipy.optimize import minimize
+            >>> found = minimize(f.value_and_grad, f.x0, (), "trust-ncg", True, hessp=f.hessp)
+            >>> bool(found.fun < 1e-6)
+            True
+        """
+        found: ScipyFunctions = provided.for_scipy(self, start, data)
+        return found
 
     @property
     def ready(self) -> bool:

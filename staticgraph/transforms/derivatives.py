@@ -242,7 +242,9 @@ def jacobian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fal
     def apply(*args: object, **kwargs: object) -> Any:
         partial = Partial("jacobian", f, argnums, args, kwargs)
         result, aux = partial.output(has_aux)
-        blocks = [partial.structured(_rows(out, partial.variables)) for out in leaves(result)]
+        blocks = [
+            partial.structured(jacobian_rows(out, partial.variables)) for out in leaves(result)
+        ]
         found = rebuilt(result, blocks)
         return (found, aux) if has_aux else found
 
@@ -262,7 +264,7 @@ def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fals
     return jacobian(jacobian(f, argnums, has_aux), argnums, has_aux)
 
 
-def _rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
+def jacobian_rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """The Jacobian of one output by each variable."""
     from compiler.transforms.vectorize import batched, example  # nothing else here needs its rules
 

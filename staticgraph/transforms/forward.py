@@ -36,7 +36,9 @@ def jacfwd(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
         partial = Partial("jacfwd", f, argnums, args, kwargs)
         result, aux = partial.output(has_aux)
         outputs = [floating("jacfwd", out) for out in leaves(result)]
-        columns = [_columns(outputs, partial.variables, i) for i in range(len(partial.variables))]
+        columns = [
+            jacobian_columns(outputs, partial.variables, i) for i in range(len(partial.variables))
+        ]
         blocks = [partial.structured(list(row)) for row in zip(*columns, strict=True)]
         found = rebuilt(result, blocks)
         return (found, aux) if has_aux else found
@@ -44,7 +46,7 @@ def jacfwd(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
     return transformed("jacfwd", f, apply, (hashable(argnums), has_aux))
 
 
-def _columns(
+def jacobian_columns(
     outputs: Sequence[Expression], variables: Sequence[Expression], place: int
 ) -> list[Expression]:
     """The Jacobian of each output by one of the variables."""
