@@ -62,7 +62,7 @@ def test_every_program_has_a_line_to_blame_in_every_file() -> None:
             ("ours, eager", False, {"softmax_over_batch", "float64_creeps_in"}),
             ("ours, eager", True, set()),
         ],
-        3,
+        2,
     ),
     ids=lambda case: f"{case[0]}-{case[1]}",
 )

@@ -59,7 +59,7 @@ def run_script(name: str, *options: str, cwd: Path) -> str:
     "given",
     some(
         [(0, "float32", 1e-5), (0, "float64", 1e-12), (1, "float64", 1e-12), (1, "float32", 1e-5)],
-        2,
+        1,
     ),
 )
 def test_both_paradigms_learn_the_digits_and_agree(

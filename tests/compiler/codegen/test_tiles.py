@@ -61,7 +61,7 @@ FUNCTIONS = [per_row, twice, gathered, loss, position]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", some([0, 1, 7, 64, 65, 1000], 3))
+@pytest.mark.parametrize("rows", some([0, 1, 7, 65, 64, 1000], 2))
 @pytest.mark.parametrize("columns", [3, 10, 50])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_tiles_are_numpy(function: Callable[[Any], Any], columns: int, rows: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,14 +27,22 @@ COMBINED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.min
 MOVES = [op for op in all_ops() if isinstance(op.lowering, RECORDS)]
 
 
-def _applications(op: Op) -> Iterator[tuple[Expression, list[np.ndarray], np.ndarray]]:
+@functools.cache
+def _nodes() -> dict[Op, list[tuple[Expression, dict[Expression, np.ndarray]]]]:
+    """All nodes of all samples, with what is to be fed."""
+    found = defaultdict(list)
     for name, samples in SAMPLES.items():
         for sample in samples:
             results, feeds = traced(name, sample)
             for node in ancestors(results):
-                if node.op is op:
-                    value, *operands = interpret([node, *node.operands], feeds)
-                    yield node, operands, value
+                found[node.op].append((node, feeds))
+    return found
+
+
+def _applications(op: Op) -> Iterator[tuple[Expression, list[np.ndarray], np.ndarray]]:
+    for node, feeds in _nodes()[op]:
+        value, *operands = interpret([node, *node.operands], feeds)
+        yield node, operands, value
 
 
 def _at(index: tuple[Affine, ...], loops: tuple[int, ...]) -> tuple[int, ...]:

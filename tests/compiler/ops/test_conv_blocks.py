@@ -29,7 +29,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", some(range(len(CASES)), 5))
+@pytest.mark.parametrize("case", some(range(len(CASES)), 4))
 def test_blocks_are_numpy_for_any_threads(case: int) -> None:
     shape, filters, options = CASES[case]
     rng = np.random.default_rng(case)
@@ -72,7 +72,7 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("batch", [3, None])
+@pytest.mark.parametrize("batch", some([None, 3], 1))
 def test_whatever_reads_the_result(reader: str, batch: int | None) -> None:
     """The product puts its columns image by image: each reader finds them there."""
     rng = np.random.default_rng(0)

@@ -125,7 +125,7 @@ def test_exact_ops_do_not_round(name: str, sample: Sample) -> None:
 
 
 @pytest.mark.slow
-@each
+@each_sample(most=3)
 def test_float32_stays_float32(name: str, sample: Sample) -> None:
     double, _ = traced(name, sample)
     single, feeds = traced(name, sample, dtype="float32")
@@ -214,7 +214,7 @@ def test_second_gradient_is_the_difference_quotient(name: str, sample: Sample) -
 
 
 @pytest.mark.slow
-@each_sample(lambda s: s.order > 0 and s.sizes)
+@each_sample(lambda s: s.order > 0 and s.sizes, most=2)
 def test_gradient_with_unknown_sizes(name: str, sample: Sample) -> None:
     known, known_feeds = traced(name, sample)
     values = interpret(known, known_feeds)

@@ -13,6 +13,7 @@ import dynamic
 import staticgraph as sg
 from compiler import ops
 from compiler.core.errors import DTypeError, OptionError, OutOfRangeError, ShapeError
+from tests.combinations import some
 
 X = np.arange(12.0).reshape(4, 3)
 ROWS = np.array([2, 0, 2])
@@ -129,7 +130,9 @@ def test_empty_indices_of_unknown_length_change_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batched", [(0, 0, 0), (0, None, None), (None, 0, None), (None, 0, 0)])
+@pytest.mark.parametrize(
+    "batched", some([(0, 0, 0), (0, None, None), (None, 0, 0), (None, 0, None)], 2)
+)
 def test_examples_of_a_batch_are_scattered_apart(batched: tuple[int | None, ...]) -> None:
     functions = {
         "scatter": lambda x, i, v: ops.scatter(x, i[:, None], v[:, :1], 0),
@@ -175,7 +178,7 @@ CAPTURED: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CAPTURED)
+@pytest.mark.parametrize("name", some(CAPTURED, 7))
 def test_captured_functions_of_tensors_scatter_as_eager_ones(name: str) -> None:
     def total(x: Any, i: Any, r: Any) -> Any:
         return (CAPTURED[name](x, i, r) ** 2).sum()

@@ -56,7 +56,7 @@ def calls_of(function: Callable[[], object]) -> int:
     return sum(one.callcount for one in counter.getstats())
 
 
-@pytest.mark.parametrize("shape", some(SHAPES, 2))
+@pytest.mark.parametrize("shape", some(SHAPES, 1))
 def test_units_are_small_and_their_number_and_the_work_grow_with_the_graph(shape: Shape) -> None:
     calls = []
     for ops in (700, 1400):
@@ -84,10 +84,10 @@ def test_equal_parts_of_a_chain_are_compiled_once() -> None:
 # -- values ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", some(SHAPES, 2))
+@pytest.mark.parametrize("shape", some(SHAPES, 1))
 def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
     x = vector()
-    outputs = shape(x, 1500)
+    outputs = shape(x, 800)
     compiled = sg.compile([x], outputs)(values())
     single = sg.compile([x], outputs, debug=True)(values())
     for one, other in zip(compiled, single, strict=True):
@@ -97,7 +97,7 @@ def test_a_large_graph_gives_what_its_ops_give_one_by_one(shape: Shape) -> None:
 @pytest.mark.parametrize("shape", some([slope, chain, sines], 1))
 def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> None:
     x = vector(None)
-    outputs = shape(x, 1200)
+    outputs = shape(x, 700)
     results = [sg.compile([x], outputs, threads=count)(values(30_001)) for count in (1, 2, 5)]
     for other in results[1:]:
         for one, same in zip(results[0], other, strict=True):
@@ -106,16 +106,19 @@ def test_the_bits_of_a_large_graph_do_not_depend_on_threads(shape: Shape) -> Non
 
 @pytest.mark.parametrize(
     "end",
-    [
-        lambda y: sg.softmax(y, axis=-1),
-        lambda y: sg.sum(y, axis=-1),
-        lambda y: sg.layer_norm(y, (17,)),
-        lambda y: sg.argmax(y, axis=-1),
-    ],
+    some(
+        [
+            lambda y: sg.softmax(y, axis=-1),
+            lambda y: sg.sum(y, axis=-1),
+            lambda y: sg.argmax(y, axis=-1),
+            lambda y: sg.layer_norm(y, (17,)),
+        ],
+        2,
+    ),
 )
 def test_rows_that_take_more_than_one_group(end: Callable[[Any], Any]) -> None:
     x = sg.placeholder("x", (6, 17), "float64")
-    y = end(chain(x, 1300)[0])
+    y = end(chain(x, 700)[0])
     feed = np.linspace(-1, 1, 6 * 17).reshape(6, 17)
     expected = sg.compile([x], y, debug=True)(feed)
     np.testing.assert_allclose(sg.compile([x], y)(feed), expected, rtol=1e-9, atol=1e-12)
@@ -124,17 +127,17 @@ def test_rows_that_take_more_than_one_group(end: Callable[[Any], Any]) -> None:
 def test_a_variable_that_is_updated_by_a_large_graph() -> None:
     w = sg.variable(values(), name="w")
     x = vector()
-    (y,) = chain(w + x, 1200)
+    (y,) = chain(w + x, 700)
     step = sg.compile([x], sg.sum(w), updates={w: y})
-    expected = sg.compile([x], chain(sg.constant(values()) + x, 1200), debug=True)(values())[0]
+    expected = sg.compile([x], chain(sg.constant(values()) + x, 700), debug=True)(values())[0]
     assert float(step(values())) == pytest.approx(values().sum())
     np.testing.assert_allclose(w.value, expected, rtol=1e-9)
 
 
 def test_a_body_of_a_scan_that_takes_more_than_one_group() -> None:
     x = vector()
-    last, _ = sg.scan(lambda carry, _: (chain(carry, 1200)[0], None), x, None, length=3)
-    expected = sg.compile([x], chain(x, 3600), debug=True)(values())[0]
+    last, _ = sg.scan(lambda carry, _: (chain(carry, 700)[0], None), x, None, length=3)
+    expected = sg.compile([x], chain(x, 2100), debug=True)(values())[0]
     np.testing.assert_allclose(sg.compile([x], last)(values()), expected, rtol=1e-9)
 
 
@@ -142,7 +145,7 @@ def test_a_body_of_a_scan_that_takes_more_than_one_group() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", some(sorted(LONG), 12))
+@pytest.mark.parametrize("name", some(sorted(LONG), 6))
 def test_a_called_function_gives_the_bits_of_an_inlined_one(
     name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +264,7 @@ def test_what_lives_one_after_the_other_shares_memory() -> None:
 
 def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None:
     x = vector()
-    (y,) = chain(x, 10_000)
+    (y,) = chain(x, 5_000)
     (gradient,) = sg.grad(sg.sum(y), [x])
     assert repr(gradient).startswith("<")
     assert hash(y) == hash(y)
@@ -275,7 +278,7 @@ def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None
 def test_a_deep_expression_and_its_gradient_are_copied_and_pickled() -> None:
     x = sg.placeholder("x", (), "float64")
     value = x
-    for i in range(20_000):
+    for i in range(8_000):
         value = sg.sin(value) if i % 2 else value + 0.001
     gradient = sg.grad(value, x)
     assert copy.deepcopy(value) is value
@@ -289,7 +292,7 @@ def test_a_deep_tape_runs_backward_and_is_freed() -> None:
 
     def deep() -> Any:
         y = x
-        for i in range(50_000):
+        for i in range(20_000):
             y = y + 0.5 if i % 2 else y * 1.0
         return y
 

@@ -63,8 +63,8 @@ def peak(graphs):
     gc.collect()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-before = peak(150)
-print(peak(500) - before)
+before = peak(100)
+print(peak(300) - before)
 """
 
 
@@ -112,27 +112,21 @@ def _kernel_file(place: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_warm_start_is_bitwise_the_same_and_none_needs_numba(place: Path) -> None:
-    cold, warm = _output(PROGRAM), _output(PROGRAM)
-    assert cold[1] == "False 2 0"
-    assert warm[1] == "False 0 2"
-    assert warm[0] == cold[0]
-
-
-@pytest.mark.slow
-def test_processes_that_start_together_agree(place: Path) -> None:
+def test_processes_that_start_together_or_warm_agree_and_none_needs_numba(place: Path) -> None:
     processes = [_python(PROGRAM) for _ in range(2)]
-    outputs = [process.communicate()[0].splitlines()[0] for process in processes]
-    assert outputs[0] == outputs[1]
+    (one, counted), (other, others) = (p.communicate()[0].splitlines() for p in processes)
+    assert one == other
+    for numba, compiled, loaded in (counted.split(), others.split()):
+        assert (numba, int(compiled) + int(loaded)) == ("False", 2)
     assert not [path for path in place.iterdir() if path.name.startswith(store.TEMPORARY)]
-    assert _output(PROGRAM) == [outputs[0], "False 0 2"]
+    assert _output(PROGRAM) == [one, "False 0 2"]
 
 
 @pytest.mark.slow
 def test_dropped_graphs_leave_no_memory_behind(place: Path) -> None:
     (growth,) = _output(MEMORY)
     unit = 1 if sys.platform == "darwin" else 1024
-    assert int(growth) * unit <= 500 * 5000
+    assert int(growth) * unit <= 300 * 5000
 
 
 @pytest.mark.slow

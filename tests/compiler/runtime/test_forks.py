@@ -87,11 +87,11 @@ ended("forked")
 
 @pytest.mark.slow
 def test_while_threads_compile() -> None:
-    script = COMPILING.format(options={}, times=6)
+    script = COMPILING.format(options={}, times=3)
     assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_while_threads_compile_with_numba() -> None:
     script = COMPILING.format(options={"backend": "numba"}, times=2)
     assert printed(script, STATICGRAPH_CACHE="0") == "forked\n"
@@ -147,7 +147,7 @@ def child(i):
 
 
 in_threads(2, loading)
-forked(8, child)
+forked(5, child)
 ended("forked")
 """
     assert printed(script) == "forked\n"
@@ -179,7 +179,7 @@ def child(i):
 
 
 in_threads(2, stepping)
-forked(10, child)
+forked(5, child)
 before = w.value[0, 0]
 step(values)
 ended(str(w.value[0, 0] > before))

@@ -25,11 +25,13 @@ from compiler.core.errors import GraphError, OutOfRangeError
 from compiler.core.lowering import Host
 from compiler.core.op import Op, register
 from compiler.runtime.cache import loader
+from tests.combinations import some
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
 BACKENDS = pytest.mark.parametrize("backend", ["llvm", "numba"])
+IN_A_PROCESS = pytest.mark.parametrize("backend", some(["llvm", "numba"], 1))
 X = np.arange(12.0).reshape(3, 4)
 
 Function = Callable[..., Any]
@@ -389,7 +391,7 @@ def printed(script: str, **environment: str) -> str:
     return done.stdout
 
 
-@BACKENDS
+@IN_A_PROCESS
 def test_a_signal_in_the_middle_of_a_step_ends_the_call(backend: str) -> None:
     script = f"""
 slow = []
@@ -410,7 +412,7 @@ print(f(ONES).tolist(), w.value.tolist())
     assert printed(script) == f"interrupted [1.0, 1.0, 1.0]\n{after}\n"
 
 
-@BACKENDS
+@IN_A_PROCESS
 def test_a_fork_in_the_middle_of_a_step_of_another_thread(backend: str) -> None:
     script = f"""
 inside, go_on = threading.Event(), threading.Event()

@@ -14,6 +14,7 @@ import staticgraph as sg
 from compiler.codegen.bytecode import Change
 from compiler.core.options import BACKENDS
 from compiler.graph.state import holding
+from tests.combinations import some
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -67,7 +68,7 @@ print(interrupted(f, ENDLESS, out=np.zeros(())), f(n=np.array(7.0)))
     assert printed(script) == "True 7.0\nTrue 7.0\n"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", some(BACKENDS, 1))
 def test_a_long_kernel_is_interrupted(backend: str) -> None:
     script = f"""
 x = sg.placeholder("x", (None,))
@@ -222,7 +223,7 @@ def test_programs_say_where_variables_begin_to_change() -> None:
     assert kinds.index("Change") > kinds.index("Repeat")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", some([2, 1], 1))
 def test_a_large_update_is_complete_or_has_not_begun(threads: int) -> None:
     script = f"""
 sg.set_num_threads({threads})

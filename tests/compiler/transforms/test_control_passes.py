@@ -55,10 +55,11 @@ def close(left: list[np.ndarray], right: list[np.ndarray]) -> None:
         assert_allclose(one, other, **CLOSE)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("order", [1, 2])
-def test_optimised_graphs_give_the_same_values(name: str, order: int) -> None:
-    graph, args = with_gradients(name, order)
+@pytest.mark.parametrize(
+    "of", [*((name, 1) for name in PROGRAMS), *some([(name, 2) for name in PROGRAMS], 4)], ids=str
+)
+def test_optimised_graphs_give_the_same_values(of: tuple[str, int]) -> None:
+    graph, args = with_gradients(*of)
     expected = evaluated(graph, args)
     for one in pipeline():
         graph = one(graph)
@@ -67,7 +68,7 @@ def test_optimised_graphs_give_the_same_values(name: str, order: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(PROGRAMS, 5))
+@pytest.mark.parametrize("name", some(PROGRAMS, 3))
 @pytest.mark.parametrize("rewrite", PASSES, ids=NAMES[:-1])
 def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> None:
     graph, args = with_gradients(name)
@@ -80,7 +81,7 @@ def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lstm", "gru_with_head", "nested"])
+@pytest.mark.parametrize("name", some(["gru_with_head", "lstm", "nested"], 1))
 @pytest.mark.parametrize("without", NAMES)
 def test_all_rewrites_but_one(name: str, without: str) -> None:
     graph, args = with_gradients(name)

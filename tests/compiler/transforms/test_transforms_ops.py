@@ -56,7 +56,7 @@ def _moved(array: Any, i: int) -> Any:
 
 
 @pytest.mark.slow
-@each_sample()
+@each_sample(most=3)
 def test_vmap_is_a_loop(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=False)
     batches = [np.stack([_moved(array, i) for i in range(BATCH)]) for array in arrays]
@@ -92,7 +92,7 @@ def _normal(expressions: list[Any], rng: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-@each_sample(lambda sample: sample.order >= 1)
+@each_sample(lambda sample: sample.order >= 1, most=3)
 def test_forward_mode_is_adjoint_to_reverse_mode(name: str, sample: Sample) -> None:
     function, arrays = _function(name, sample, floating=True)
     inputs, along = (_placeholders(arrays, label) for label in "xt")

@@ -12,6 +12,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from dynamic import nn
+from tests.combinations import some
 
 Step = Callable[[Any, Any], Any]
 F = nn.functional
@@ -168,7 +169,7 @@ def _seen(program: Callable[[], tuple[Any, Step]], capture: Callable[[Step], Ste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("program", some(PROGRAMS, 4), ids=lambda one: one.__name__)
 def test_stages_do_what_the_function_does_eagerly(
     program: Callable[[], tuple[Any, Step]],
 ) -> None:

@@ -45,7 +45,7 @@ def moved(array, i):
 
 
 @pytest.mark.slow
-@each_sample()
+@each_sample(most=3)
 def test_vmap_is_a_loop(name, sample):
     places, values = flat(sample.args)
     function = function_of(name, sample, places, values)

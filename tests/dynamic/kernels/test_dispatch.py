@@ -117,7 +117,7 @@ def test_large_arrays_give_what_numpy_gives(case, enabled, monkeypatch):
         assert_allclose(one, other, rtol=1e-11, atol=1e-12, strict=True)
 
 
-@pytest.mark.parametrize("name", some(CASES, 17))
+@pytest.mark.parametrize("name", some(CASES, 9))
 def test_results_do_not_depend_on_the_number_of_threads(name):
     case = CASES[name]
     op, operands, attrs = case
@@ -149,7 +149,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("first", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("second", [*ORDERS.values(), values], ids=[*ORDERS, "row-major"])
-@pytest.mark.parametrize("op", [ops.add, ops.hypot, ops.power], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", some([ops.power, ops.add, ops.hypot], 1), ids=lambda op: op.name)
 def test_operands_may_lie_in_any_order_of_memory(op, first, second):
     operands = [np.abs(first(300, 500)) + 0.5, second(300, 500)]
     out = op.evaluate(*operands)

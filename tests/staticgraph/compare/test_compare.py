@@ -32,6 +32,9 @@ from staticgraph.compare.workloads import WORKLOADS, path_of, scaled
 from tests.staticgraph.compare.found_limits import FoundLimits
 from tests.workloads import SMALL, small
 
+LONG = ("resnet", "hmc", "gpt")
+"""What takes longest to compile in small, too."""
+
 QUICK = ["--seconds", "0.002", "--rounds", "2", "--starts", "1", "--threads", "1"]
 
 
@@ -202,7 +205,7 @@ def test_our_adapters_train() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=pytest.mark.long) if x == "resnet" else x for x in SMALL]
+    "name", [pytest.param(x, marks=pytest.mark.long) if x in LONG else x for x in SMALL]
 )
 def test_a_workload_of_several_sizes_is_the_same_in_both_paradigms(name: str) -> None:
     workload = small(name)

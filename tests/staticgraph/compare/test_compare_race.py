@@ -143,8 +143,10 @@ def test_right_updates_agree(compared: Compared) -> None:
 @pytest.mark.parametrize(
     ("part", "statement", "reason"),
     [("load", "import no_such_framework", "ModuleNotFoundError: No module named"),
-     ("prepare", "raise ValueError('cannot do this')", "ValueError: cannot do this"),
-     ("run", "raise ValueError('not today')", "ValueError: not today"),
+     pytest.param("prepare", "raise ValueError('cannot do this')", "ValueError: cannot do this",
+                  marks=pytest.mark.long),
+     pytest.param("run", "raise ValueError('not today')", "ValueError: not today",
+                  marks=pytest.mark.long),
      ("run", "if len(calls) == 12: raise ValueError('tired')", "ValueError: tired"),
      ("prepare", "print('out of luck', file=sys.stderr); sys.stderr.flush(); os._exit(3)",
       "the process ended with status 3: out of luck")],

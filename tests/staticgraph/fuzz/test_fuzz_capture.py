@@ -117,7 +117,7 @@ DEFECTS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(DEFECTS, 2))
+@pytest.mark.parametrize("name", some(DEFECTS, 1))
 def test_a_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     defect, message = DEFECTS[name]
     assert checked(SIN) is None

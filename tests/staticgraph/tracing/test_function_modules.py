@@ -261,7 +261,9 @@ def test_a_compiled_module_can_be_copied() -> None:
         (lambda: nn.LayerNorm(4), (3, 4)),
         (lambda: nn.GRU(3, 4, batch_first=True), (2, 5, 3)),
         (lambda: nn.MultiheadAttention(4, 2, batch_first=True), (2, 3, 4)),
-        (lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.GELU()), (2, 4, 3)),
+        pytest.param(
+            lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.GELU()), (2, 4, 3), marks=pytest.mark.long
+        ),
     ],
 )
 def test_layers(make: Any, shape: Any) -> None:
