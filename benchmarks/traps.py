@@ -80,11 +80,6 @@ def table(kept: dict[str, dict[str, str]]) -> str:
     for one in VERDICTS:
         cells = [str(counts[column][one]) for column in COLUMNS]
         lines.append(f"| {one} | " + " | ".join(cells) + " |")
-    lines += ["", "What ours does not find, and counts as silently wrong:", ""]
-    lines += [
-        f"- {subject}, {name.replace('_', ' ')}: {what}."
-        for (subject, name), what in paradigms.KNOWN.items()
-    ]
     subject = ""
     for trap in paradigms.traps():
         if trap.subject != subject:

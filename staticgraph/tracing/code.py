@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import dis
 import functools
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
@@ -14,7 +16,7 @@ _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_F
 _REFLECTION = frozenset(
     (
         "getattr", "hasattr", "setattr", "delattr", "vars", "__dict__", "attrgetter",
-        "methodcaller", "globals", "eval", "exec", "dir",
+        "methodcaller", "globals", "eval", "exec", "dir", "dumps",
     )
 )  # fmt: skip
 
@@ -114,6 +116,15 @@ def _texts(code: CodeType) -> set[str]:
             found.add(one)
         elif isinstance(one, CodeType):
             found |= _texts(one)
+    return found
+
+
+def handlers_of_errors(code: CodeType) -> list[tuple[str, object]]:
+    """The handlers of errors in texts that some code names, by their names."""
+    found: list[tuple[str, object]] = []
+    for text in sorted(_texts(code)):
+        with suppress(LookupError):
+            found.append((text, codecs.lookup_error(text)))
     return found
 
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 import _warnings
 import builtins
 import datetime
+import functools
 import gc
 import io
+import locale
 import os
 import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -38,6 +40,7 @@ from compiler.core.whose_code import is_library, is_library_code, is_own
 from compiler.graph.expression import is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
+from staticgraph.tracing.library_states import Settings, is_neutral, tables_read_by
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
 
@@ -53,7 +56,7 @@ _CALLS: dict[Any, tuple[str, str]] = {
     builtins.open: _FILE,
     io.open_code: _FILE,
     os.open: _FILE, os.stat: _FILE, os.listdir: _FILE, os.scandir: _FILE, os.remove: _FILE,
-    os.mkdir: _FILE, os.rename: _FILE, os.urandom: _SYSTEM, os.getcwd: _PLACE, os.getpid: _PLACE,
+    os.mkdir: _FILE, os.rename: _FILE, os.urandom: _SYSTEM,
     datetime.datetime.now: _CLOCK, datetime.datetime.utcnow: _CLOCK,
     datetime.date.today: _CLOCK, datetime.datetime.today: _CLOCK,
     _warnings.warn: ("warns", "warn outside: a graph would warn when it is traced alone"),
@@ -66,16 +69,13 @@ _CALLS |= {
         "gmtime", "ctime", "strftime", "asctime",
     )
 }  # fmt: skip
-_ASKING = (
-    sys.getrecursionlimit, sys.getrefcount, sys.getswitchinterval, gc.isenabled, gc.get_threshold,
-    gc.get_count,
-)  # fmt: skip
+_ASKING = (sys.getrefcount, sys.getprofile, gc.get_count, time.mktime, gc.get_objects)
 _CALLS |= dict.fromkeys(_ASKING, _PLACE)
 _QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
 _DIRECTLY: dict[CodeType, tuple[str, str]] = {
     threading.current_thread.__code__: _PLACE,
-    threading.active_count.__code__: _PLACE,
-    getattr(np.geterr, "__wrapped__", np.geterr).__code__: _PLACE,
+    locale.setlocale.__code__: _PLACE,
+    locale.getlocale.__code__: _PLACE,
     queue.Queue.put.__code__: _QUEUE,
     queue.Queue.get.__code__: _QUEUE,
     queue.Queue.qsize.__code__: _QUEUE,
@@ -104,12 +104,13 @@ def watched(
         EffectError: at the user's line.
     """
     shared = shared_states()
+    settings = Settings()
     surroundings.begin()
     given = Guards(reads_of_containers(arguments, "a list or dict among the arguments"))
     before = sys.getprofile()
     if before is not None and not callable(before):
         before.disable()  # the profiler of the standard library
-    watch = _Watch(surroundings)
+    watch = _Watch(surroundings, settings)
     sys.setprofile(watch.seen_event)
     try:
         yield
@@ -142,8 +143,17 @@ def watched(
                 "return the new value, and assign it outside",
                 place or read.place,
             )
+        for asked, was, now in settings.changed():
+            what = f"changes what {asked}() says ({shown(was)} before, {shown(now)} now)"
+            refuse_effect(what, "change it outside", _entry(surroundings))
         if changes or surroundings.cached:
             surroundings.follow()
+
+
+def _entry(surroundings: Surroundings) -> str | None:
+    """Where the function that is traced begins."""
+    code = getattr(surroundings.roots[0], "__code__", None)
+    return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def _place_in(read: Read) -> tuple[int, object]:
@@ -207,9 +217,11 @@ def _line_of(
 class _Watch(Watch):
     """The profile function of a trace: `seen_event`."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, settings: Settings) -> None:
         super().__init__()
         self.surroundings = surroundings
+        self.settings = settings
+        self.libraries: set[CodeType] = set()
         self.seen: set[CodeType] = set()
         self.users: set[CodeType] = set()
         self.busy = False
@@ -222,6 +234,8 @@ class _Watch(Watch):
             code = frame.f_code
             if code not in self.seen:
                 self._code(frame, code)
+            elif code in self.libraries:
+                self._handed(frame)
         elif event == "return" and frame.f_code in self.users:
             self._types(frame)
 
@@ -230,6 +244,12 @@ class _Watch(Watch):
             found = _CALLS.get(function)
         except TypeError:  # it is of an object without a hash
             found = None
+        asked = None if found is not None else self.settings.asked(function)
+        if asked is not None and _is_users(frame):
+            self._asked(frame, asked)
+        owner = getattr(function, "__self__", None)
+        if id(owner) in self.surroundings.opaque and _is_users(frame):
+            self._opaque(frame, owner, function.__name__)
         if found is None and function.__name__ in _STREAM:
             found = _OUTPUT if isinstance(function.__self__, io.IOBase) else None
         if found is not None and _is_users(frame):
@@ -261,8 +281,14 @@ class _Watch(Watch):
                 if frame.f_back is not None and not _of_library(frame.f_back):
                     what, instead = _DIRECTLY[code]
                     refuse_effect(f"{what} when it is traced", instead, _place(frame))
+            elif (asked := self.settings.asked(code)) is not None:
+                if _is_users(frame):
+                    self._asked(frame, asked)
             elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
                 self.seen.add(code)
+                if not is_own(code.co_filename):
+                    self.libraries.add(code)
+                    self._handed(frame)
             return
         self.seen.add(code)
         self.users.add(code)
@@ -272,6 +298,35 @@ class _Watch(Watch):
                 self.surroundings.add_roots(_functions_of(frame))
             finally:
                 self.busy = False
+
+    def _handed(self, frame: FrameType) -> None:
+        """A function of a library is called: by the user's code, with what it may read all of."""
+        caller = frame.f_back
+        if caller is None or caller.f_code not in self.users or self.busy:
+            return
+        if frame.f_code in _READING_ONE:
+            return
+        self.busy = True
+        try:
+            values = [*frame.f_locals.values()]
+            more = [one for value in values if type(value) is tuple for one in value]
+            self.surroundings.hand([*values, *more])
+            found = tables_read_by(frame.f_code.co_name, frame.f_globals)
+            if found:
+                self.surroundings.add_roots(found)
+        finally:
+            self.busy = False
+
+    def _asked(self, frame: FrameType, asked: Callable[[], Any]) -> None:
+        """A function without arguments that says what is set is called."""
+        name, answer = f"what {self.settings.name(asked)}() says", self.settings.answers[asked]
+        self.surroundings.add_read(Read("asked", None, asked, answer, name, _place(frame)))
+
+    def _opaque(self, frame: FrameType, owner: object, method: str) -> None:
+        if not is_neutral(owner, method):
+            name = self.surroundings.opaque[id(owner)]
+            what = f"calls {method} of {name}, a {type(owner).__name__}, whose state nothing tells"
+            refuse(what, "do it outside, and pass what it gives as an argument", _place(frame))
 
     def _environment(self, frame: FrameType) -> None:
         names = frame.f_locals
@@ -346,6 +401,11 @@ def _functions_of(frame: FrameType) -> list[Any]:
 
 
 _ENVIRONMENT = type(os.environ).__getitem__.__code__
+_READING_ONE = (
+    _ENVIRONMENT, Mapping.get.__code__, Mapping.__contains__.__code__, os.getenv.__code__,
+    functools.cached_property.__get__.__code__,
+)  # fmt: skip
+"""What reads one name of the environment, or one attribute."""
 _ENVIRONMENT_WRITES = (
     type(os.environ).__setitem__.__code__, type(os.environ).__delitem__.__code__,
 )  # fmt: skip

@@ -78,10 +78,8 @@ class Read:
                     return owner.__code__
                 case "length":
                     return len(owner)
-                case "keys" | "each":
+                case "keys" | "each" | "members":
                     return [*owner]
-                case "members":
-                    return set(owner)
                 case "pairs":
                     return [*chain.from_iterable(owner.items())]
                 case "values":
@@ -89,7 +87,13 @@ class Read:
                 case "bytes" | "memory":
                     return owner.tobytes() if self.kind == "bytes" else owner.copy()
                 case "text":
-                    return bytes(owner)
+                    return bytes(memoryview(owner))
+                case "state":
+                    return self.key(owner)
+                case "asked":
+                    return self.key()
+                case "alive":
+                    return owner() is not None
                 case "shape" | "dtype":
                     return getattr(owner, self.kind)
                 case _:
@@ -107,13 +111,13 @@ class Read:
             return bool(now >= self.value)
         if now is self.value:
             return True
-        if self.kind in ("each", "values", "pairs"):
+        if self.kind in ("each", "values", "pairs", "members"):
             if now is _MISSING or len(now) != len(self.value):
                 return False
             return all(map(_alike, now, self.value))
         if self.kind == "memory":
             return now is not _MISSING and same_memory(now, self.value)
-        if self.kind in ("keys", "members", "shape", "dtype", "length"):
+        if self.kind in ("keys", "shape", "dtype", "length", "state", "asked"):
             return bool(now == self.value)
         return _alike(now, self.value)
 
@@ -136,6 +140,8 @@ class Read:
                 del owner.cell_contents
             case "attribute":
                 setattr(owner, self.key, value)
+            case "text":
+                memoryview(owner).cast("B")[:] = value
             case "memory":
                 owner[...] = value
             case "bytes":

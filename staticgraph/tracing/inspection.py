@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from compiler.core.op import Op, Operand
-from compiler.core.whose_code import is_library
+from compiler.core.whose_code import is_own
 
 OF_CLASSES = frozenset(
     ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",
@@ -51,21 +52,43 @@ def hooks_of(module: Any) -> list[Any]:
 _files: dict[type, str] = {}
 
 
+def file_of_module(module: object) -> str | None:
+    """The file of a Python module, which may answer for any attribute."""
+    return getattr(module, "__dict__", {}).get("__file__")
+
+
 def file_of(kind: type) -> str:
     """The file of a class; of Python's own that of a library."""
     found = _files.get(kind)
     if found is None:
         own = kind.__module__ in sys.builtin_module_names
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        file = file_of_module(sys.modules.get(kind.__module__))
         found = _files[kind] = file or ("<frozen" if own else "")
     return found
 
 
 def slots_of(kind: type) -> tuple[str, ...]:
-    """The slots that classes of the user's declare."""
+    """The slots that classes declare, by the names that they have for the interpreter."""
     found: list[str] = []
     for one in kind.__mro__:
-        if not is_library(file_of(one)):
-            slots = vars(one).get("__slots__", ())
-            found += [slots] if isinstance(slots, str) else slots
+        slots = vars(one).get("__slots__", ())
+        for name in [slots] if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            found.append(f"_{one.__name__.lstrip('_')}{name}" if private else name)
     return tuple(one for one in found if one not in ("__dict__", "__weakref__"))
+
+
+def has_parts(value: object) -> bool:
+    """Whether it is an object whose attributes code may read that has it."""
+    kind = type(value)
+    if isinstance(value, FunctionType | type | ModuleType | Op | Operand) or is_own(file_of(kind)):
+        return False
+    return hasattr(value, "__dict__") or bool(slots_of(kind))
+
+
+@functools.lru_cache(4096)
+def has_memory(kind: type) -> bool:
+    """Whether the objects of a type are memory that others may change."""
+    of_ctypes = any(one.__module__ == "_ctypes" for one in kind.__mro__)
+    name = f"{kind.__module__}.{kind.__name__}"
+    return of_ctypes or name in ("array.array", "mmap.mmap", "numpy.void", "builtins.memoryview")

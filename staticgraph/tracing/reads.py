@@ -8,12 +8,23 @@ object those attributes count that any of this code names; if some of it finds a
 
 from __future__ import annotations
 
+import datetime
 import functools
+import os
 import sys
-import threading
 import weakref
+from abc import ABCMeta
+from codecs import lookup_error
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)  # fmt: skip
 from contextvars import ContextVar
 from types import (
     BuiltinFunctionType,
@@ -32,31 +43,43 @@ from compiler.core.op import Op
 from compiler.core.whose_code import is_library, is_library_code, is_own
 from compiler.graph.expression import Expression
 from compiler.ops.user_ops import UserOp
-from staticgraph.tracing.code import Named, named
+from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
 from staticgraph.tracing.inspection import (
-    DESCRIPTORS,
     GETTERS,
-    MAKING,
-    OF_CLASSES,
     file_of,
+    file_of_module,
+    has_memory,
+    has_parts,
     hooks_of,
     is_empty,
     is_tensor,
-    slots_of,
 )  # fmt: skip
-from staticgraph.tracing.modules import TABLES, is_module
+from staticgraph.tracing.library_states import (
+    of_bits,
+    of_bytes,
+    of_cache,
+    of_decimals,
+    of_flags,
+    of_generator,
+)  # fmt: skip
+from staticgraph.tracing.modules import is_module
+from staticgraph.tracing.objects import Objects
 from staticgraph.tracing.states import State, state_of
 
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type(...), np.dtype, BuiltinFunctionType, Op,
 )  # fmt: skip
+_BOUND = (BuiltinFunctionType, type([].__len__))
+_EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
+_HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
+_ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
 
-class Surroundings:
+class Surroundings(Objects):
     """What a function can read.
 
     Args:
@@ -72,6 +95,7 @@ class Surroundings:
         codes: the code that was followed.
         cached: where cached properties and functions keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
+        opaque: names of objects of other languages, by identity: nothing tells their state.
     """
 
     def __init__(
@@ -86,12 +110,13 @@ class Surroundings:
         self.settings = settings
         self.roots = list(roots)
         self.on_tensors = on_tensors
-        self.own = own
+        self._own = tuple(own)
         self.compares_identity = False
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
         self._reflects = self._catches = False
         self._extra: list[Read] = []
+        self._handed: dict[int, object] = {}
         self.follow()
 
     @property
@@ -105,18 +130,20 @@ class Surroundings:
         `states`: those that are known, by the identity of what has them.
         """
         while True:
-            before = len(self._names), self._reflects, self._catches
-            self.reads: list[Read] = []
+            before = len(self._names), self._reflects, self._catches, len(self._handed)
+            self.reads = []
             self._states = dict(states)
             self._seen: dict[int, Any] = {}
-            self._classes: set[tuple[type, bool]] = set()
-            self.cached: set[tuple[int, str]] = set()
-            self.tables: set[int] = set()
+            self._classes = set()
+            self.cached = set()
+            self.opaque = {}
+            self.tables = set()
             for root in self.roots:
                 self._value(root, "the function", "?")
             for i, table in enumerate(self.settings):
                 self._item(table, 0, ("sg's default dtype", "the default dtype")[i], "?")
-            if (len(self._names), self._reflects, self._catches) == before:
+            now = len(self._names), self._reflects, self._catches, len(self._handed)
+            if now == before:
                 break
         self.guards = Guards([*self.reads, *self._extra])
 
@@ -126,13 +153,24 @@ class Surroundings:
 
     def again(self) -> Surroundings:
         """The same, followed anew."""
-        return Surroundings(self.roots, self.on_tensors, self.own, settings=self.settings)
+        return Surroundings(self.roots, self.on_tensors, self._own, settings=self.settings)
 
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
             self._extra.append(read)
             self.guards = Guards([*self.reads, *self._extra])
+
+    def hand(self, values: Iterable[object]) -> None:
+        """Take what code of a library is called with: it may read all that these have."""
+        new = [
+            one
+            for one in values
+            if self._seen.get(id(one)) is one and id(one) not in self._handed and has_parts(one)
+        ]
+        if new:
+            self._handed |= {id(one): one for one in new}
+            self.add_roots(())
 
     def add_roots(self, roots: Sequence[Any]) -> None:
         """Take functions that were only seen when they were called."""
@@ -145,17 +183,11 @@ class Surroundings:
         self.reads = [*(known | before).values()]
         self.guards = Guards([*self.reads, *self._extra])
 
-    def _read(self, kind: str, owner: Any, key: Any, value: Any, name: str, place: str) -> None:
-        self.reads.append(Read(kind, owner, key, value, name, place))
-
-    def _item(self, owner: Any, key: Any, name: str, place: str) -> None:
-        """What a table holds, and what that holds."""
-        value = owner[key]
-        self._read("item", owner, key, value, name, place)
-        self._value(value, name, place)
-
     def _value(self, value: Any, name: str, place: str) -> None:
         kind = type(value)
+        if kind in _BOUND and not isinstance(value.__self__, ModuleType):
+            value = value.__self__
+            kind = type(value)
         if kind in _PLAIN or isinstance(value, Expression) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
@@ -172,10 +204,13 @@ class Surroundings:
         found = self._states.get(id(value)) or state_of(value, name, place)
         if found is not None:
             self._states[id(value)] = found
+            self._named_state(value, name)
             return
         for types, follow in _FOLLOWED:
             if isinstance(value, types):
                 follow(self, value, name, place)
+                if kind not in _EXACT and not is_library(file_of(kind)):
+                    self._object(value, name, place)
                 break
         else:
             if is_module(value):
@@ -183,39 +218,31 @@ class Surroundings:
                     self._value(hook, f"a hook of {name}", place)
                 self._class(type(value), name, place)
                 self._children(value, name, place)
-            else:
+            elif any(value is one for one in _ENVIRONMENTS) and id(value) not in self._handed:
+                pass  # which of its names are read is seen when they are
+            elif not self._of_other_languages(value, name, place):
                 self._object(value, name, place)
 
-    def _children(self, module: Any, name: str, place: str) -> None:
-        """The attributes of a module and of its parts."""
-        for path, part in module.named_modules():
-            own = f"{name}.{path}" if path else name
-            kind = type(part)
-            user = not is_own(file_of(kind))
-            self._read("class", part, None, kind, f"the class of {own}", place)
-            for key, value in vars(part).items():
-                if key in TABLES:
-                    self.tables.add(id(value))
-                    if all(one is not module for one in self.own):
-                        self._dict(value, own, place)
-                    continue
-                if not user and key.startswith("_"):
-                    continue
-                named = self._reflects or key in self._names or key in ("training", "forward")
-                if user and not named:
-                    continue
-                self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
-            if user:
-                self._lacks(vars(part), own, place)
-                for key in self._names.keys() - vars(part).keys() - {"forward"}:
-                    if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
-                        at = self._names[key]
-                        self._read("absent", vars(part), key, None, f"{own}.{key}", at)
-            for table in ("_forward_hooks", "_forward_pre_hooks"):
-                self._value(getattr(part, table), f"{own}.{table}", place)
-            if "forward" not in vars(part):
-                self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
-            self._class(kind, own, place)
+    def _of_other_languages(self, value: Any, name: str, place: str) -> bool:
+        """What memory has, and what the operators of numbers read."""
+        if type(value).__module__ == "decimal" and not hasattr(value, "prec"):
+            self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
+        elif isinstance(value, datetime.datetime | datetime.time):
+            self._value(value.tzinfo, f"{name}.tzinfo", place)
+        elif has_memory(type(value)):
+            self._bytes(value, name, place)
+        else:
+            return False
+        return True
+
+    def _named_state(self, value: Any, name: str) -> None:
+        """The state of a generator, where some code names it."""
+        if isinstance(value, np.flatiter):
+            self._value(value.base, name, "?")
+        bits = getattr(value, "bit_generator", value)
+        for key, owner, get in (("gi_frame", value, of_generator), ("state", bits, of_bits)):
+            if key in self._names and hasattr(owner, key):
+                self._read("state", owner, get, get(owner), f"{name}.{key}", self._names[key])
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__
@@ -223,6 +250,10 @@ class Surroundings:
             for cell in f.__closure__ or ():
                 if not is_empty(cell):
                     self._of_library(cell.cell_contents, name, place)
+            if code.co_filename == "<string>" and f.__defaults__ is not None:  # a named tuple's
+                own = f"the defaults of {name}"
+                self._read("attribute", f, "__defaults__", f.__defaults__, own, place)
+                self._value(f.__defaults__, own, place)
             registry = vars(f).get("registry")  # of functools.singledispatch
             if isinstance(registry, MappingProxyType):
                 self._value(registry, f"the registry of {name}", place)
@@ -238,6 +269,7 @@ class Surroundings:
         for label, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self._cell(cell, label, here.place(label, here.free))
         self._globals(f.__globals__, here)
+        self._announced(f, f.__name__)
         if any(key in self._names for key in f.__dict__):
             self._object(f, name, place)
         else:
@@ -246,6 +278,10 @@ class Surroundings:
     def _code(self, code: CodeType) -> Named:
         here = named(code)
         self._add_code(code)
+        if not {"encode", "decode"}.isdisjoint(here.attributes):
+            for text, handler in handlers_of_errors(code):
+                self._read("state", text, lookup_error, handler, f"the handler {text!r}", here.file)
+                self._value(handler, f"the handler {text!r}", here.file)
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
         self._reflects = self._reflects or here.reflects
@@ -269,6 +305,9 @@ class Surroundings:
         for key in here.imports:
             if key in sys.modules:
                 self._item(sys.modules, key, f"module {key}", here.file)
+            elif here.catches:
+                self.cached.add((id(sys.modules), key))
+                self._read("absent", sys.modules, key, None, f"module {key}", here.file)
 
     def _cell(self, cell: CellType, label: str, place: str) -> None:
         name = f"{label}, which is closed over"
@@ -293,8 +332,9 @@ class Surroundings:
         self._value(method.__func__, name, place)
 
     def _partial(self, part: Any, name: str, place: str) -> None:
-        for one in (part.func, part.args, part.keywords):
-            self._value(one, name, place)
+        for key in ("func", "args"):
+            self._slot(part, key, f"{name}.{key}", place)
+        self._value(part.keywords, name, place)
 
     def _wrapper(self, value: object, name: str, place: str) -> None:
         for key in ("__func__", "fget", "fset", "func", "dispatcher", "__wrapped__"):
@@ -306,6 +346,8 @@ class Surroundings:
         """What has a cache: a call may fill it, and `cache_clear` empties it."""
         self.cached.add((id(value), ""))
         self._read("misses", value, "", value.cache_info().misses, f"the cache of {name}", place)
+        if "cache_info" in self._names:
+            self._read("state", value, of_cache, of_cache(value), f"the cache of {name}", place)
         self._wrapper(value, name, place)
 
     def _compiled(self, value: Any, name: str, place: str) -> None:
@@ -326,10 +368,13 @@ class Surroundings:
             self._read("each", value, None, [*value], name, place)
             for i, one in enumerate(value):
                 self._value(one, f"{name}[{i}]", place)
-        if type(value) not in (list, deque):
-            self._object(value, name, place)
 
     def _dict(self, value: Any, name: str, place: str) -> None:
+        if value is sys.modules:
+            return self._imported(name, place)
+        for key in value:
+            if type(key) not in _PLAIN:
+                self._value(key, f"a key of {name}", place)
         if not value:
             self._read("length", value, None, 0, f"len({name})", place)
         else:
@@ -341,22 +386,61 @@ class Surroundings:
             self._read("values", value, None, [*value.values()], name, place)
             for key, one in value.items():
                 self._value(one, f"{name}[{key!r}]", place)
-        if not is_library(file_of(type(value))):
+        return None
+
+    def _imported(self, name: str, place: str) -> None:
+        """All modules: what a call imports is none of its effects."""
+        for kind, found in (("keys", [*sys.modules]), ("values", [*sys.modules.values()])):
+            self.cached.add((id(sys.modules), id(None)))
+            self._read(kind, sys.modules, None, found, name, place)
+        for key, module in [*sys.modules.items()]:
+            if isinstance(module, ModuleType):
+                self._value(module, f"{name}[{key!r}]", place)
+
+    def _view(self, value: Any, name: str, place: str) -> None:
+        table = getattr(value, "mapping", None)
+        if isinstance(table, MappingProxyType):
+            self._dict(table, name, place)
+        else:
             self._object(value, name, place)
 
     def _set(self, value: Any, name: str, place: str) -> None:
-        self._read("members", value, None, set(value), name, place)
+        if isinstance(value, set):
+            self._read("members", value, None, [*value], name, place)
+        for one in value:
+            self._value(one, f"a member of {name}", place)
 
     def _bytes(self, value: Any, name: str, place: str) -> None:
-        self._read("text", value, None, bytes(value), name, place)
+        try:
+            self._read("text", value, None, of_bytes(value), name, place)
+        except (BufferError, ValueError):
+            self.opaque[id(value)] = name
 
     def _array(self, value: Any, name: str, place: str) -> None:
         self.reads += reads_of_array(value, name, place)
+        self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
+        if not self._names.keys().isdisjoint(("flags", "strides")):
+            self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
         if value.dtype.hasobject:
             self._tuple(value.ravel().tolist(), name, place)
 
     def _reference(self, value: Any, name: str, place: str) -> None:
-        self._value(value(), name, place)
+        """What a weak reference leads to, which is not held by what is read of it."""
+        target = value()
+        self._read("alive", value, None, target is not None, f"the object of {name}", place)
+        table = getattr(target, "__dict__", None)
+        if type(table) is not dict or is_library(file_of(type(target))):
+            self._value(target, name, place)
+            return
+        self._class(type(target), name, place)
+        every = self._reflects or id(value) in self._handed
+        for key in [*table] if every else self._names.keys() & table.keys():
+            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+        self._lacks(table, name, place)
+
+    def _error(self, error: BaseException, name: str, place: str) -> None:
+        self._slot(error, "args", f"{name}.args", place)
+        self._object(error, name, place)
 
     def _context(self, value: Any, name: str, place: str) -> None:
         now = value.get(None)
@@ -364,116 +448,26 @@ class Surroundings:
         self._value(now, name, place)
 
     def _module(self, module: ModuleType, name: str, place: str) -> None:
-        file = getattr(module, "__file__", None) or ""
+        file = str(file_of_module(module) or "")
         if is_own(file):
             return
         table = vars(module)
+        if module.__name__ == "decimal":
+            self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
+        if module.__name__ == "numpy" and self._catches:
+            self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
         if not is_library(file):
             self._lacks(table, name, place)
         for key in self._names.keys() & table.keys():
             own = f"{module.__name__}.{key}"
             if is_library(file) or module.__name__ in sys.builtin_module_names:
                 self._read("item", table, key, table[key], own, self._names[key])
-                if isinstance(table[key], ModuleType) or table[key] is sys.argv:
+                if isinstance(table[key], ABCMeta) or not isinstance(
+                    table[key], FunctionType | type
+                ):
                     self._value(table[key], own, self._names[key])
             else:
                 self._item(table, key, own, self._names[key])
-
-    def _class(self, kind: type, name: str, place: str, makes: bool = False) -> None:
-        """What the classes of the user's have that some code names, and their operators.
-
-        `makes`: whether code has the class itself, of which it may make objects.
-        """
-        if (kind, makes) in self._classes:
-            return
-        self._classes.add((kind, makes))
-        if type(kind) is not type and not is_library(file_of(type(kind))):
-            self._class(type(kind), f"the class of {name}", place)
-        order = [one for one in kind.__mro__ if not is_library(file_of(one))]
-        if order:
-            self._read("order", kind, None, kind.__mro__, f"the bases of {kind.__name__}", place)
-        bases = [one for one in kind.__mro__ if is_library(file_of(one))]
-        for place_of, one in enumerate(order):
-            table = vars(one)
-            self._lacks(table, one.__name__, place)
-            for key in table:
-                special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
-                # what a library calls by a name of its own: `forward`, `backward`
-                called = any(key in vars(base) for base in bases)
-                if not (special or called or self._reflects or key in self._names):
-                    continue
-                if not makes and key in MAKING:
-                    continue
-                if key in OF_CLASSES or isinstance(table[key], DESCRIPTORS):
-                    continue
-                for earlier in order[:place_of]:
-                    if key not in vars(earlier):
-                        own = f"{earlier.__name__}.{key}"
-                        self._read("absent", vars(earlier), key, None, own, place)
-                at = self._names.get(key, place)
-                self._read("item", table, key, table[key], f"{one.__name__}.{key}", at)
-                self._value(table[key], f"{one.__name__}.{key}", at)
-
-    def _object(self, value: object, name: str, place: str) -> None:
-        """The attributes of an object that some code names."""
-        kind = type(value)
-        table = getattr(value, "__dict__", None)
-        of_library = is_library(file_of(kind))
-        if isinstance(value, threading.local):  # its table is another in each thread
-            for key in self._names.keys() & vars(value).keys():
-                self._slot(value, key, f"{name}.{key}", self._names[key])
-            return
-        groups = table.get("param_groups") if isinstance(table, dict) else None
-        if isinstance(groups, list) and hasattr(kind, "zero_grad"):
-            self._groups(groups, f"{name}.param_groups", place)
-        if not isinstance(value, FunctionType) and not of_library:
-            self._read("class", value, None, kind, f"the class of {name}", place)
-            self._class(kind, name, place)
-        if isinstance(table, dict):
-            if not of_library:
-                own = f"the attributes of {name}"
-                self._read("attribute", value, "__dict__", table, own, place)
-            # a collection of a library reads any of its attributes: a ChainMap its maps
-            every = self._reflects or (of_library and isinstance(value, Collection))
-            keys = table.keys() if every else self._names.keys() & table.keys()
-            if every:
-                self._read("keys", table, None, [*table], f"the attributes of {name}", place)
-            for key in [*keys]:
-                self._item(table, key, f"{name}.{key}", self._names.get(key, place))
-            self._lacks(table, name, place)
-            for key in self._names.keys() - table.keys():
-                if any(key in vars(one) for one in kind.__mro__):
-                    if isinstance(getattr(kind, key, None), functools.cached_property):
-                        self.cached.add((id(table), key))
-                    own = f"{name}.{key}"
-                    self._read("absent", table, key, None, own, self._names[key])
-        for key in slots_of(kind):
-            if self._reflects or key in self._names:
-                self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
-
-    def _lacks(self, table: Any, name: str, place: str) -> None:
-        """What is named and not there, where code may catch the error, and go on."""
-        if self._catches and not self._reflects:
-            missing = frozenset(self._names.keys() - table.keys())
-            self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
-
-    def _groups(self, groups: list[Any], name: str, place: str) -> None:
-        """Which parameters an optimizer has: it reads its other settings at each step."""
-        self._read("each", groups, None, [*groups], name, place)
-        for i, one in enumerate(groups):
-            own = f"{name}[{i}]['params']"
-            self._read("item", one, "params", one["params"], own, place)
-            self._read("each", one["params"], None, [*one["params"]], own, place)
-
-    def _slot(self, value: object, key: str, name: str, place: str) -> None:
-        try:
-            found = getattr(value, key)
-        except AttributeError:
-            if self._catches or self._reflects:
-                self._read("unset", value, key, None, name, place)
-            return
-        self._read("attribute", value, key, found, name, place)
-        self._value(found, name, place)
 
 
 _DISPATCHED = functools.singledispatchmethod
@@ -491,7 +485,9 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     ((list, deque), _S._list),
     (MappingProxyType, _S._dict),
     (dict, _S._dict),
-    (set, _S._set),
+    ((set, frozenset), _S._set),
+    ((KeysView, ValuesView, ItemsView), _S._view),
+    (BaseException, _S._error),
     ((bytearray, memoryview), _S._bytes),
     (np.ndarray, _S._array),
     (weakref.ref, _S._reference),

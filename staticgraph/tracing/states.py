@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler.graph.expression import Expression
+from staticgraph.tracing.library_states import getter_of, of_generator, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,16 @@ def state_of(value: object, name: str, place: str) -> State | None:
         return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)
     if type(value).__module__.startswith("numpy.random"):
         bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
+        bits = value if place_of(type(value)) is not None else bits
         return None if bits is None else _of_bits(bits, name, place)
     if isinstance(value, Expression) or not isinstance(value, Iterator):
         return None
     if isinstance(value, GeneratorType):
-        return _made(lambda: value.gi_frame and value.gi_frame.f_lasti, name, place)
+        return _made(lambda: of_generator(value), name, place)
+    if isinstance(value, io.IOBase) and getter_of(type(value)) is None:
+        return _made(lambda: _place_in(value), name, place)
+    if (get := place_of(type(value))) is not None:
+        return _made(lambda: get(value), name, place)
     if type(value).__module__ in ("builtins", "itertools"):
         try:
             copy.copy(value)
@@ -91,6 +98,14 @@ def state_of(value: object, name: str, place: str) -> State | None:
             return None
         return _made(lambda: _frozen(value), name, place)
     return None
+
+
+def _place_in(file: io.IOBase) -> object:
+    """Where a file is; text that is read line by line does not say."""
+    try:
+        return file.tell()
+    except (OSError, ValueError):
+        return None
 
 
 def _frozen(value: object, depth: int = 4) -> object:

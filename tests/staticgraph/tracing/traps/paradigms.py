@@ -13,6 +13,8 @@ SUBJECTS = (
     "closures", "constants", "attributes", "classes", "surroundings", "arguments", "calls",
     "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
     "programs", "bypasses", "branches", "language", "containers", "libraries", "aliases",
+    "settings", "interpreter", "threads", "objects", "memory", "streams", "operators", "iterators",
+    "names",
 )  # fmt: skip
 
 
@@ -67,11 +69,3 @@ def _tensors(torch: Any) -> Any:
 
 def _numpy(tensor: Any) -> Any:
     return tensor.detach().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
-
-
-KNOWN = {
-    ("libraries", "the_precision_of_decimals"): "the context of decimals, which operators read",
-    ("libraries", "a_template"): "attributes of objects of classes of the standard library",
-    ("libraries", "a_modules_table"): "what sys.modules has",
-}
-"""Traps that are not found, and what they read."""

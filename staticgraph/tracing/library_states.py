@@ -1,0 +1,195 @@
+"""States of libraries that a call depends on, and how they are asked.
+
+What an object of a library has is compared attribute by attribute, as far as it is Python's. Here
+is how others are asked for their state, and which functions say what is set for a process or a
+thread. Types and functions are named by texts, so that nothing is imported for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any
+
+Getter = Callable[[Any], Any]
+
+
+def of_decimals() -> object:
+    """The context of decimals, which their operators read."""
+    return _of_context(sys.modules["decimal"].getcontext())
+
+
+def _of_context(context: Any) -> object:
+    traps = [one for one, raises in context.traps.items() if raises]
+    return (
+        context.prec, context.rounding, context.Emin, context.Emax, context.capitals,
+        context.clamp, traps,
+    )  # fmt: skip
+
+
+def _of_stream(stream: Any) -> object:
+    return None if stream.closed else stream.__getstate__()
+
+
+def _of_logger(log: Any) -> object:
+    return log.getEffectiveLevel(), log.level, log.disabled, log.manager.disable
+
+
+def of_bits(bits: Any) -> object:
+    """The state of a generator of random bits."""
+    return repr(bits.state)
+
+
+def of_generator(generator: Any) -> object:
+    """Where a generator is, and what its names have."""
+    frame = generator.gi_frame
+    return frame and (frame.f_lasti, [*frame.f_locals.items()])
+
+
+def of_cache(function: Any) -> object:
+    """The counts of a cached function."""
+    return function.cache_info()
+
+
+def of_flags(array: Any) -> object:
+    """How an array lies in memory, and what may be done to it."""
+    return array.flags.num, array.strides
+
+
+def of_subclasses(kind: type) -> object:
+    """The classes that are made of one."""
+    return kind.__subclasses__()
+
+
+def of_bytes(value: Any) -> bytes:
+    """The memory of what has one."""
+    return bytes(memoryview(value))
+
+
+_GETTERS: dict[str, Getter] = {
+    "_io.BytesIO": _of_stream,
+    "_io.StringIO": _of_stream,
+    "decimal.Context": _of_context,
+    "_contextvars.Context": dict,
+    "logging.Logger": _of_logger,
+    "numpy.random.bit_generator.SeedSequence": operator.attrgetter("state"),
+    "_hashlib.HASH": operator.methodcaller("digest"),
+}
+_MOVED: dict[str, Getter] = {
+    "_csv.reader": operator.attrgetter("line_num"),
+    "numpy.flatiter": operator.attrgetter("index"),
+    "numpy.nditer": operator.attrgetter("iterindex"),
+    "numpy.random.bit_generator.BitGenerator": of_bits,
+}
+"""Those of what a call may move on, and other calls may have moved on before."""
+
+
+def _first(kind: type, table: Mapping[str, Getter]) -> Getter | None:
+    names = (f"{one.__module__}.{one.__qualname__}" for one in kind.__mro__)
+    return next((table[name] for name in names if name in table), None)
+
+
+@functools.lru_cache(4096)
+def getter_of(kind: type) -> Getter | None:
+    """What says the state of objects of a library; None if nothing is known that does."""
+    return _first(kind, _GETTERS)
+
+
+@functools.lru_cache(4096)
+def place_of(kind: type) -> Getter | None:
+    """What says how far iterators and generators of random numbers have come."""
+    return _first(kind, _MOVED)
+
+
+ASKED = (
+    "sys.getrecursionlimit", "sys.getswitchinterval", "sys.gettrace", "sys.get_int_max_str_digits",
+    "gc.isenabled", "gc.get_threshold", "_thread.get_ident", "_thread.get_native_id",
+    "posix.getcwd", "posix.getpid", "posix.getppid", "locale.localeconv", "numpy.geterr",
+    "numpy.geterrcall", "numpy.getbufsize", "numpy.get_printoptions", "tempfile.gettempdir",
+    "threading.active_count", "threading.enumerate", "_decimal.getcontext",
+)  # fmt: skip
+"""Functions without arguments that say what is set: their answers are compared at each call."""
+_LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))
+"""Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
+
+
+class Settings:
+    """What is set for the process and the thread when a call begins."""
+
+    def __init__(self) -> None:
+        self._functions: dict[object, Callable[[], Any]] = {}
+        self.answers: dict[Callable[[], Any], Any] = {}
+        self._names: dict[Callable[[], Any], str] = {}
+        for text in ASKED:
+            module, _, name = text.rpartition(".")
+            function = getattr(sys.modules.get(module), name, None)
+            if function is None:
+                continue
+            asked = of_decimals if text == "_decimal.getcontext" else function
+            plain = getattr(function, "__wrapped__", function)
+            self._functions[getattr(plain, "__code__", function)] = asked
+            self._names[asked] = text.removeprefix("_")
+            self.answers[asked] = asked()
+
+    def asked(self, code: CodeType | object) -> Callable[[], Any] | None:
+        """The function that asks, by itself or its code."""
+        return self._functions.get(code)
+
+    def name(self, asked: Callable[[], Any]) -> str:
+        """What it is called."""
+        return self._names[asked]
+
+    def changed(self) -> list[tuple[str, Any, Any]]:
+        """What is no longer set: the function that says so, its answers before and now."""
+        found = []
+        for asked, before in self.answers.items():
+            name = self._names[asked]
+            if name not in _LEFT and (now := asked()) != before:
+                found.append((name, before, now))
+        return found
+
+
+_TABLES = {
+    ("copy", "copy"): ("copyreg", "dispatch_table"),
+    ("copy", "deepcopy"): ("copyreg", "dispatch_table"),
+    ("sysconfig", "get_config_var"): ("sysconfig", "_CONFIG_VARS"),
+    ("logging", "getLogger"): ("logging", "Logger.manager.loggerDict"),
+    ("mimetypes", "guess_type"): ("mimetypes", "types_map"),
+}
+"""Functions of libraries, and the tables of their module that they answer from."""
+
+
+def tables_read_by(name: str, globals: Mapping[str, Any]) -> list[Any]:
+    """The tables that a function of a library answers from, by its name and globals."""
+    module, path = _TABLES.get((globals.get("__name__", ""), name), ("", ""))
+    return [operator.attrgetter(path)(sys.modules[module])] if module in sys.modules else []
+
+
+_FIXED = frozenset((
+    "re.Pattern", "re.Match", "_struct.Struct", "datetime.date", "datetime.time",
+    "datetime.timedelta", "datetime.tzinfo", "decimal.Decimal", "builtins.range", "builtins.slice",
+    "numpy.ufunc", "numpy.generic", "numpy.dtype", "builtins.wrapper_descriptor",
+    "builtins.method_descriptor", "builtins.classmethod_descriptor", "types.GenericAlias",
+    "types.UnionType", "builtins.code", "builtins.getset_descriptor", "builtins.member_descriptor",
+    "builtins.NotImplementedType", "builtins.PyCapsule", "builtins.super", "builtins.frame",
+    "builtins.traceback", "uuid.UUID", "operator.attrgetter", "typing.TypeVar",
+    "numpy._ArrayFunctionDispatcher",
+))  # fmt: skip
+_LOCKS = frozenset(("_thread.lock", "_thread.RLock"))
+_NEUTRAL = frozenset(("acquire", "release", "__enter__", "__exit__"))
+
+
+@functools.lru_cache(4096)
+def is_fixed(kind: type) -> bool:
+    """Whether objects of a type stay as they are, or have nothing of their own."""
+    names = {f"{one.__module__}.{one.__qualname__}" for one in kind.__mro__}
+    return kind is object or not names.isdisjoint(_FIXED)
+
+
+def is_neutral(owner: object, method: str) -> bool:
+    """Whether a method of an object of another language leaves nothing behind: a lock is taken."""
+    kind = type(owner)
+    return f"{kind.__module__}.{kind.__qualname__}" in _LOCKS and method in _NEUTRAL

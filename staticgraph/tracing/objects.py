@@ -1,0 +1,233 @@
+"""What captures follow of objects, classes and modules of layers."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from abc import ABCMeta, get_cache_token
+from collections.abc import Collection
+from types import FunctionType
+from typing import Any
+
+from compiler.core.refusals import refuse
+from compiler.core.whose_code import is_library, is_own
+from staticgraph.tracing.guards import Read
+from staticgraph.tracing.inspection import (
+    DESCRIPTORS,
+    MAKING,
+    OF_CLASSES,
+    file_of,
+    slots_of,
+)  # fmt: skip
+from staticgraph.tracing.library_states import getter_of, is_fixed, of_subclasses
+from staticgraph.tracing.modules import TABLES
+
+MOST = 400
+"""Objects of libraries of which all attributes are compared."""
+_ANNOUNCED = ("__name__", "__qualname__", "__doc__", "__annotations__")
+"""What functions and classes have beside their tables."""
+
+
+class Objects:
+    """What is found of objects; `Surroundings` follows everything else.
+
+    Attributes:
+        cached: where cached properties and functions keep what they computed.
+        tables: those of modules of layers.
+        opaque: names of objects of other languages, by identity: nothing tells their state.
+    """
+
+    reads: list[Read]
+    on_tensors: bool
+    cached: set[tuple[int, object]]
+    tables: set[int]
+    opaque: dict[int, str]
+    _names: dict[str, str]
+    _reflects: bool
+    _catches: bool
+    _classes: set[tuple[type, bool]]
+    _handed: dict[int, object]
+    _own: tuple[object, ...]
+
+    def _value(self, value: Any, name: str, place: str) -> None:
+        raise NotImplementedError
+
+    def _read(self, kind: str, owner: Any, key: Any, value: Any, name: str, place: str) -> None:
+        self.reads.append(Read(kind, owner, key, value, name, place))
+
+    def _item(self, owner: Any, key: Any, name: str, place: str) -> None:
+        """What a table holds, and what that holds."""
+        value = owner[key]
+        self._read("item", owner, key, value, name, place)
+        self._value(value, name, place)
+
+    def _announced(self, value: Any, name: str) -> None:
+        """What a function or class says of itself, where some code asks for it."""
+        for key in _ANNOUNCED:
+            if key in self._names:
+                found = getattr(value, key, None)
+                at = self._names[key]
+                self._read("attribute", value, key, found, f"{name}.{key}", at)
+                self._value(found, f"{name}.{key}", at)
+
+    def _class(self, kind: type, name: str, place: str, makes: bool = False) -> None:
+        """What the classes of the user's have that some code names, and their operators.
+
+        `makes`: whether code has the class itself, of which it may make objects.
+        """
+        if (kind, makes) in self._classes:
+            return
+        self._classes.add((kind, makes))
+        if makes:
+            self._announced(kind, name)
+            if "__subclasses__" in self._names:
+                self._read("state", kind, of_subclasses, of_subclasses(kind), name, place)
+            if isinstance(kind, ABCMeta):  # which classes belong to it
+                self.cached.add((id(kind), id(_registered)))
+                own = f"the classes that belong to {name}"
+                self._read("state", kind, _registered, get_cache_token(), own, place)
+        if type(kind) is not type and not is_library(file_of(type(kind))):
+            self._class(type(kind), f"the class of {name}", place)
+        order = [one for one in kind.__mro__ if not is_library(file_of(one))]
+        if order:
+            self._read("order", kind, None, kind.__mro__, f"the bases of {kind.__name__}", place)
+        bases = [one for one in kind.__mro__ if is_library(file_of(one))]
+        for place_of, one in enumerate(order):
+            table = vars(one)
+            if self._catches or self._reflects:
+                self._lacks(table, one.__name__, place, True)
+            for key in table:
+                special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
+                # what a library calls by a name of its own: `forward`, `backward`
+                called = any(key in vars(base) for base in bases)
+                if not (special or called or self._reflects or key in self._names):
+                    continue
+                if not makes and key in MAKING:
+                    continue
+                if key in OF_CLASSES or isinstance(table[key], DESCRIPTORS):
+                    continue
+                for earlier in order[:place_of]:
+                    if key not in vars(earlier):
+                        own = f"{earlier.__name__}.{key}"
+                        self._read("absent", vars(earlier), key, None, own, place)
+                at = self._names.get(key, place)
+                self._read("item", table, key, table[key], f"{one.__name__}.{key}", at)
+                self._value(table[key], f"{one.__name__}.{key}", at)
+
+    def _object(self, value: object, name: str, place: str) -> None:
+        """The attributes of an object that some code names."""
+        kind = type(value)
+        table = getattr(value, "__dict__", None)
+        of_library = is_library(file_of(kind))
+        if isinstance(value, threading.local):  # its table is another in each thread
+            for key in self._names.keys() & vars(value).keys():
+                self._slot(value, key, f"{name}.{key}", self._names[key])
+            return
+        if of_library and (get := getter_of(kind)) is not None:
+            self._read("state", value, get, get(value), name, place)
+            return
+        groups = table.get("param_groups") if isinstance(table, dict) else None
+        if isinstance(groups, list) and hasattr(kind, "zero_grad"):
+            self._groups(groups, f"{name}.param_groups", place)
+        if not isinstance(value, FunctionType) and not of_library:
+            self._read("class", value, None, kind, f"the class of {name}", place)
+            self._class(kind, name, place)
+        if isinstance(table, dict):
+            if not of_library:
+                own = f"the attributes of {name}"
+                self._read("attribute", value, "__dict__", table, own, place)
+            # a collection of a library reads any of its attributes: a ChainMap its maps
+            every = self._reflects or (of_library and isinstance(value, Collection))
+            every = every or self._is_handed(value, [*table.values()], name, place)
+            keys = table.keys() if every else self._names.keys() & table.keys()
+            if every:
+                self._read("keys", table, None, [*table], f"the attributes of {name}", place)
+            for key in [*keys]:
+                self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+            self._lacks(table, name, place)
+            for key in self._names.keys() - table.keys():
+                if any(key in vars(one) for one in kind.__mro__):
+                    if isinstance(getattr(kind, key, None), functools.cached_property):
+                        self.cached.add((id(table), key))
+                    own = f"{name}.{key}"
+                    self._read("absent", table, key, None, own, self._names[key])
+        slots = slots_of(kind)
+        found = [getattr(value, key, None) for key in slots]
+        every = self._reflects or self._is_handed(value, found, name, place)
+        for key in slots:
+            if every or key in self._names:
+                self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
+        if of_library and not isinstance(table, dict) and not slots and not is_fixed(kind):
+            self.opaque[id(value)] = name
+
+    def _is_handed(self, value: object, parts: list[Any], name: str, place: str) -> bool:
+        """Whether code of a library has it, which may read all of it, and of its parts."""
+        if id(value) not in self._handed:
+            return False
+        for one in parts:
+            if is_library(file_of(type(one))) and not is_own(file_of(type(one))):
+                self._handed.setdefault(id(one), one)
+        if len(self._handed) > MOST:
+            what = f"hands {name} to code of a library, which has more than {MOST} parts"
+            refuse(what, "do it outside, and pass what comes out as an argument", place)
+        return True
+
+    def _lacks(self, table: Any, name: str, place: str, always: bool = False) -> None:
+        """What is named and not there, where code may catch the error, and go on."""
+        if always or (self._catches and not self._reflects):
+            missing = frozenset(self._names.keys() - table.keys())
+            self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
+
+    def _groups(self, groups: list[Any], name: str, place: str) -> None:
+        """Which parameters an optimizer has: it reads its other settings at each step."""
+        self._read("each", groups, None, [*groups], name, place)
+        for i, one in enumerate(groups):
+            own = f"{name}[{i}]['params']"
+            self._read("item", one, "params", one["params"], own, place)
+            self._read("each", one["params"], None, [*one["params"]], own, place)
+
+    def _slot(self, value: object, key: str, name: str, place: str) -> None:
+        try:
+            found = getattr(value, key)
+        except AttributeError:
+            if self._catches or self._reflects:
+                self._read("unset", value, key, None, name, place)
+            return
+        self._read("attribute", value, key, found, name, place)
+        self._value(found, name, place)
+
+    def _children(self, module: Any, name: str, place: str) -> None:
+        """The attributes of a module and of its parts."""
+        for path, part in module.named_modules():
+            own = f"{name}.{path}" if path else name
+            kind = type(part)
+            user = not is_own(file_of(kind))
+            self._read("class", part, None, kind, f"the class of {own}", place)
+            for key, value in vars(part).items():
+                if key in TABLES:
+                    self.tables.add(id(value))
+                    if all(one is not module for one in self._own):
+                        self._value(value, own, place)
+                    continue
+                if not user and key.startswith("_"):
+                    continue
+                named = self._reflects or key in self._names or key in ("training", "forward")
+                if user and not named:
+                    continue
+                self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
+            if user:
+                self._lacks(vars(part), own, place)
+                for key in self._names.keys() - vars(part).keys() - {"forward"}:
+                    if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
+                        at = self._names[key]
+                        self._read("absent", vars(part), key, None, f"{own}.{key}", at)
+            for table in ("_forward_hooks", "_forward_pre_hooks"):
+                self._value(getattr(part, table), f"{own}.{table}", place)
+            if "forward" not in vars(part):
+                self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
+            self._class(kind, own, place)
+
+
+def _registered(kind: type) -> object:
+    """What changes when a class says that another one belongs to it."""
+    return get_cache_token()
