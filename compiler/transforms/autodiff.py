@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
 from compiler.core.types import TensorType, TupleType, Type, unify
@@ -112,7 +113,7 @@ def pushforward(
     pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
     "A new trick for calculating Jacobian vector products").
     """
-    floating = [out for out in outputs if out.dtype.kind == "f"]
+    floating = [out for out in outputs if is_float(out.dtype)]
     seeds = [abstract(out.type) for out in floating]
     token = _forward.set(True)
     try:
@@ -122,7 +123,7 @@ def pushforward(
         _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
-    return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]
+    return [next(values) if is_float(out.dtype) else zeros_like(out) for out in outputs]
 
 
 def _walk(
@@ -225,7 +226,7 @@ def _is_cotangent(part: Any, operand: Expression) -> bool:
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
-    if output.dtype.kind != "f":
+    if not is_float(output.dtype):
         raise GraphError(f"grad: {output} ({output.source}) is not floating point")
     if seed is None and output.ndim:
         raise GraphError(
@@ -235,7 +236,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
     if seed is not None and seed.type != output.type:
         raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
     for target in wrt:
-        if target.dtype.kind != "f":
+        if not is_float(target.dtype):
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
@@ -267,5 +268,5 @@ def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[fr
 
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
-        return type.dtype.kind == "f"
+        return is_float(type.dtype)
     return any(map(_is_floating, type.items))
