@@ -23,7 +23,7 @@ CONSTRUCTORS = REGISTERS
 CHEAP = frozenset({
     "abs", "bfloat16_of_float32", "ceil", "copysign", "float16_of_float32", "float16_of_float64",
     "float32_of_bfloat16", "float32_of_float16", "floor", "fprod", "fsum", "maximum", "minimum",
-    "rint", "sign_f", "sign_i", "sign_u", "sqrt", "trunc",
+    "rint", "sign_f", "sign_i", "sign_u", "sqrt", "trunc", "uint64_of_float64",
 })  # fmt: skip
 """Functions that are few instructions."""
 
@@ -101,7 +101,13 @@ def cast(value: Expr, source: DType, dtype: DType) -> Expr:
         return Binary("!=", value, literal(0, source))
     if source.kind == "b":
         return Select(value, literal(1, dtype), literal(0, dtype))
-    return Cast(CONSTRUCTORS[dtype.name], value)
+    name = CONSTRUCTORS[dtype.name]
+    if is_float(source) and dtype.kind == "u":
+        # by integers in which the numbers that wrap, those below 0, are in range
+        if dtype.itemsize == 8:
+            return Call("uint64_of_float64", (Cast("f64", value),))
+        return Cast(name, Cast("i64" if dtype.itemsize == 4 else "i32", value))
+    return Cast(name, value)
 
 
 def identity(kind: str, dtype: DType) -> Expr:

@@ -148,6 +148,14 @@ def bfloat16_of_float32(value):
 
 
 @compiled
+def uint64_of_float64(value):
+    """A float cut to 64 bits without a sign; numbers below 0 wrap."""
+    if value >= 2.0**63:
+        return u64(i64(value - 2.0**63)) ^ u64(1 << 63)
+    return u64(i64(value))
+
+
+@compiled
 def rsqrt(x):
     """1 / sqrt(x)."""
     return type(x)(1) / np.sqrt(x)

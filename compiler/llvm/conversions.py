@@ -1,7 +1,8 @@
-"""Conversions of floats of 16 bits, which kernels have in memory as uint16, as LLVM IR.
+"""Conversions that are no instruction of LLVM's, above all of floats of 16 bits, as LLVM IR.
 
-By instructions where the processor has them, else by the bits: LLVM would call functions that no
-library here has. Both give the same bits, but for those that say which nan it is.
+Kernels have these floats in memory as uint16. They are converted by instructions where the
+processor has them, else by the bits: LLVM would call functions that no library here has. Both give
+the same bits, but for those that say which nan it is.
 """
 
 from __future__ import annotations
@@ -90,11 +91,20 @@ def bfloat16_of_float32(builder: Any, value: Any) -> Any:
     return builder.trunc(builder.lshr(found, WORD(16)), HALF)
 
 
+def uint64_of_float64(builder: Any, value: Any) -> Any:
+    """A float cut to 64 bits without a sign; numbers below 0 wrap, as C's do on most machines."""
+    is_high = builder.fcmp_ordered(">=", value, DOUBLE(2.0**63))
+    low = builder.fptosi(value, PAIR)
+    high = builder.fptosi(builder.fsub(value, DOUBLE(2.0**63)), PAIR)
+    return builder.select(is_high, builder.xor(high, PAIR(-(2**63))), low)
+
+
 CONVERSIONS: dict[str, tuple[Callable[..., Any], str, str]] = {
     "bfloat16_of_float32": (bfloat16_of_float32, "u16", "f32"),
     "float16_of_float32": (float16_of_float32, "u16", "f32"),
     "float16_of_float64": (float16_of_float64, "u16", "f64"),
     "float32_of_bfloat16": (float32_of_bfloat16, "f32", "u16"),
     "float32_of_float16": (float32_of_float16, "f32", "u16"),
+    "uint64_of_float64": (uint64_of_float64, "u64", "f64"),
 }
 """By the names that emitted source calls: the function, what it gives and what it takes."""
