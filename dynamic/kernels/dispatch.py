@@ -51,7 +51,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
         value = kernels.evaluate(op, arrays, attrs)
         if value is not None:
             return value
-    return op.evaluate(*arrays, **attrs)
+    return op.value(*arrays, **attrs)
 
 
 def cotangents(
