@@ -259,11 +259,19 @@ class Op:
 
         Floats of 16 bits are computed with as float32, and the results are rounded once.
         """
-        if not any(map(_is_stored, arrays)) or self.moves:
+        if not self.widens(arrays):
             return self.evaluate(*arrays, **attrs)
+        return self.rounded(lambda arrays, attrs: self.evaluate(*arrays, **attrs), arrays, attrs)
+
+    def widens(self, arrays: Sequence[object]) -> bool:
+        """Whether one of the arrays is of floats that are stored only, and computed with."""
+        return any(map(_is_stored, arrays)) and not self.moves
+
+    def rounded(self, evaluate: Rule, arrays: Sequence[Any], attrs: Attrs) -> Value:
+        """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
         type = self.infer_type(*map(type_of, arrays), **attrs)
         with np.errstate(over="ignore"):
-            found = self.evaluate(*map(_computing, arrays), **attrs)
+            found = evaluate([*map(in_computing, arrays)], attrs)
             if isinstance(type, TensorType):
                 return np.asarray(found).astype(type.dtype, copy=False)
             pairs = zip(found, type.items, strict=True)
@@ -360,7 +368,8 @@ def _is_stored(operand: object) -> bool:
     return dtype is not None and is_narrow(dtype)
 
 
-def _computing(array: Any) -> Any:
+def in_computing(array: Any) -> Any:
+    """An array in the dtype that ops compute in."""
     return array.astype(computing(array.dtype), copy=False)
 
 

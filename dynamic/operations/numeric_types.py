@@ -32,7 +32,7 @@ class finfo:  # noqa: N801 - PyTorch's name
         self.bits = int(known.bits)
         self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
         self.tiny = self.smallest_normal = float(known.tiny)
-        self.resolution = float(known.resolution)
+        self.resolution = 10.0**-known.precision
         self.dtype = numpy.name
 
     def __repr__(self) -> str:

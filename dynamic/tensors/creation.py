@@ -12,7 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import computing, is_float, is_narrow, limits
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -354,7 +354,11 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
-    array = source_of(generator).random(_shape(sizes, size), _float(dtype))
+    wanted = _float(dtype)
+    array = source_of(generator).random(_shape(sizes, size), computing(wanted))
+    if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
+        steps = 2.0 ** (limits(wanted).nmant + 1)
+        array = ops.astype(ops.floor(array * steps) / steps, wanted)
     return _leaf(array, requires_grad)
 
 
@@ -368,8 +372,9 @@ def randn(
 ) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
     _check("randn", options)
-    array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
-    return _leaf(array, requires_grad)
+    wanted = _float(dtype)
+    array = source_of(generator).standard_normal(_shape(sizes, size), computing(wanted))
+    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
 
 
 def randint(
