@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
 
-_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2}  # V is bfloat16
 
 
 def refuse_masked(value: object) -> None:
@@ -45,7 +46,7 @@ def to_array(value: object, dtype: DType) -> Array:
         OverflowError, TypeError, ValueError: for what is no array, has masked elements or does not
             fit.
     """
-    if type(value) is float and dtype.kind == "f" and abs(value) < _FITS:
+    if type(value) is float and is_float(dtype) and abs(value) < _FITS:
         return np.array(value, dtype)  # as what follows, in a twentieth of the time
     array = as_array(value)
     if hasattr(value, "dtype") or hasattr(value, "__array__"):
@@ -86,7 +87,7 @@ def upcast(array: Array, dtype: DType) -> Array | None:
     if array.dtype.kind not in _RANKS or not np.can_cast(array.dtype, dtype, "safe"):
         return None
     made = array.astype(dtype)
-    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and dtype.kind == "f":
+    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and is_float(dtype):
         with np.errstate(invalid="ignore"):
             if not np.array_equal(made.astype(array.dtype), array):
                 return None
@@ -95,12 +96,12 @@ def upcast(array: Array, dtype: DType) -> Array | None:
 
 def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
-    if made.dtype.kind != "f":
+    if not is_float(made.dtype):
         return bool(np.array_equal(made, array))
     infinite = np.isinf(made)
     if not infinite.any():
         return True
-    return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
+    return is_float(array.dtype) and bool(np.array_equal(infinite, np.isinf(array)))
 
 
 def row_major(array: object) -> Array:

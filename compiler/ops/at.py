@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import is_float, promoted
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import TensorType, unify
@@ -181,7 +182,7 @@ def _handle(like: Any, value: Any) -> Any:
 def _fitting(kind: str, x: Any, values: Any) -> Any:
     """Values in x's dtype; DTypeError if they lose something by that."""
     dtype = np.dtype(x.dtype)
-    if kind == "divide" and dtype.kind != "f":
+    if kind == "divide" and not is_float(dtype):
         raise DTypeError(f"at: divide of {dtype}, whose quotients are no {dtype}: cast x first")
     if dtype.kind == "b" and kind not in ("set", "min", "max"):
         raise DTypeError(f"at: {kind} of bool")
@@ -196,7 +197,7 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
     other = np.dtype(values.dtype) if number is None else number
     if number is None and np.can_cast(np.dtype(values.dtype), dtype, "safe"):
         return values if values.dtype == dtype else astype(values, dtype)
-    if number is None or np.result_type(dtype, other) != dtype:
+    if number is None or promoted(dtype, other) != dtype:
         what = f"{values!r}" if values is number else str(np.dtype(values.dtype))
         raise DTypeError(
             f"at: {kind} of {what} in {TensorType(tuple(x.shape), dtype)}: cast it with astype"

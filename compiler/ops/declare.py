@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import promoted
 from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Pointwise, Reduce
 from compiler.core.op import (
@@ -325,7 +326,7 @@ def size_value(size: Size, like: Value) -> Value:
     return op_named("astype")(scalar, like.dtype)
 
 
-NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0}
+NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0, "V": 0.0}
 """A Python number of the kind of a dtype."""
 
 
@@ -336,8 +337,7 @@ def common_dtype(*operands: Value) -> DType:
         NUMBERS[kind.kind] if getattr(one, "weak", False) else kind
         for one, kind in zip(operands, kinds, strict=True)
     ]
-    found: DType = np.result_type(*parts)
-    return found
+    return promoted(*parts)
 
 
 def zeros_like(x: Value) -> Value:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.core.dtypes import computing, is_float, is_narrow
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
 from compiler.core.types import TensorType, TupleType, Type, unify
@@ -17,9 +18,11 @@ from compiler.graph.expression import (
     abstract,
     at_line,
     constant,
+    construct,
     next_serial,
 )
 from compiler.graph.traversal import ancestors
+from compiler.ops.arithmetic import astype
 from compiler.ops.declare import zeros_like
 from compiler.transforms.regions import close_region, copy_region, regions_of
 from compiler.transforms.zero_gradients import note_zeros
@@ -112,7 +115,7 @@ def pushforward(
     pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
     "A new trick for calculating Jacobian vector products").
     """
-    floating = [out for out in outputs if out.dtype.kind == "f"]
+    floating = [out for out in outputs if is_float(out.dtype)]
     seeds = [abstract(out.type) for out in floating]
     token = _forward.set(True)
     try:
@@ -122,7 +125,7 @@ def pushforward(
         _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
-    return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]
+    return [next(values) if is_float(out.dtype) else zeros_like(out) for out in outputs]
 
 
 def _walk(
@@ -165,12 +168,50 @@ def _has_rule(node: Expression, position: int) -> bool:
 
 def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
     """What `node` adds to the cotangents of its operands at `positions`."""
+    operands = node.operands
+    if not node.op.moves and any(map(_is_narrow, (node, *operands))):
+        parts = _parts_in_float32(node, g, positions)
+        return [_rounded(part, operands[i]) for i, part in zip(positions, parts, strict=True)]
+    return _by_rules(node, g, positions, node, operands)
+
+
+def _parts_in_float32(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
+    """The same where floats of 16 bits are stored: rules compute in float32, as ops do."""
+    operands = [_wide(one) for one in node.operands]
+    if isinstance(g, dict):
+        out = construct(node.op, tuple(operands), node.attrs)
+        g = {index: _wide(one) for index, one in g.items()}
+        return _by_rules(node, g, positions, out, operands)
+    return _by_rules(node, _wide(g), positions, _wide(node), operands)
+
+
+def _is_narrow(one: Expression) -> bool:
+    return isinstance(one.type, TensorType) and is_narrow(one.dtype)
+
+
+def _wide(one: Expression) -> Expression:
+    return astype(one, computing(one.dtype)) if _is_narrow(one) else one
+
+
+def _rounded(part: Any, operand: Expression) -> Any:
+    if part is None or part.dtype == operand.dtype:
+        return part
+    return astype(part, operand.dtype)
+
+
+def _by_rules(
+    node: Expression,
+    g: Any,
+    positions: Sequence[int],
+    out: Expression,
+    operands: Sequence[Expression],
+) -> Sequence[Any]:
     if node.op.vjp_items is not None:
         type: Any = node.type
         gs = [g.get(index) for index in range(len(type.items))]
-        return node.op.vjp_items(positions, gs, node, *node.operands, **node.attrs)
+        return node.op.vjp_items(positions, gs, out, *operands, **node.attrs)
     rules: Any = map(node.op.rule, positions)
-    return [rule(g, node, *node.operands, **node.attrs) for rule in rules]
+    return [rule(g, out, *operands, **node.attrs) for rule in rules]
 
 
 def _add(cotangents: dict[int, Any], to: Expression, part: Cotangent) -> None:
@@ -225,7 +266,7 @@ def _is_cotangent(part: Any, operand: Expression) -> bool:
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
-    if output.dtype.kind != "f":
+    if not is_float(output.dtype):
         raise GraphError(f"grad: {output} ({output.source}) is not floating point")
     if seed is None and output.ndim:
         raise GraphError(
@@ -235,7 +276,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
     if seed is not None and seed.type != output.type:
         raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
     for target in wrt:
-        if target.dtype.kind != "f":
+        if not is_float(target.dtype):
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
@@ -267,5 +308,5 @@ def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[fr
 
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
-        return type.dtype.kind == "f"
+        return is_float(type.dtype)
     return any(map(_is_floating, type.items))

@@ -58,7 +58,7 @@ def backward(op: Op) -> Any:
     def method(self: Tensor, other: object) -> Any:
         y = self._array
         dtype = y.dtype
-        if (type(other) is float or type(other) is int) and dtype.kind == "f" and y.size < LARGE:
+        if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
             x = _array(other, dtype)
             return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
         return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented

@@ -124,7 +124,9 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        if x.size < LARGE and (not floating or x.dtype.kind == "f"):
+        dtype = x.dtype
+        usual = dtype is F32 or dtype is F64 or (not floating and dtype.kind in "bi")
+        if usual and x.size < LARGE:
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])

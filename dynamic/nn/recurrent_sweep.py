@@ -11,6 +11,7 @@ from typing import Any
 
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
+from dynamic.core.dtypes import F32, F64
 from dynamic.func.tracer import Tracer
 from dynamic.nn.recurrent_arrays import Sweep, gradients
 from dynamic.tape.grad_mode import is_grad_enabled
@@ -27,7 +28,7 @@ def fits(x: Any, state: Sequence[object], weights: Sequence[object]) -> bool:
         isinstance(one, Tensor)
         and not isinstance(one, Tracer)
         and one._array.dtype == x._array.dtype
-        and one._array.dtype.kind == "f"
+        and one._array.dtype in (F32, F64)
         and one._array.size > 0
         for one in tensors
     )

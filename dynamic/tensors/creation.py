@@ -12,6 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
+from compiler.core.dtypes import computing, is_float, is_narrow, limits
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -49,7 +50,7 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
     keep_silent()
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if requires_grad:
-        if result._array.dtype.kind != "f":
+        if not is_float(result._array.dtype):
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -102,7 +103,7 @@ def _as_array(data: object, dtype: object) -> Any:
         return array
     if array.dtype.kind not in "biuf":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    if only_numbers and array.dtype.kind != "f":
+    if only_numbers and not is_float(array.dtype):
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
     return array.astype(wanted or get_default_dtype().dtype)
@@ -362,7 +363,11 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
-    array = source_of(generator).random(_shape(sizes, size), _float(dtype))
+    wanted = _float(dtype)
+    array = source_of(generator).random(_shape(sizes, size), computing(wanted))
+    if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
+        steps = 2.0 ** (limits(wanted).nmant + 1)
+        array = ops.astype(ops.floor(array * steps) / steps, wanted)
     return _leaf(array, requires_grad)
 
 
@@ -376,8 +381,9 @@ def randn(
 ) -> Tensor:
     """Normal numbers of mean 0 and variance 1."""
     _check("randn", options)
-    array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
-    return _leaf(array, requires_grad)
+    wanted = _float(dtype)
+    array = source_of(generator).standard_normal(_shape(sizes, size), computing(wanted))
+    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
 
 
 def randint(

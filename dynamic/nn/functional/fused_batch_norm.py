@@ -14,6 +14,7 @@ import numpy as np
 from compiler import ops
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
+from dynamic.core.dtypes import F32, F64
 from dynamic.func.tracer import Tracer
 from dynamic.kernels.native import Make, compute
 from dynamic.tape.grad_mode import is_grad_enabled
@@ -31,7 +32,7 @@ def fits(x: Any, *others: object) -> bool:
             isinstance(one, Tensor)
             and not isinstance(one, Tracer)
             and one._array.dtype == x._array.dtype
-            and one._array.dtype.kind == "f"
+            and one._array.dtype in (F32, F64)
         )
         for one in (x, *others)
     ) and bool(x._array.size)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
@@ -53,7 +54,7 @@ def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> Arra
         limits = np.iinfo(dtype)
         odd = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, 0], dtype)
     else:
-        info = np.finfo(dtype)
+        info = limits(dtype)
         huge = float(info.max) ** 0.5 / 16  # a sum of larger ones may overflow in one order only
         odd = np.array(
             [np.inf, -np.inf, np.nan, -0.0, 0.0, huge, -huge, info.tiny, -info.tiny / 4,
@@ -76,7 +77,7 @@ def laid_out(values: Array, layout: int) -> Array:
         return _shared(values, choose)
     axes = choose.sample(range(values.ndim), values.ndim)
     steps = [choose.choice((1, 1, 1, 2, 3, -1, -2)) for _ in axes]
-    fill = np.nan if values.dtype.kind == "f" else 77
+    fill = np.nan if is_float(values.dtype) else 77
     memory = np.full([values.shape[a] * abs(steps[a]) for a in axes], fill).astype(values.dtype)
     view = memory[tuple(slice(None, None, steps[a]) for a in axes)]
     view = view.transpose([axes.index(a) for a in range(values.ndim)])
