@@ -10,7 +10,7 @@ from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
 
-_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def refuse_masked(value: object) -> None:
@@ -66,7 +66,7 @@ def converted(value: object, array: Array, dtype: DType) -> Array:
     Raises:
         DTypeError: the dtype cannot hold the values, but for the rounding of floats.
     """
-    if array.dtype.kind == "c":
+    if array.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(f"{value!r:.80} is complex, and {dtype.name} is not")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -86,7 +86,7 @@ def upcast(array: Array, dtype: DType) -> Array | None:
     if array.dtype.kind not in _RANKS or not np.can_cast(array.dtype, dtype, "safe"):
         return None
     made = array.astype(dtype)
-    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and dtype.kind == "f":
+    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and dtype.kind in "fc":
         with np.errstate(invalid="ignore"):
             if not np.array_equal(made.astype(array.dtype), array):
                 return None
@@ -95,12 +95,12 @@ def upcast(array: Array, dtype: DType) -> Array | None:
 
 def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
-    if made.dtype.kind != "f":
+    if made.dtype.kind not in "fc":
         return bool(np.array_equal(made, array))
     infinite = np.isinf(made)
     if not infinite.any():
         return True
-    return array.dtype.kind == "f" and bool(np.array_equal(infinite, np.isinf(array)))
+    return array.dtype.kind in "fc" and bool(np.array_equal(infinite, np.isinf(array)))
 
 
 def row_major(array: object) -> Array:

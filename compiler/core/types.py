@@ -21,7 +21,10 @@ from compiler.core.dims import Dim, Size, Unknown, product
 from compiler.core.errors import AxisError, DTypeError, ShapeError
 from compiler.core.values import Value
 
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+DTYPES = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "complex64",
+    "complex128",
+)  # fmt: skip
 _KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
 _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
 
@@ -218,10 +221,20 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     return tuple(axes)
 
 
+def is_inexact(dtype: DType) -> bool:
+    """Whether a dtype is floating point, real or complex: what gradients flow through."""
+    return dtype.kind in "fc"
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of the real and of the imaginary part of numbers of a dtype."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
 def require_float(op: str, *types: TensorType) -> None:
-    """DTypeError unless every type is floating point."""
+    """DTypeError unless every type is floating point, real or complex."""
     for type in types:
-        if type.dtype.kind != "f":
+        if not is_inexact(type.dtype):
             raise DTypeError(f"{op}: {type} is not floating point: cast it with astype")
 
 

@@ -21,7 +21,7 @@ from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
 from compiler.core.source import Scope, in_scope, scope_of
-from compiler.core.types import DType, Shape, TensorType, as_dtype
+from compiler.core.types import DType, Shape, TensorType, as_dtype, is_inexact
 from compiler.core.values import Tree, Value
 from compiler.core.whose_code import is_own
 from compiler.graph.promoted import is_weak, note_promoted
@@ -448,13 +448,13 @@ def _dtype_of(operand: object) -> Any:
 
 
 def _floating(dtype: DType) -> DType:
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+    return dtype if is_inexact(dtype) else np.dtype(np.float64)
 
 
 def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
     parts: list[Any] = []
     for operand in operands:
-        if isinstance(operand, bool | int | float):
+        if isinstance(operand, bool | int | float | complex):
             parts.append(operand)
         elif isinstance(operand, Dim):
             parts.append(0)

@@ -12,6 +12,11 @@ from compiler.ops.attention import (
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
+from compiler.ops.complex_numbers import (
+    conjugate as conjugate,
+    imaginary_part as imaginary_part,
+    real_part as real_part,
+)
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (

@@ -26,14 +26,15 @@ _F64 = np.dtype(np.float64)
 
 
 def _accumulator(dtype: DType) -> DType:
-    return dtype if dtype.kind == "f" else INT64
+    return dtype if dtype.kind in "fc" else INT64
 
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:
     def evaluate(x: Any, *, axis: int) -> Any:
-        if x.dtype.kind != "f":
+        if x.dtype.kind not in "fc":
             return function(x, axis, INT64)
-        return function(x, axis, _F64).astype(x.dtype)  # rounding errors add up along the axis
+        wide = np.result_type(x.dtype, _F64)
+        return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
 
     return evaluate
 
@@ -56,6 +57,7 @@ def _from_the_end(x: object, axis: int) -> Any:
 cumsum: Op = host_along(
     "cumsum", _total(np.cumsum), result=_accumulator, bind=_bind("cumsum"),
     vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),), saves=("",),
+    complex="linear",
     doc="The sums of all elements up to each along an axis, of the flat x if None; of integers and "
     "bools int64.",
     example=">>> sg.cumsum(np.array([1.0, 2.0, 3.0]))\narray([1., 3., 6.])",
@@ -78,6 +80,7 @@ def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
 cumprod: Op = host_along(
     "cumprod", _total(np.cumprod), result=_accumulator, bind=_bind("cumprod"),
     vjp=(_cumprod_vjp,), saves=("ao",),
+    complex="holomorphic",
     doc="The products of all elements up to each along an axis, of the flat x if None; of integers "
     "and bools int64. The gradient is right where elements are 0.",
     example=">>> sg.cumprod(np.array([2.0, 3.0, 4.0]))\narray([ 2.,  6., 24.])",

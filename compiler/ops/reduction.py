@@ -12,7 +12,7 @@ from compiler.core.dims import Dim
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType, normalise_axes
-from compiler.ops.arithmetic import astype, maximum, square
+from compiler.ops.arithmetic import absolute, astype, maximum, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
@@ -49,7 +49,7 @@ def _restore(g: Any, x: object, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype if dtype.kind == "f" else INT64
+    return dtype if dtype.kind in "fc" else INT64
 
 
 def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -94,6 +94,7 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 sum = reduction(
     "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
     linearity="linear", bind=binder("sum", 0),
+    complex="linear",
     doc="The sum; of integers and bools int64. Of the elements that are cast to `dtype`, for which "
     "`where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
@@ -101,6 +102,7 @@ sum = reduction(
 prod = reduction(
     "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
     saves=("ao",), bind=binder("prod", 1),
+    complex="holomorphic",
     doc="The product; of integers and bools int64. The gradient is right where elements are 0. "
     "`dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
@@ -284,6 +286,7 @@ mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     floating=True,
     batching=shifted, linearity="linear", sweep="reduction",
+    complex="linear",
     doc="The arithmetic mean; nan of no elements.",
     example=">>> sg.mean(np.array([1.0, 2.0, 6.0]))\nnp.float64(3.0)",
 )  # fmt: skip
@@ -323,7 +326,8 @@ def _freedom(x: Any, axes: tuple[int, ...], correction: float) -> Any:
 
 def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
-    return sum(square(centred), axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
+    squares = square(absolute(centred)) if centred.dtype.kind == "c" else square(centred)
+    return sum(squares, axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
 
 
 def _var_vjp(
@@ -346,6 +350,7 @@ var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
     batching=shifted, sweep="reduction",
+    complex="own",
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's ddof; 0).",
     example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
@@ -372,6 +377,7 @@ std = composite(
     floating=True,
     batching=shifted, sweep="reduction",
     smooth=False,
+    complex="own",
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
     example=">>> sg.std(np.array([1.0, 3.0]))\nnp.float64(1.0)",
 )  # fmt: skip

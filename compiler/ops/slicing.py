@@ -91,6 +91,7 @@ concatenate = register(
         batching=shifted_one,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="Tensors joined along an axis that they have; the other sizes agree.",
         example=">>> sg.concatenate([np.array([1.0, 2.0]), np.array([3.0])], axis=0)\n"
         "array([1., 2., 3.])",
@@ -204,6 +205,7 @@ strided_slice = register(
         batching=_batched_slices,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -258,6 +260,7 @@ embed = register(
         batching=_batched_slices,
         linearity="affine",
         exact=True,
+        complex="linear",
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )

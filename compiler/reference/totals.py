@@ -37,7 +37,7 @@ def whole(x: Array) -> Array:
     dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or size > SMALL:
-        return _add(x, None, None if dtype.kind == "f" else _INT64)
+        return _add(x, None, None if dtype.kind in "fc" else _INT64)
     return (x if x.ndim == 1 else x.ravel()).dot(ones[size])
 
 
@@ -49,7 +49,7 @@ def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or not axes or not 0 < size <= SMALL:
-        return _add(x, axes, None if dtype.kind == "f" else _INT64, None, keepdims)
+        return _add(x, axes, None if dtype.kind in "fc" else _INT64, None, keepdims)
     if count == ndim:
         return x.ravel().dot(ones[size]).reshape((1,) * ndim)
     shape = x.shape

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
-from compiler.core.types import TensorType, TupleType, Type, unify
+from compiler.core.types import TensorType, TupleType, Type, is_inexact, unify
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
     Expression,
@@ -112,7 +112,7 @@ def pushforward(
     pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
     "A new trick for calculating Jacobian vector products").
     """
-    floating = [out for out in outputs if out.dtype.kind == "f"]
+    floating = [out for out in outputs if is_inexact(out.dtype)]
     seeds = [abstract(out.type) for out in floating]
     token = _forward.set(True)
     try:
@@ -122,7 +122,7 @@ def pushforward(
         _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
-    return [next(values) if out.dtype.kind == "f" else zeros_like(out) for out in outputs]
+    return [next(values) if is_inexact(out.dtype) else zeros_like(out) for out in outputs]
 
 
 def _walk(
@@ -169,8 +169,18 @@ def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
         type: Any = node.type
         gs = [g.get(index) for index in range(len(type.items))]
         return node.op.vjp_items(positions, gs, node, *node.operands, **node.attrs)
-    rules: Any = map(node.op.rule, positions)
+    of_complex = is_of_complex(node)
+    rules: Any = [node.op.rule_of(position, of_complex) for position in positions]
     return [rule(g, node, *node.operands, **node.attrs) for rule in rules]
+
+
+def is_of_complex(node: Expression) -> bool:
+    """Whether complex numbers enter or leave a node."""
+    return any(one.dtype.kind == "c" for one in (node, *node.operands) if _is_tensor(one))
+
+
+def _is_tensor(node: Expression) -> bool:
+    return isinstance(node.type, TensorType)
 
 
 def _add(cotangents: dict[int, Any], to: Expression, part: Cotangent) -> None:
@@ -225,7 +235,12 @@ def _is_cotangent(part: Any, operand: Expression) -> bool:
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
-    if output.dtype.kind != "f":
+    if output.dtype.kind == "c" and seed is None:
+        raise GraphError(
+            f"grad: {output} ({output.source}) is complex, and gradients are of real losses: take "
+            "real or abs, or give a seed"
+        )
+    if not is_inexact(output.dtype):
         raise GraphError(f"grad: {output} ({output.source}) is not floating point")
     if seed is None and output.ndim:
         raise GraphError(
@@ -235,7 +250,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
     if seed is not None and seed.type != output.type:
         raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
     for target in wrt:
-        if target.dtype.kind != "f":
+        if not is_inexact(target.dtype):
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
@@ -267,5 +282,5 @@ def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[fr
 
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
-        return type.dtype.kind == "f"
+        return is_inexact(type.dtype)
     return any(map(_is_floating, type.items))

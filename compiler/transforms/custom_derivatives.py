@@ -19,7 +19,7 @@ from compiler.core import provided
 from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
-from compiler.core.types import unify
+from compiler.core.types import is_inexact, unify
 from compiler.core.values import Tree, Value
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
@@ -295,7 +295,7 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
 
 
 def _is_float(value: Value) -> bool:
-    return isinstance(value, Expression) and value.dtype.kind == "f"
+    return isinstance(value, Expression) and is_inexact(value.dtype)
 
 
 _tracing: ContextVar[tuple[CustomFunction, ...]] = ContextVar("tracing", default=())
