@@ -75,7 +75,7 @@ def _differentiate(
     results = [
         one
         for one in outputs
-        if isinstance(one, Traced) and one._array.dtype.kind == "f" and id(one) not in constant
+        if isinstance(one, Traced) and one._array.dtype.kind in "fc" and id(one) not in constant
     ]
     inputs = [i for i, arg in enumerate(args) if _is_floating(arg)]
     if not results or not inputs:
@@ -118,7 +118,7 @@ def _place(results: Sequence[Any], values: Sequence[Expression], joint: Expressi
 def _is_floating(arg: object) -> bool:
     return (
         isinstance(arg, Traced)
-        and arg._array.dtype.kind == "f"
+        and arg._array.dtype.kind in "fc"
         and isinstance(arg._current(), Expression)
     )
 

@@ -201,7 +201,7 @@ def place_outputs(
                 if id(output) in inputs:
                     output = _view_of(output, origin)
                 recorded = node is not None and id(output) not in constant
-                floating = output._array.dtype.kind == "f"
+                floating = output._array.dtype.kind in "fc"
                 output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
                 if output._view is not None:
                     output._note = (output._view.base, origin, output._counter[0])

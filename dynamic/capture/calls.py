@@ -71,7 +71,7 @@ def _failing(function: CompiledFunction, values: Sequence[Any], error: Any) -> l
     """The results, whose derivatives are an error."""
     tensors = [wrap(result) for result in function.forward(values)]
     for one in tensors:
-        if one._array.dtype.kind == "f":
+        if one._array.dtype.kind in "fc":
             one._node = Failing(one._array, error, f"{function.name}Backward")
     return tensors
 

@@ -196,7 +196,7 @@ class Capture:
             (place, x, one)
             for place, x in self._traced.items()
             for one in self._inputs_at(place)
-            if one.serial in present and one.dtype.kind == "f"
+            if one.serial in present and one.dtype.kind in "fc"
         ]
 
     def outside_requires(self, expression: Expression) -> bool:
@@ -298,7 +298,7 @@ class Capture:
         """Turn what is pending into steps."""
         for place, recorded in self._written.items():
             value = self._traced[place].expression
-            if not recorded and value.dtype.kind == "f":
+            if not recorded and value.dtype.kind in "fc":
                 value = ops.stop_gradient(value)
             self.add(Write(place, self.output(value), recorded))
         self._written.clear()

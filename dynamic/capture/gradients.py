@@ -87,7 +87,7 @@ class Gradients:
     @unwatched
     def requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on a leaf."""
-        if expression.dtype.kind != "f":
+        if expression.dtype.kind not in "fc":
             return False
         nodes = ancestors([expression])
         own = [node for node in nodes if node.serial in self._leaves]

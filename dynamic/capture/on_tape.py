@@ -30,7 +30,7 @@ class OnTape:
     def requires_grad(self) -> bool:
         """Whether a gradient flows to it; of an operand that is that of each call."""
         value = self._current()
-        if not isinstance(value, Expression) or value.dtype.kind != "f":
+        if not isinstance(value, Expression) or value.dtype.kind not in "fc":
             return False
         capture = mode.capture
         place = capture.place_of(self)
@@ -58,7 +58,7 @@ class OnTape:
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
             )
-        if self._array.dtype.kind != "f":
+        if self._array.dtype.kind not in "fc":
             raise AutogradError("only Tensors of floating point dtype can require gradients")
         leaf = ops.stop_gradient(self.expression)
         self._value = leaf

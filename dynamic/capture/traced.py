@@ -258,7 +258,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
             while root._link is not None:
                 root = root._link.parent
             root._lost, self._link = user_place(), None
-        if not recording() and isinstance(before, Expression) and before.dtype.kind == "f":
+        if not recording() and isinstance(before, Expression) and before.dtype.kind in "fc":
             new = value if isinstance(value, Expression) else constant(value)
             value = construct(gradient_to, (new, before), {})
         self._value = value
@@ -392,7 +392,7 @@ def _is_known(x: Any) -> bool:
 
 def _has_no_gradient(x: Traced) -> bool:
     value = x._current()
-    return value.dtype.kind != "f" or (
+    return value.dtype.kind not in "fc" or (
         value.op is ops.stop_gradient if isinstance(value, Expression) else True
     )
 
@@ -457,7 +457,7 @@ def _evaluated(op: Op, tensors: Sequence[Any], attrs: Attrs) -> Any:
 
 def _recorded(expression: Expression) -> Expression:
     """The expression, without a gradient if nothing is recorded."""
-    if recording() or expression.dtype.kind != "f":
+    if recording() or expression.dtype.kind not in "fc":
         return expression
     made: Expression = ops.stop_gradient(expression)
     return made

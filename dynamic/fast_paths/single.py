@@ -124,7 +124,7 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        if x.size < LARGE and (not floating or x.dtype.kind == "f"):
+        if x.size < LARGE and x.dtype.kind != "c" and (not floating or x.dtype.kind == "f"):
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])

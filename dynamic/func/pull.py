@@ -30,7 +30,7 @@ def lifted(x: Any) -> Any:
     """
     if isinstance(x, Tracer):
         return x._variable() if isinstance(x, Handle) else x._with(lifted(x._held))
-    if not x.is_floating_point():
+    if x._array.dtype.kind not in "fc":
         raise AutogradError("only Tensors of floating point dtype can require gradients")
     if x._node is None or not mode.enabled:
         leaf = x.detach()

@@ -16,6 +16,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.op import Attrs, Op
+from compiler.core.types import is_inexact
 from dynamic.func.pull import lifted, pull
 from dynamic.func.tracer import evaluated, zeros_of
 from dynamic.tape.grad_mode import enable_grad
@@ -25,7 +26,7 @@ def tangent_of_op(
     op: Op, attrs: Attrs, primals: Sequence[object], tangents: Sequence[object], out: Any
 ) -> Any:
     """The tangent of an op's output, or None where it is 0."""
-    if not out.is_floating_point():
+    if not is_inexact(out._array.dtype):
         return None
     moving = [
         i for i, tangent in enumerate(tangents) if tangent is not None and op.rule(i) is not None
@@ -57,7 +58,7 @@ def tangents_of_items(
         return [None] * len(out)
     assert op.vjp_items is not None
     with enable_grad():
-        us = [lifted(one.detach()) if one.is_floating_point() else None for one in out]
+        us = [lifted(one.detach()) if is_inexact(one._array.dtype) else None for one in out]
         found = op.vjp_items(moving, us, tuple(out), *primals, **attrs)
     pairs = [(one, tangents[i]) for one, i in zip(found, moving, strict=True) if one is not None]
     moved = iter(
@@ -104,5 +105,5 @@ def _through_double_vjp(
     with enable_grad():
         # the values of u do not matter, only where it is a batch: as the output is
         u = lifted(out.detach())
-        cotangents = [op.rule(i)(u, out, *primals, **attrs) for i in moving]  # type: ignore[misc]
+        cotangents = [op.rule_of(i, of_complex)(u, out, *primals, **attrs) for i in moving]  # type: ignore[misc]
     return pull(cotangents, [u], [tangents[i] for i in moving])[0]

@@ -15,7 +15,7 @@ def require_matrices(name: str, a: Any, symbol: str = "A") -> None:
     """RuntimeError unless a tensor is of floating matrices."""
     if a.ndim < 2:
         raise AutogradError(f"{name}: The input tensor {symbol} must have at least 2 dimensions.")
-    if a._array.dtype.kind != "f":
+    if a._array.dtype.kind not in "fc":
         raise AutogradError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{DTYPES[a._array.dtype].legacy}"

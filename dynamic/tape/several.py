@@ -111,7 +111,7 @@ def record_several(
     """Put new results of an op on the tape, one of whose operands requires grad."""
     node = SeveralNode(op, attrs, operands, [one._array for one in results])
     for i, one in enumerate(results):
-        if one._array.dtype.kind == "f":
+        if one._array.dtype.kind in "fc":
             one._maker = node.head(i, one._array)
     node.guard(results)
     if observers:

@@ -81,7 +81,7 @@ class Autograd(Operand):
             freeze(self._maker)
             self._node = None
         elif self._maker is None:
-            if self._array.dtype.kind != "f":
+            if self._array.dtype.kind not in "fc":
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
             if self._counter is UNTRACKED and not mode.inference:
                 raise AutogradError(

@@ -49,7 +49,7 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
     keep_silent()
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if requires_grad:
-        if result._array.dtype.kind != "f":
+        if result._array.dtype.kind not in "fc":
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -88,7 +88,7 @@ def _as_array(data: object, dtype: object) -> Any:
         data = values_of(data)
     if isinstance(data, np.ndarray | np.generic):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
-        if wanted not in DTYPES or data.dtype.kind == "c":
+        if wanted not in DTYPES:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return np.asarray(data, wanted)
     plain, only_numbers = _plain(data)
@@ -100,9 +100,9 @@ def _as_array(data: object, dtype: object) -> Any:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    if only_numbers and array.dtype.kind != "f":
+    if only_numbers and array.dtype.kind not in "fc":
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
     return array.astype(wanted or get_default_dtype().dtype)
@@ -133,14 +133,14 @@ def _dtype_of(data: object) -> Any:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return data.dtype
     kinds = set(map(type, data))
-    if kinds <= {float, int, bool}:  # at once: most data are long lists of numbers
-        kind = next((one for one in (float, int, bool) if one in kinds), None)
+    if kinds <= {complex, float, int, bool}:  # at once: most data are long lists of numbers
+        kind = next((one for one in (complex, float, int, bool) if one in kinds), None)
         return None if kind is None else dtype_of_number(kind())
     dtypes = {_dtype_of(one) for one in data} - {None}
     return functools.reduce(promote_types, dtypes) if dtypes else None
 
 
-_NUMBERS = frozenset({bool, float, int})
+_NUMBERS = frozenset({bool, complex, float, int})
 
 
 def _plain(data: object) -> tuple[Any, bool]:

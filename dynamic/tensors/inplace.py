@@ -169,7 +169,7 @@ def replace(
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others, overlapping)
     node = None
-    if mode.enabled and tensor._array.dtype.kind == "f":  # integers have no gradient
+    if mode.enabled and tensor._array.dtype.kind in "fc":  # integers have no gradient
         # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
     try:
@@ -268,7 +268,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
     if advanced is not None:
         _refuse_bytes(key, advanced, value)
         _put(tensor, advanced, value, exact)
-    elif isinstance(value, bool | int | float):
+    elif isinstance(value, bool | int | float | complex):
         value = element(value, tensor._array.dtype).item()
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
@@ -287,7 +287,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
 
 def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     """Set the elements that tensors, lists and masks select."""
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         value = tensor.constant(element(value, tensor._array.dtype))
     elif not isinstance(value, Operand):
         value = known_array("__setitem__", value)

@@ -55,7 +55,7 @@ def total(op: Op, over_dims: Op) -> Any:
         self: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None
     ) -> Any:
         x = self if dtype is None else self.to(dtype)
-        if needs_float and x._array.dtype.kind != "f":
+        if needs_float and x._array.dtype.kind not in "fc":
             raise AutogradError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating "
                 f"point or complex dtype. Got: {DTYPES[x._array.dtype].legacy}"

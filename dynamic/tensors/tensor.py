@@ -126,7 +126,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             needed = self._node is not None
         else:
             arrays, dtype, needed, mixed = _gather(op, operands)
-        if mixed or (op.floating and dtype.kind != "f"):
+        if mixed or (op.floating and dtype.kind not in "fc"):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
@@ -159,7 +159,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             result = fresh(array)
         if watching:
             told(op, operands, attrs, result)
-        if needed and array.dtype.kind == "f" and (not paused or recording()):
+        if needed and array.dtype.kind in "fc" and (not paused or recording()):
             result._maker = record(op, attrs, operands, result, number)
         return result
 
@@ -374,14 +374,14 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
             value._array if isinstance(value, Tensor) else value
             for value in (values[i] for i in shared)
         )
-        if op.floating and dtype.kind != "f":
+        if op.floating and dtype.kind not in "fc":
             dtype = get_default_dtype().dtype
     number = False
     for i, value in enumerate(values):
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            if op is ops.power and i and value < 0 and wanted is not None and wanted.kind != "f":
+            if op is ops.power and i and value < 0 and wanted is not None and wanted.kind not in "fc":
                 raise AutogradError("Integers to negative integer powers are not allowed.")
             if wanted is None:
                 array = np.asarray(value)
@@ -391,7 +391,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
                 array = np.asarray(value).astype(wanted)
             values[i] = wrap(array)
             continue
-        if wanted is None and op.floating and value._array.dtype.kind != "f":
+        if wanted is None and op.floating and value._array.dtype.kind not in "fc":
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:
             values[i] = ops.astype(value, wanted)
@@ -421,9 +421,9 @@ def _note_promotion(op: Op, value: Tensor, operands: Sequence[Any], node: object
 
 def _as_value(op: Op, operand: object) -> Any:
     """A tensor on the operand's memory, or a Python number, which is weak."""
-    if isinstance(operand, bool | int | float):
+    if isinstance(operand, bool | int | float | complex):
         return operand
-    if isinstance(operand, np.generic) and operand.dtype.kind in "biuf":
+    if isinstance(operand, np.generic) and operand.dtype.kind in "biufc":
         return operand.item()
     if isinstance(operand, Operand):
         raise GraphError(
