@@ -15,6 +15,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.default_dtype import get_default_dtype, or_default
 from compiler.core.dims import Dim, Size
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError
 from compiler.core.types import as_dtype
 from compiler.core.values import Value
@@ -160,7 +161,7 @@ def _dtype(dtype: object, *numbers: object) -> Any:
         return as_dtype(dtype)
     given = [one for one in numbers if hasattr(one, "dtype")]
     found = common_dtype(*given) if given else get_default_dtype()
-    return found if found.kind == "f" else np.dtype(np.float64)
+    return found if is_float(found) else np.dtype(np.float64)
 
 
 def linspace(

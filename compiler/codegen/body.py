@@ -25,6 +25,7 @@ from compiler.codegen.statements import Access, Body, Check, Memory, Statement, 
 from compiler.codegen.tiles import tile_of
 from compiler.core.affine import Affine, run_time
 from compiler.core.dims import Size, product
+from compiler.core.dtypes import is_float
 from compiler.core.lowering import (
     Gather,
     Index,
@@ -351,7 +352,7 @@ class _Builder:
         if store.accumulates:
             self.body.placed.add(target.id)
             given = _met(store.kind, target.type.dtype, self._old(target.id), given)
-        elif store.adds_zero and target.type.dtype.kind == "f":
+        elif store.adds_zero and is_float(target.type.dtype):
             given = given + literal(0, target.type.dtype)
         self._update(target.id, self._place(target.id, index), given, EACH)
 
@@ -373,7 +374,7 @@ class _Builder:
         self.body.sums.append(Total(name, kind, dtype, node.id))
         start = Statement(name, identity(kind, dtype), NOTHING, dtype=dtype, node=node.id)
         self._line(start, ROW)
-        if kind == "sum" and dtype.kind == "f":
+        if kind == "sum" and is_float(dtype):
             total = combine(kind, dtype, ACCUMULATOR, value)
             line = Statement("", total, self.loops, accumulator=name, dtype=dtype, node=node.id)
         else:
@@ -431,7 +432,7 @@ class _Builder:
     def _total(self, node: Node, kind: str, value: Expr, place: Affine) -> None:
         """Sum the rows' partial results in float64: there may be many rows."""
         dtype = node.type.dtype
-        wide = np.dtype(np.float64) if dtype.kind == "f" else dtype
+        wide = np.dtype(np.float64) if is_float(dtype) else dtype
         total = self.names.fresh("total")
         self.body.totals.append(Total(total, kind, wide, node.id))
         self.body.before.append(Statement(total, identity(kind, wide), NOTHING, node=node.id))

@@ -17,6 +17,7 @@ from compiler.codegen.loops import Nest
 from compiler.codegen.scalar import literal
 from compiler.codegen.statements import Body
 from compiler.core.dims import Size
+from compiler.core.dtypes import is_float
 from compiler.core.record import Record, record
 from compiler.core.types import DType, TensorType
 from compiler.graph.view import Node
@@ -67,7 +68,7 @@ def plan_checks(
     `loops`: the statements, nesting and chunks of the groups of loops; `added`: products by group
     that are added to what is in the memory of the result.
     """
-    values = [node for node in dict.fromkeys(roots) if nodes[node].type.dtype.kind == "f"]
+    values = [node for node in dict.fromkeys(roots) if is_float(nodes[node].type.dtype)]
     writers = Counter(
         node
         for body, _, _ in loops.values()

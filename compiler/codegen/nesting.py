@@ -27,6 +27,7 @@ from compiler.codegen.scalar import (
 from compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import is_float
 from compiler.graph.view import Node
 from compiler.ir.records import (
     ZERO,
@@ -146,7 +147,7 @@ class Nester:
     def _combine(self, total: Total, memory: Name) -> list[Stmt]:
         """Combine what the chunks left of a total; float sums are added in float64."""
         element = from_memory(total.dtype, Load(memory, Name("c")))
-        wide = FLOAT64 if total.kind == "sum" and total.dtype.kind == "f" else total.dtype
+        wide = FLOAT64 if total.kind == "sum" and is_float(total.dtype) else total.dtype
         whole = Name(f"whole_{total.name}")
         value = combine(total.kind, wide, whole, cast(element, total.dtype, wide))
         return [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import REGISTERS, computing, is_float, is_narrow
 from compiler.core.lowering import Pointwise
 from compiler.core.types import DType
 from compiler.graph.view import Node
@@ -15,16 +16,14 @@ from compiler.ir.parse import parsed_template
 from compiler.ir.records import Binary, Call, Cast, Const, Expr, Hole, Select
 from compiler.ir.walk import calls, filled
 
-CONSTRUCTORS = {
-    "bool": "boolean", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32",
-    "int64": "i64", "float32": "f32", "float64": "f64",
-}  # fmt: skip
+CONSTRUCTORS = REGISTERS
 """The names of the dtypes in the loop IR."""
 
 
 CHEAP = frozenset({
-    "abs", "ceil", "copysign", "floor", "fprod", "fsum", "maximum", "minimum", "rint", "sign_f",
-    "sign_i", "sign_u", "sqrt", "trunc",
+    "abs", "bfloat16_of_float32", "ceil", "copysign", "float16_of_float32", "float16_of_float64",
+    "float32_of_bfloat16", "float32_of_float16", "floor", "fprod", "fsum", "maximum", "minimum",
+    "rint", "sign_f", "sign_i", "sign_u", "sqrt", "trunc", "uint64_of_float64",
 })  # fmt: skip
 """Functions that are few instructions."""
 
@@ -46,7 +45,11 @@ def pointer_type(dtype: DType) -> str:
     return "p_u8" if dtype.kind == "b" else f"p_{CONSTRUCTORS[dtype.name]}"
 
 
-BYTES = {"p_u8": 1, "p_i8": 1, "p_i16": 2, "p_i32": 4, "p_i64": 8, "p_f32": 4, "p_f64": 8}
+BYTES = {
+    f"p_{register}": int(register[1:]) // 8
+    for register in REGISTERS.values()
+    if register != "boolean"
+}
 """How large an element is of what a pointer points to."""
 
 
@@ -55,6 +58,9 @@ def literal(value: Any, dtype: DType) -> Expr:
     name = CONSTRUCTORS[dtype.name]
     if dtype.kind == "b":
         return Cast(name, Const(bool(value)))
+    if is_narrow(dtype):
+        with np.errstate(over="ignore"):
+            return Cast(name, Const(int(np.asarray(value).astype(dtype).view(np.uint16))))
     return Cast(name, Const(int(value) if dtype.kind in "iu" else float(value)))
 
 
@@ -84,11 +90,24 @@ def cast(value: Expr, source: DType, dtype: DType) -> Expr:
     """`value` of dtype `source` as `dtype`."""
     if source == dtype:
         return value
+    if is_narrow(source):
+        wide = computing(source)
+        return cast(Call(f"{wide.name}_of_{source.name}", (value,)), wide, dtype)
+    if is_narrow(dtype):
+        # float16 of a float64 is rounded once, as NumPy's; bfloat16 twice, as that of ml_dtypes
+        once = source if source == np.float64 and dtype == np.float16 else computing(dtype)
+        return Call(f"{dtype.name}_of_{once.name}", (cast(value, source, once),))
     if dtype.kind == "b":
         return Binary("!=", value, literal(0, source))
     if source.kind == "b":
         return Select(value, literal(1, dtype), literal(0, dtype))
-    return Cast(CONSTRUCTORS[dtype.name], value)
+    name = CONSTRUCTORS[dtype.name]
+    if is_float(source) and dtype.kind == "u":
+        # by integers in which the numbers that wrap, those below 0, are in range
+        if dtype.itemsize == 8:
+            return Call("uint64_of_float64", (Cast("f64", value),))
+        return Cast(name, Cast("i64" if dtype.itemsize == 4 else "i32", value))
+    return Cast(name, value)
 
 
 def identity(kind: str, dtype: DType) -> Expr:
@@ -100,7 +119,7 @@ def identity(kind: str, dtype: DType) -> Expr:
     lowest = kind == "max"
     if dtype.kind == "b":
         return literal(not lowest, dtype)
-    if dtype.kind == "f":
+    if is_float(dtype):
         return literal(-math.inf if lowest else math.inf, dtype)
     info = np.iinfo(dtype)
     return literal(info.min if lowest else info.max, dtype)
@@ -108,11 +127,11 @@ def identity(kind: str, dtype: DType) -> Expr:
 
 def combine(kind: str, dtype: DType, left: Expr, right: Expr) -> Expr:
     """Two partial results of a reduction as one; the order of float sums is the compiler's."""
-    is_float = dtype.kind == "f"
+    name = CONSTRUCTORS[dtype.name]
     if kind == "sum":
-        return Call("fsum", (left, right)) if is_float else Cast("i64", left + right)
+        return Call("fsum", (left, right)) if is_float(dtype) else Cast(name, left + right)
     if kind == "prod":
-        return Call("fprod", (left, right)) if is_float else Cast("i64", left * right)
+        return Call("fprod", (left, right)) if is_float(dtype) else Cast(name, left * right)
     if kind in ("any", "all"):
         return Binary("|" if kind == "any" else "&", left, right)
     return Call("maximum" if kind == "max" else "minimum", (left, right))

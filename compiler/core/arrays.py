@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
@@ -45,7 +46,7 @@ def to_array(value: object, dtype: DType) -> Array:
         OverflowError, TypeError, ValueError: for what is no array, has masked elements or does not
             fit.
     """
-    if type(value) is float and dtype.kind == "f" and abs(value) < _FITS:
+    if type(value) is float and is_float(dtype) and abs(value) < _FITS:
         return np.array(value, dtype)  # as what follows, in a twentieth of the time
     array = as_array(value)
     if hasattr(value, "dtype") or hasattr(value, "__array__"):
@@ -86,7 +87,7 @@ def upcast(array: Array, dtype: DType) -> Array | None:
     if array.dtype.kind not in _RANKS or not np.can_cast(array.dtype, dtype, "safe"):
         return None
     made = array.astype(dtype)
-    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and dtype.kind in "fc":
+    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and is_float(dtype):
         with np.errstate(invalid="ignore"):
             if not np.array_equal(made.astype(array.dtype), array):
                 return None
@@ -95,12 +96,12 @@ def upcast(array: Array, dtype: DType) -> Array | None:
 
 def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
-    if made.dtype.kind not in "fc":
+    if not is_float(made.dtype):
         return bool(np.array_equal(made, array))
     infinite = np.isinf(made)
     if not infinite.any():
         return True
-    return array.dtype.kind in "fc" and bool(np.array_equal(infinite, np.isinf(array)))
+    return is_float(array.dtype) and bool(np.array_equal(infinite, np.isinf(array)))
 
 
 def row_major(array: object) -> Array:

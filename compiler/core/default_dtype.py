@@ -8,6 +8,7 @@ from contextvars import ContextVar
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType, as_dtype
 
@@ -72,7 +73,7 @@ def default_dtype(dtype: object) -> Iterator[None]:
 
 def _checked(name: str, dtype: object) -> DType:
     found = as_dtype(dtype, name)
-    if found.kind != "f":
+    if not is_float(found):
         raise DTypeError(f"{name}: {found.name} is no dtype of floats: float32 or float64")
     return found
 

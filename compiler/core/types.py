@@ -12,26 +12,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from compiler.core import dims
+from compiler.core import dims, dtypes
 from compiler.core.dims import Dim, Size, Unknown, product
+from compiler.core.dtypes import is_float
 from compiler.core.errors import AxisError, DTypeError, ShapeError
 from compiler.core.values import Value
 
-DTYPES = (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "complex64",
-    "complex128",
-)  # fmt: skip
-_KNOWN = {np.dtype(name): np.dtype(name) for name in DTYPES}
 _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
 
 _PLAIN = (int, float, str, np.dtype, type(None))  # have no sizes in them
 
 Shape: TypeAlias = "tuple[Size, ...]"
-DType: TypeAlias = "np.dtype[Any]"
+DType: TypeAlias = dtypes.DType
+DTYPES = dtypes.DTYPES
+as_dtype = dtypes.as_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +110,12 @@ def substituted(value: object, sizes: Mapping[Unknown, Size]) -> Value:
     return mapped(value, lambda size: dims.substitute(size, sizes))
 
 
-def as_dtype(dtype: object, op: str = "dtype") -> DType:
-    """`dtype` as one of the NumPy dtypes that the op library has; DTypeError otherwise."""
-    try:
-        return _KNOWN[np.dtype(dtype)]  # type: ignore[call-overload]
-    except (TypeError, KeyError):
-        raise DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}") from None
-
-
 def neutral(kind: str, dtype: DType) -> float:
     """What changes nothing where a reduction of a kind combines it with an element of a dtype."""
     if kind in ("sum", "prod"):
         return 0 if kind == "sum" else 1
     largest = kind == "max"
-    if dtype.kind == "f":
+    if is_float(dtype):
         return -np.inf if largest else np.inf
     if dtype.kind == "b":
         return not largest
@@ -234,7 +224,7 @@ def part_dtype(dtype: DType) -> DType:
 def require_float(op: str, *types: TensorType) -> None:
     """DTypeError unless every type is floating point, real or complex."""
     for type in types:
-        if not is_inexact(type.dtype):
+        if not is_float(type.dtype):
             raise DTypeError(f"{op}: {type} is not floating point: cast it with astype")
 
 

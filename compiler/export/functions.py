@@ -20,6 +20,9 @@ reordered = njit(error_model="numpy", fastmath={"reassoc"})
 
 boolean = np.bool_
 u8 = np.uint8
+u16 = np.uint16
+u32 = np.uint32
+u64 = np.uint64
 i8 = np.int8
 i16 = np.int16
 i32 = np.int32
@@ -91,6 +94,65 @@ def maximum(a, b):
 def minimum(a, b):
     """The smaller one; nan if either is."""
     return a if (a < b) | (a != a) else b
+
+
+@compiled
+def float32_of_float16(half):
+    """The float32 of the bits of a float16: exact."""
+    bits = i64(half)
+    shifted = (bits & 32767) << 13
+    moved = i64((u32(shifted).view(f32) * f32(2.0**112)).view(u32))
+    magnitude = moved if shifted < 0x0F800000 else shifted | 0x7F800000
+    return u32(((bits & 32768) << 16) | magnitude).view(f32)
+
+
+@compiled
+def float16_of_float32(value):
+    """The bits of the nearest float16, of two the even one; inf from 65520 on."""
+    bits = i64(f32(value).view(u32))
+    magnitude = bits & 0x7FFFFFFF
+    if magnitude < 0x38800000:
+        found = i64((u32(magnitude).view(f32) + f32(0.5)).view(u32)) - 0x3F000000
+    else:
+        found = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13
+    if magnitude >= 0x477FF000:
+        found = 0x7C00
+    if magnitude > 0x7F800000:
+        found = 0x7E00
+    return u16(((bits >> 16) & 32768) | found)
+
+
+@compiled
+def float16_of_float64(value):
+    """The same of a float64, by a float32 that is rounded to odd."""
+    nearest = f32(value)
+    bits = i64(nearest.view(u32))
+    if f64(nearest) != value:
+        bits = (bits - (abs(f64(nearest)) > abs(value))) | 1
+    return float16_of_float32(u32(bits).view(f32))
+
+
+@compiled
+def float32_of_bfloat16(half):
+    """The float32 of which a bfloat16 is the upper half."""
+    return u32(i64(half) << 16).view(f32)
+
+
+@compiled
+def bfloat16_of_float32(value):
+    """The bits of the nearest bfloat16, of two the even one."""
+    bits = i64(f32(value).view(u32))
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return u16((bits >> 16) | 64)
+    return u16(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 65535)
+
+
+@compiled
+def uint64_of_float64(value):
+    """A float cut to 64 bits without a sign; numbers below 0 wrap."""
+    if value >= 2.0**63:
+        return u64(i64(value - 2.0**63)) ^ u64(1 << 63)
+    return u64(i64(value))
 
 
 @compiled

@@ -19,6 +19,7 @@ from compiler.codegen.memory import Slot
 from compiler.codegen.naming import Names, calls_of, made_name, makers, named
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, StaticGraphError
 from compiler.core.record import Record
 from compiler.core.types import substituted
@@ -155,7 +156,7 @@ def _with_spreads(
         except StaticGraphError:  # a check that holds for what was given just so
             continue
         for i, other in enumerate(moved):
-            if other.dtype.kind == "f":
+            if is_float(other.dtype):
                 with np.errstate(invalid="ignore", over="ignore"):
                     apart = np.abs(np.subtract(other, found[i], dtype=np.float64))
                 largest = np.max(apart, initial=0.0, where=np.isfinite(apart))
@@ -165,7 +166,7 @@ def _with_spreads(
 
 def _neighbour(random: np.random.Generator, array: Any) -> Any:
     """An array whose floats are up to four units in the last place away."""
-    if array.dtype.kind != "f":
+    if not is_float(array.dtype):
         return array
     factor = 1 + 4 * np.finfo(array.dtype).eps * random.uniform(-1, 1, array.shape)
     return np.asarray(array * factor, array.dtype)

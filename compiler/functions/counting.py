@@ -14,6 +14,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import unify
 from compiler.core.values import Value
@@ -233,7 +234,7 @@ def histogram_bin_edges(
     if np.ndim(bins):
         return as_operand(bins)
     x = ravel(x)
-    x = x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
+    x = x if is_float(x.dtype) else ops.astype(x, "float64")
     steps = np.linspace(0.0, 1.0, int(bins) + 1)
     if range is not None:
         low, high = range

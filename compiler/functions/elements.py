@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.types import unify
 from compiler.core.values import Value
@@ -36,7 +37,7 @@ bitwise_left_shift, bitwise_right_shift = ops.left_shift, ops.right_shift
 def floats(x: Value) -> Any:
     """x as floating-point numbers: what is none of these as float64."""
     x = as_operand(x)
-    return x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
+    return x if is_float(x.dtype) else ops.astype(x, "float64")
 
 
 def positive(x: Value) -> Value:
@@ -70,7 +71,7 @@ def around(x: Value, decimals: int = 0) -> Value:
         array([ 1.2, 17.5])
     """
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         if decimals >= 0:
             return x
         return ops.astype(around(ops.astype(x, "float64"), decimals), x.dtype)
@@ -235,7 +236,7 @@ def signbit(x: Value) -> Value:
         array([ True, False])
     """
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         return ops.less(x, 0)
     return ops.less(ops.copysign(zeros_like(x) + 1, x), 0)
 
@@ -251,7 +252,7 @@ def nan_to_num(
     """
     x = as_operand(x)
     dtype = np.dtype(x.dtype)
-    if dtype.kind != "f":
+    if not is_float(dtype):
         return x
     high = float(np.finfo(dtype).max) if posinf is None else posinf
     low = float(np.finfo(dtype).min) if neginf is None else neginf

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.values import Value
 from compiler.functions.arranging import known_size
@@ -145,7 +146,7 @@ def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
 
 def _wide(p: Any) -> Any:
     """Integers as int64, as powers and what they are multiplied by overflow."""
-    return p if np.dtype(p.dtype).kind == "f" else ops.astype(p, "int64")
+    return p if is_float(p.dtype) else ops.astype(p, "int64")
 
 
 def _numbers(size: int, like: Any) -> Any:

@@ -6,10 +6,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from compiler import ops
 from compiler.core import dims
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axis
 from compiler.core.values import Value
@@ -220,12 +219,12 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
                [9., 3., 1.]])
     """
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":  # as powers overflow
+    if not is_float(x.dtype):  # as powers overflow
         x = ops.astype(x, "int64")
     count = int(x.shape[0]) if N is None else N
     if x.ndim != 1 or count < 1:
         raise ShapeError(f"vander: {count} powers of a tensor of {x.ndim} axes")
-    columns = [ops.where(ops.equal(x, x), 1, x)] if x.dtype.kind == "f" else [x * 0 + 1]
+    columns = [ops.where(ops.equal(x, x), 1, x)] if is_float(x.dtype) else [x * 0 + 1]
     for _ in range(count - 1):
         columns.append(columns[-1] * x)
     return ops.stack(columns if increasing else columns[::-1], 1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axes, normalise_axis
 from compiler.core.values import Value
@@ -75,7 +76,7 @@ def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Val
     if x is not None:
         x = as_operand(x)
         x = x if x.ndim == 1 else moveaxis(x, axis, -1)
-        x = x if np.dtype(x.dtype).kind == "f" else ops.astype(x, y.dtype)
+        x = x if is_float(x.dtype) else ops.astype(x, y.dtype)
         dx = _after(x) - _before(x)
     if size == 0:
         return ops.sum(y, axis=-1)
@@ -293,10 +294,10 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
 
 def _comes_before(a: Any, v: Any, side: str) -> Any:
     before = ops.less(a, v) if side == "left" else ops.less_equal(a, v)
-    if np.dtype(v.dtype).kind != "f":
+    if not is_float(v.dtype):
         return before
     last = ops.isnan(v)
-    if side == "left" and np.dtype(a.dtype).kind == "f":
+    if side == "left" and is_float(a.dtype):
         last = ops.logical_and(last, ops.logical_not(ops.isnan(a)))
     return ops.logical_or(before, last)
 

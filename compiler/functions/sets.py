@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import ShapeError
 from compiler.core.values import Value
 from compiler.functions.arranging import known_size, ravel
@@ -45,7 +46,7 @@ def _distinct(name: str, x: Value, size: int | None, fill: Value) -> Unique:
     rows = ops.take(x, order)
     after, before = slice_axis(rows, 0, 1, length), slice_axis(rows, 0, 0, length - 1)
     new = ops.not_equal(after, before)
-    if np.dtype(x.dtype).kind == "f":  # all nan are one
+    if is_float(x.dtype):  # all nan are one
         new = ops.logical_and(new, ops.logical_not(ops.isnan(before)))
     number = ops.pad(ops.cumsum(ops.astype(new, "int64"), 0), (1, 0))
     found = slice_axis(number, 0, length - 1, length) + 1

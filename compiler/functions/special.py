@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError
 from compiler.core.values import Value
 from compiler.functions.elements import of_one_dtype
@@ -30,7 +31,7 @@ _ROOT_PI = math.sqrt(math.pi)
 
 def _floats(x: Value) -> Any:
     x = as_operand(x)
-    return x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
+    return x if is_float(x.dtype) else ops.astype(x, "float64")
 
 
 def _where(condition: object, x: object, other: object) -> Any:

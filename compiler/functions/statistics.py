@@ -11,6 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core import dims
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axes
 from compiler.core.values import Value
@@ -109,7 +110,7 @@ def average(
 
 def _filled(x: Any, value: float) -> Any:
     """x with a value in the place of nan."""
-    return ops.where(ops.isnan(x), value, x) if np.dtype(x.dtype).kind == "f" else x
+    return ops.where(ops.isnan(x), value, x) if is_float(x.dtype) else x
 
 
 def _numbers(x: Any, axis: Axes, keepdims: bool) -> Any:
@@ -166,7 +167,7 @@ def nanmean(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
         np.float64(1.5)
     """
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         return ops.mean(x, axis=axis, keepdims=keepdims)
     return ops.divide(nansum(x, axis, keepdims), _numbers(x, axis, keepdims))
 
@@ -179,7 +180,7 @@ def nanvar(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float =
         array(1.)
     """
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         return ops.var(x, axis=axis, keepdims=keepdims, correction=ddof)
     centred = _filled(x - nanmean(x, axis, True), 0)
     freedom = _numbers(x, axis, keepdims) - ddof
@@ -199,7 +200,7 @@ def nanstd(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float =
 
 def _nan_extremum(extremum: Callable[..., Any], x: Value, axis: Axes, keepdims: bool) -> Any:
     x = as_operand(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         return extremum(x, axis=axis, keepdims=keepdims)
     missing = ops.isnan(x)
     worst = -math.inf if extremum is ops.max else math.inf
@@ -252,7 +253,7 @@ def _nan_place(position: Any, worst: float, x: Value, axis: int | None, keepdims
         flat = _nan_place(position, worst, x, None, False)
         return ops.reshape(flat, (1,) * np.ndim(x))
     x, axis = axis_or_whole("nanargmax", x, axis)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         return position(x, axis=axis, keepdims=keepdims)
     found = position(_filled(x, worst), axis=axis, keepdims=keepdims)
     return ops.where(ops.all(ops.isnan(x), axis=axis, keepdims=keepdims), -1, found)
@@ -347,7 +348,7 @@ def _quantile(
     if method not in METHODS:
         raise OptionError(f"{name}: method is one of {', '.join(METHODS)}, not {method!r}")
     x = as_operand(x)
-    x = x if np.dtype(x.dtype).kind == "f" else ops.astype(x, "float64")
+    x = x if is_float(x.dtype) else ops.astype(x, "float64")
     axes = normalise_axes(name, axis, x.ndim)
     kept = tuple(i for i in range(x.ndim) if i not in axes)
     rows = ops.transpose(x, (*kept, *axes)) if x.ndim > 1 else x
@@ -463,7 +464,7 @@ def cov(
 
 def _variables(m: Value, rowvar: bool) -> Any:
     m = as_operand(m)
-    m = m if np.dtype(m.dtype).kind == "f" else ops.astype(m, "float64")
+    m = m if is_float(m.dtype) else ops.astype(m, "float64")
     if m.ndim > 2:
         raise ShapeError(f"cov: {m.ndim} axes, of at most 2")
     if m.ndim < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.core.dtypes import is_float
 from compiler.graph.definition import Definition, Node
 
 _VIEWS = ("expand_dims", "reshape", "squeeze", "transpose")
@@ -20,7 +21,7 @@ def biases_of(definition: Definition) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     for one, place in places.items():
         type, sums = definition.nodes[one].type, readers.get(one, ())
-        if type.dtype.kind != "f" or len(type.shape) != 1 or not sums:
+        if not is_float(type.dtype) or len(type.shape) != 1 or not sums:
             continue
         if all(node.op.name == "add" and node.type.shape != type.shape for node in sums):
             others = [other for node in sums for other in node.operands if other != one]

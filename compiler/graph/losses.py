@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler.core.dtypes import is_float
 from compiler.core.source import gradient_of, place_of
 from compiler.graph.expression import Expression
 from compiler.graph.traversal import ancestors
@@ -19,7 +20,7 @@ def losses_of(outputs: Sequence[Expression], made: Sequence[Expression]) -> tupl
     for i, one in enumerate(outputs):
         while one.op.name == "stop_gradient":
             one = one.operands[0]
-        is_number = not one.ndim and one.dtype.kind == "f"
+        is_number = not one.ndim and is_float(one.dtype)
         if is_number and (one.op.name, place_of(one.source)) in known:
             found.append(i)
     return tuple(found)

@@ -12,6 +12,7 @@ from compiler.codegen.region import Region
 from compiler.codegen.scalar import expensive_calls
 from compiler.codegen.statements import Body, Statement
 from compiler.core.dims import Size, Unknown, evaluate
+from compiler.core.dtypes import is_float
 from compiler.core.types import TensorType, TupleType
 from compiler.graph.view import Node
 from compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
@@ -96,7 +97,7 @@ class _Loops:
         found = self.found.setdefault(node, [0, 0, 0])
         found[0] += times * (1 + line.accesses + FUNCTION * expensive_calls(line.value))
         dtype = line.dtype or self.nodes[node].type.dtype
-        if dtype.kind == "f":
+        if is_float(dtype):
             found[1] += times * _operations(line.value)
         if line.memory is not None and line.memory[0] == "node":
             for written in {line.writes, line.accesses <= line.writes}:

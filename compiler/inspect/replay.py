@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.source import gradient_of, place_of
 from compiler.core.types import type_of
 from compiler.graph.body import Body
@@ -412,7 +413,7 @@ def _lost_in(values: Sequence[object]) -> tuple[bool, bool]:
             nan, inf = nan or below[0], inf or below[1]
             continue
         array = np.asarray(value)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if is_float(array.dtype) and not np.isfinite(array).all():
             nan, inf = nan or bool(np.isnan(array).any()), inf or bool(np.isinf(array).any())
     return nan, inf
 

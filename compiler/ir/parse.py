@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from compiler.core.dtypes import REGISTERS
 from compiler.ir.records import (
     ONE,
     ZERO,
@@ -38,7 +39,7 @@ SIGNS: dict[type, str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 NUMBERS = {"inf": Const(float("inf")), "nan": Const(float("nan"))}
-TYPES = frozenset({"boolean", "u8", "i8", "i16", "i32", "i64", "f32", "f64"})
+TYPES = frozenset(REGISTERS.values())
 HOLE = "hole_"
 
 

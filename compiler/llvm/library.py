@@ -22,7 +22,8 @@ def floor_divide_i(a, b):
 
 def floor_divide_u(a, b):
     """NumPy's floor division of unsigned integers: 0 by 0."""
-    return select(b == 0, 0, a // select(b == 0, 1, b))
+    zero = type(a)(0)
+    return select(b == zero, zero, type(a)(a // select(b == zero, type(a)(1), b)))
 
 
 def remainder_i(a, b):
@@ -33,7 +34,8 @@ def remainder_i(a, b):
 
 def remainder_u(a, b):
     """NumPy's remainder of unsigned integers: 0 by 0."""
-    return select(b == 0, 0, a % select(b == 0, 1, b))
+    zero = type(a)(0)
+    return select(b == zero, zero, type(a)(a % select(b == zero, type(a)(1), b)))
 
 
 def fmod_i(a, b):
@@ -51,6 +53,23 @@ def gcd_i(a, b):
         divisor = rest
         rest = following
     return abs(divisor)
+
+
+def gcd_u(a, b):
+    """The greatest common divisor of unsigned integers."""
+    divisor = u64(a)
+    rest = u64(b)
+    while rest != u64(0):
+        following = remainder_u(divisor, rest)
+        divisor = rest
+        rest = following
+    return divisor
+
+
+def lcm_u(a, b):
+    """The least common multiple of unsigned integers; 0 if either is 0. It wraps."""
+    divisor = u64(gcd_u(a, b))
+    return floor_divide_u(u64(a), divisor) * u64(b)
 
 
 def lcm_i(a, b):
@@ -72,6 +91,23 @@ def pow_i(base, exponent):
         factor = factor * factor
         left = left >> 1
     return result
+
+
+def pow_u(base, exponent):
+    """Unsigned power by squaring; wraps on overflow."""
+    result = u64(1)
+    factor = u64(base)
+    left = u64(exponent)
+    while left != u64(0):
+        result = result * select(left & u64(1) == u64(1), factor, u64(1))
+        factor = factor * factor
+        left = left >> u64(1)
+    return result
+
+
+def sign_u(a):
+    """0 or 1."""
+    return i64(a != type(a)(0))
 
 
 def sign_i(a):
@@ -444,7 +480,8 @@ NAMES = {
     **{
         name: name
         for name in (
-            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "lcm_i",
+            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "gcd_u",
+            "lcm_i", "lcm_u", "pow_u", "sign_u",
             "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
             "part_start", "pow_i", "raised_gamma", "random_below", "random_gamma",
             "random_log_gamma",
@@ -453,10 +490,6 @@ NAMES = {
         )
     },
     "fmod_u": "remainder_u",
-    "gcd_u": "gcd_i",
-    "lcm_u": "lcm_i",
-    "pow_u": "pow_i",
-    "sign_u": "sign_i",
 }  # fmt: skip
 """The function behind each name that emitted source may call."""
 OUTSIDE_LOOPS = frozenset({"part_start"})

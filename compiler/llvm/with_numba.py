@@ -29,6 +29,7 @@ from numba.extending import intrinsic
 
 from compiler.codegen.scalar import CONSTRUCTORS
 from compiler.core import fork
+from compiler.core.dtypes import DECLARED
 from compiler.core.scalars import ScalarFunction
 from compiler.ir.records import (
     ONE,
@@ -44,6 +45,7 @@ from compiler.ir.records import (
 from compiler.ir.text import function as source_of
 from compiler.ir.walk import scalars_of
 from compiler.llvm import library, native, vecmath
+from compiler.llvm.conversions import CONVERSIONS
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import rest
 from compiler.llvm.machine import target_machine
@@ -57,10 +59,12 @@ fork.hold(fork.Rank.NUMBA, global_compiler_lock)
 
 INT64 = ir.IntType(64)
 WORDS = (types.int64,) * 6
-SCALARS = {
-    "u8": types.uint8, "i8": types.int8, "i16": types.int16, "i32": types.int32,
-    "i64": types.int64, "f32": types.float32, "f64": types.float64,
-}  # fmt: skip
+DTYPES = {
+    one.register: np.dtype(name)
+    for name, one in DECLARED.items()
+    if name != "bool" and not one.computes
+}
+SCALARS = {register: numba.from_dtype(dtype) for register, dtype in DTYPES.items()}
 TYPES = SCALARS | {f"p_{name}": types.CPointer(one) for name, one in SCALARS.items()}
 FORMS = {"f32": BINARY32, "f64": BINARY64}
 REST = "masked_rest"  # what a loop calls that is to be vectorised with masked lanes
@@ -267,13 +271,14 @@ def _llvm_type(kind: str) -> Any:
 def names() -> Mapping[str, Any]:
     """What emitted source can name, as Numba compiles it."""
     found: dict[str, Any] = {
-        "address": address, "boolean": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16,
-        "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64, "inf": np.inf,
-        "nan": np.nan, "offset": offset, "select": select, "fsum": _reordering("fadd"),
+        "address": address, "boolean": np.bool_, "inf": np.inf, "nan": np.nan, "offset": offset,
+        "select": select, "fsum": _reordering("fadd"),
         "fprod": _reordering("fmul"), "gemm_f32": _gemm("gemm_f32", types.float32),
         "gemm_f64": _gemm("gemm_f64", types.float64), "whole_vectors": whole_vectors,
         REST: masked_rest, "min": _bound("<"), "max": _bound(">"), "threefry": random_block,
     } | {name: formula(name) for name in vecmath.FORMULAS}  # fmt: skip
+    found |= {register: dtype.type for register, dtype in DTYPES.items()}
+    found |= {name: _conversion(name) for name in CONVERSIONS}
     found |= {f"{name}_f": found[name] for name in ("fmod", "pow", "remainder")}
     found |= dict.fromkeys(TYPES, None) | {name: found[name] for name in SCALARS}
     # Numba compiles functions of the library for itself, where nothing defines formulas later
@@ -432,6 +437,21 @@ def random_block(typing: object, key: object, counter: object) -> Any:
         return threefry(builder, *args)
 
     return types.int64(types.int64, types.int64), codegen
+
+
+def _conversion(name: str) -> Any:
+    """A float of 16 bits, which is a uint16 here, from another float, or into one."""
+    define, result, operand = CONVERSIONS[name]
+    signature = SCALARS[result](SCALARS[operand])
+
+    @intrinsic
+    def conversion(typing: object, value: object) -> Any:
+        def codegen(context: object, builder: object, signature: object, args: Any) -> Any:
+            return define(builder, *args)
+
+        return signature, codegen
+
+    return conversion
 
 
 def _reordering(name: str) -> Any:

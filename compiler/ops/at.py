@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import TensorType, unify
@@ -181,7 +182,7 @@ def _handle(like: Any, value: Any) -> Any:
 def _fitting(kind: str, x: Any, values: Any) -> Any:
     """Values in x's dtype; DTypeError if they lose something by that."""
     dtype = np.dtype(x.dtype)
-    if kind == "divide" and dtype.kind != "f":
+    if kind == "divide" and not is_float(dtype):
         raise DTypeError(f"at: divide of {dtype}, whose quotients are no {dtype}: cast x first")
     if dtype.kind == "b" and kind not in ("set", "min", "max"):
         raise DTypeError(f"at: {kind} of bool")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.lowering import Attention
 from compiler.core.op import Attrs, Op, register
@@ -46,7 +47,7 @@ ROWS = 64
 def require_attention(name: str, q: TensorType, k: TensorType, v: TensorType) -> None:
     """ShapeError or DTypeError unless (..., l, e), (..., s, e) and (..., s, v) floats are given."""
     dtype = require_same_dtype(name, q, k, v)
-    if dtype.kind != "f":
+    if not is_float(dtype):
         raise DTypeError(f"{name}: expected floating point numbers, not {dtype}")
     shown = f"queries {q}, keys {k}, values {v}"
     if min(q.ndim, k.ndim, v.ndim) < 2:
@@ -283,7 +284,7 @@ def scaled_dot_product_attention(
         raise OptionError(f"{name}: is_causal=True leaves no room for an attn_mask: give one alone")
     operands = [as_operand(one) for one in (query, key, value)]
     dtypes = [np.dtype(one.dtype) for one in operands]
-    if dtypes[0].kind != "f" or dtypes.count(dtypes[0]) != len(dtypes):
+    if not is_float(dtypes[0]) or dtypes.count(dtypes[0]) != len(dtypes):
         q, k, v = dtypes
         raise DTypeError(
             f"{name}: queries {q}, keys {k}, values {v}: expected floating point numbers of one "

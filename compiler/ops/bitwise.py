@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError
 from compiler.core.types import TensorType
 from compiler.ops.arithmetic import absolute, astype
@@ -20,7 +21,7 @@ __all__ = [
 
 def _bits(name: str, *types: TensorType) -> None:
     for type in types:
-        if type.dtype.kind == "f":
+        if is_float(type.dtype):
             raise DTypeError(f"{name}: {type} has no bits to compute with: cast it with astype")
 
 
@@ -66,6 +67,9 @@ bitwise_not = composite(
     example=">>> sg.bitwise_not(np.array([0, 5]))\narray([-1, -6])",
 )  # fmt: skip
 _INSIDE = "({1} >= {t}(0)) & ({1} < {t}(64))"
+
+# of bits beyond the width all are the sign's, and unsigned integers have none
+_BEYOND = "({0} >> {t}(63)) >> {t}(1)"
 left_shift = elementwise(
     "left_shift", np.left_shift, f"select({_INSIDE}, {{0}} << ({{1}} & {{t}}(63)), {{t}}(0))",
     arity=2, check=_integers, vjp=(None, None), exact=True, smooth=False,
@@ -74,7 +78,7 @@ left_shift = elementwise(
 )  # fmt: skip
 right_shift = elementwise(
     "right_shift", np.right_shift,
-    f"select({_INSIDE}, {{0}} >> ({{1}} & {{t}}(63)), {{0}} >> {{t}}(63))",
+    f"select({_INSIDE}, {{0}} >> ({{1}} & {{t}}(63)), {_BEYOND})",
     arity=2, check=_integers, vjp=(None, None), exact=True, smooth=False,
     doc="The bits of a moved b places down: the floor of a / 2**b.",
     example=">>> sg.right_shift(np.array([8, -5]), 1)\narray([ 4, -3])",
@@ -86,13 +90,15 @@ _MASKS = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 
 def _count(x: Any) -> Any:
     """By counts of 2, 4 and 8 bits side by side, which are then added (Knuth, TAOCP 7.1.3)."""
-    wide = absolute(astype(x, "int64"))
+    dtype = np.dtype(x.dtype)
+    magnitude = x if dtype.kind == "u" else absolute(astype(x, "int64"))
+    wide = astype(magnitude, "uint64")
     wide = wide - bitwise_and(right_shift(wide, 1), _MASKS[1])
     wide = bitwise_and(wide, _MASKS[2]) + bitwise_and(right_shift(wide, 2), _MASKS[2])
     wide = bitwise_and(wide + right_shift(wide, 4), _MASKS[4])
     for width in (8, 16, 32):
         wide = wide + right_shift(wide, width)
-    return astype(bitwise_and(wide, 0x7F), x.dtype)
+    return astype(bitwise_and(wide, 0x7F), dtype)
 
 
 bitwise_count = composite(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Size, product
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, ShapeError
 from compiler.core.lowering import Gemm, Matmul
 from compiler.core.op import Attrs, Op, register
@@ -143,7 +144,7 @@ def _gemm_type(
     c: TensorType, a: TensorType, b: TensorType, *, alpha: float, beta: float
 ) -> TensorType:
     dtype = require_same_dtype("gemm", c, a, b)
-    if dtype.kind != "f":
+    if not is_float(dtype):
         raise DTypeError(f"gemm: {c} and {a} @ {b}: floating point expected")
     if (c.ndim, a.ndim, b.ndim) != (2, 2, 2):
         raise ShapeError(f"gemm: {c} and {a} @ {b}: all must be matrices")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.core import dims
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import TensorType, as_dtype, normalise_axis
 from compiler.core.values import Value
@@ -31,7 +32,7 @@ def _type(a: Any) -> TensorType:
 
 def _floating(a: Any) -> Any:
     a = as_operand(a)
-    return a if np.dtype(a.dtype).kind == "f" else astype(a, "float64")
+    return a if is_float(a.dtype) else astype(a, "float64")
 
 
 def matrix_norm(

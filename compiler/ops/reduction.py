@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Dim
+from compiler.core.dtypes import accumulator, is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType, normalise_axes
@@ -17,7 +18,6 @@ from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
     BOOL,
-    INT64,
     as_operand,
     axis_binder,
     composite,
@@ -48,10 +48,6 @@ def _restore(g: Any, x: object, axes: tuple[int, ...], keepdims: bool) -> Any:
     return g if whole else expand_dims.bound((g,), {"axes": axes})
 
 
-def _accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype if dtype.kind in "fc" else INT64
-
-
 def _numpy(ufunc: np.ufunc) -> Callable[..., Any]:
     # the ufunc's own method, by position: NumPy's functions take twice the time on small arrays
     reduce: Any = ufunc.reduce
@@ -66,7 +62,7 @@ _multiply: Any = np.multiply.reduce
 
 
 def _prod_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return _multiply(x, axes, _accumulator(x.dtype), None, keepdims)
+    return _multiply(x, axes, accumulator(x.dtype), None, keepdims)
 
 
 def _sum_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -92,18 +88,16 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 
 sum = reduction(
-    "sum", total, "sum", result=_accumulator, vjp=(_sum_vjp,), saves=("",),
+    "sum", total, "sum", result=accumulator, vjp=(_sum_vjp,), saves=("",),
     linearity="linear", bind=binder("sum", 0),
-    complex="linear",
-    doc="The sum; of integers and bools int64. Of the elements that are cast to `dtype`, for which "
+    doc="The sum; of integers and bools int64, of unsigned ones uint64. Of the elements that are cast to `dtype`, for which "
     "`where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
-    "prod", _prod_numpy, "prod", result=_accumulator, vjp=(_prod_vjp,),
+    "prod", _prod_numpy, "prod", result=accumulator, vjp=(_prod_vjp,),
     saves=("ao",), bind=binder("prod", 1),
-    complex="holomorphic",
-    doc="The product; of integers and bools int64. The gradient is right where elements are 0. "
+    doc="The product; of integers and bools int64, of unsigned ones uint64. The gradient is right where elements are 0. "
     "`dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
 )  # fmt: skip
@@ -218,7 +212,7 @@ def _position_of(extremum: Callable[..., Any]) -> Callable[..., Any]:
     def expand(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
         (axis,) = axes
         found = equal(x, extremum(x, axis=axis, keepdims=True))
-        if x.dtype.kind == "f":
+        if is_float(x.dtype):
             found = logical_or(found, not_equal(x, x))
         return min(where(found, positions(x, axis), _NOWHERE), axis=axis, keepdims=keepdims)
 
@@ -338,7 +332,7 @@ def _var_vjp(
 
 
 def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
-    if x.dtype.kind != "f":
+    if not is_float(x.dtype):
         return _var(x, axes=axes, keepdims=keepdims, correction=correction)
     # of a number, NumPy makes a number, into which nothing can be written
     centred = np.asarray(np.subtract(x, np.divide(total(x, axes, True), count(x, axes))))

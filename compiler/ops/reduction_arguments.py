@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Size
+from compiler.core.dtypes import accumulator
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import as_dtype, normalise_axes, unify
@@ -34,8 +35,8 @@ def prepared(
     """x cast, with what changes nothing where it is left out."""
     if dtype is not None:
         wanted = as_dtype(dtype, name)
-        if wanted.kind != "f" and wanted != INT64:
-            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64")
+        if accumulator(wanted) != wanted:
+            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64 nor uint64")
         x = astype(x, wanted)
     own = np.dtype(x.dtype)
     if neutral is None and where is not None and initial is None:

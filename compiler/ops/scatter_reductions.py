@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Size
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.lowering import Scatter
 from compiler.core.op import Attrs, Op, Operand, register
@@ -208,7 +209,7 @@ def _reduced(
     if reduce == "sum":
         return total
     counts = _counts(x, index, axis, wrap, include_self)
-    return total / counts if x.dtype.kind == "f" else floor_divide(total, counts)
+    return total / counts if is_float(x.dtype) else floor_divide(total, counts)
 
 
 def _reduced_numpy(x: Any, values: object, index: object, **attrs: Any) -> Any:

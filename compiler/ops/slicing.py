@@ -11,6 +11,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.annotated import as_float
 from compiler.core.dims import Size
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Window
 from compiler.core.op import Attrs, Op, register
@@ -298,7 +299,7 @@ def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
 
 
 def _check_fill(value: float, dtype: DType) -> None:
-    if dtype.kind == "f":
+    if is_float(dtype):
         return
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not (low <= value <= high and value == int(value)):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import networkx as nx
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.record import Record, record
 from compiler.core.reports import Report, collector
 from compiler.graph.build import rebuilt
@@ -86,7 +87,7 @@ class _Finder:
 
     def _sum(self, node: Node) -> _Sum | None:
         """How a node is a sum that can be computed in place; None if it is not."""
-        if node.op not in (ops.add, ops.subtract) or node.type.dtype.kind != "f":
+        if node.op not in (ops.add, ops.subtract) or not is_float(node.type.dtype):
             return None
         pairs = [(0, 1, 1.0 if node.op is ops.add else -1.0)]
         if node.op is ops.add:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.source import place_of
 from compiler.graph.body import Body
 from compiler.graph.effects import Effect, first_token
@@ -113,7 +114,7 @@ def _counts_of(node: Expression) -> Iterator[Count]:
 
 def _total(values: Any) -> Any:
     """The sum of values, of integers and bools as int64."""
-    return ops.sum(values if values.dtype.kind == "f" else ops.astype(values, _INT64))
+    return ops.sum(values if is_float(values.dtype) else ops.astype(values, _INT64))
 
 
 def _zero(one: Expression) -> Expression:
@@ -188,7 +189,7 @@ def _cast(node: Expression) -> Found:
     (a,) = node.operands
     limits = np.iinfo(node.dtype)
     said = f"does not fit {node.dtype.name}"
-    if a.dtype.kind == "f":
+    if is_float(a.dtype):
         wide = ops.astype(a, _FLOAT64)  # in which limits of 32 bits are not rounded
         above = ops.greater_equal if node.dtype == _INT64 else ops.greater
         least = limits.min - (node.dtype != _INT64)

@@ -9,6 +9,7 @@ gemv reads 20 GB/s, a loop 50 GB/s, and the gradient of a linear model reads X o
 from __future__ import annotations
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.op import Attrs, Op
 from compiler.graph.expression import Expression
 
@@ -20,7 +21,7 @@ def sum_vector_products(
 
     A transposed matrix is summed over its other axis. For float matrices without leading axes.
     """
-    if op is not ops.matmul or operands[0].dtype.kind != "f":
+    if op is not ops.matmul or not is_float(operands[0].dtype):
         return None
     a, b = operands
     if max(a.ndim, b.ndim) > 2 or a.ndim == b.ndim == 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.errors import LinAlgError, OutOfRangeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op
@@ -194,7 +195,7 @@ def power_of_constant_exponent(a: Expression, b: Expression) -> Expression | Non
 @rule("stable", "power")
 def power_of_half_or_minus_one(a: Expression, b: Expression) -> Expression | None:
     """x**0.5 = sqrt(x), x**-1 = 1/x, as NumPy's ** computes them."""
-    if _unless_broadcast(a, b) is None or a.dtype.kind != "f":
+    if _unless_broadcast(a, b) is None or not is_float(a.dtype):
         return None
     if _is(b, -1):
         return ops.reciprocal(a)
@@ -302,13 +303,13 @@ def reduce_no_axes(a: Expression, *, axes: object, **attrs: object) -> Expressio
 @rule("exact", "prod")
 def prod_no_axes(a: Expression, *, axes: object, keepdims: object) -> Expression | None:
     """prod over no axes = x, of floats."""
-    return a if not axes and a.dtype.kind == "f" else None
+    return a if not axes and is_float(a.dtype) else None
 
 
 @rule("exact", "sum")
 def sum_no_axes(a: Expression, *, axes: object, keepdims: object) -> Expression | None:
     """sum over no axes = x + 0, of floats (0 is what the sum of -0 is)."""
-    if axes or a.dtype.kind != "f":
+    if axes or not is_float(a.dtype):
         return None
     return a + 0.0
 

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.reports import collector, report_all
 from compiler.core.types import TensorType
 from compiler.graph.evaluate import substitute
@@ -183,7 +184,7 @@ def _sink_sums(sinking: Sinking, kinds: Kinds) -> None:
 
 def _terms(carry: Carry, readers: Mapping[int, int]) -> list[Expression]:
     """The terms that a carry adds up, if it does nothing else; nothing otherwise."""
-    if carry.inner.dtype.kind != "f" or readers[carry.inner.serial] != 1:
+    if not is_float(carry.inner.dtype) or readers[carry.inner.serial] != 1:
         return []
     terms: list[Expression] = []
     found = False

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.op import Attrs, Op
 from compiler.graph.expression import Expression
 from compiler.passes.loops import optimise_bodies
@@ -30,7 +31,7 @@ def sum_small_products(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -
 
     Their sizes are known, or they are rows and columns.
     """
-    if op is not ops.matmul or operands[0].dtype.kind != "f":
+    if op is not ops.matmul or not is_float(operands[0].dtype):
         return None
     a, b = operands
     if a.ndim < 2 or b.ndim < 2:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
+
 LARGE = 1 << 14
 """The elements from which a faster loop is worth a slower call."""
 KEPT = 1 << 20
@@ -15,7 +17,7 @@ KEPT = 1 << 20
 
 def floats(x: Any) -> Any:
     """x, with integers cast to float64."""
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return x if is_float(x.dtype) else x.astype(np.float64)
 
 
 class _Scratch(threading.local):

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import accumulator
 from compiler.core.values import Array
 
 SMALL = 8192
 """The most elements that are summed by a product: BLAS stays in one thread, and rounds no worse
 than NumPy's pairwise sum, since it adds in many lanes."""
 
-_F32, _F64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _add: Any = np.add.reduce
 
 
@@ -37,19 +38,19 @@ def whole(x: Array) -> Array:
     dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or size > SMALL:
-        return _add(x, None, None if dtype.kind in "fc" else _INT64)
+        return _add(x, None, accumulator(dtype))
     return (x if x.ndim == 1 else x.ravel()).dot(ones[size])
 
 
 def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The sum along `axes`, sorted: of floats in their dtype, of integers and bools int64."""
+    """The sum along `axes`, sorted: of floats in their dtype, of unsigned integers uint64, else int64."""
     ndim, count = x.ndim, len(axes)
     if count == ndim and not keepdims:
         return whole(x)
     dtype, size = x.dtype, x.size
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or not axes or not 0 < size <= SMALL:
-        return _add(x, axes, None if dtype.kind in "fc" else _INT64, None, keepdims)
+        return _add(x, axes, accumulator(dtype), None, keepdims)
     if count == ndim:
         return x.ravel().dot(ones[size]).reshape((1,) * ndim)
     shape = x.shape

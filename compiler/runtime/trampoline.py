@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.once import Once
 from compiler.core.record import Record, record
 from compiler.core.types import DType
@@ -152,7 +153,7 @@ def _numbers(outputs: Sequence[Argument]) -> list[Argument]:
     return [
         one
         for one in outputs
-        if not one.ndim and one.dtype.kind == "f" and one.dtype.itemsize in EXPONENTS
+        if not one.ndim and is_float(one.dtype) and one.dtype.itemsize in EXPONENTS
     ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from compiler.core.affine import Affine
 from compiler.core.dims import product
+from compiler.core.dtypes import is_float
 from compiler.core.lowering import Alias, IndexMap, Matmul
 from compiler.graph.view import Node
 from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
@@ -45,7 +46,7 @@ def pack_of(
     turned, or as their left one.
     """
     source = nodes[alias.operands[0]]
-    if not _repeats(nodes, source) or alias.type.dtype.kind != "f":
+    if not _repeats(nodes, source) or not is_float(alias.type.dtype):
         return None
     if not _is_factor(nodes, consumers, alias):
         return None

@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core import provided
+from compiler.core.dtypes import is_float
 from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
@@ -295,7 +296,7 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
 
 
 def _is_float(value: Value) -> bool:
-    return isinstance(value, Expression) and is_inexact(value.dtype)
+    return isinstance(value, Expression) and is_float(value.dtype)
 
 
 _tracing: ContextVar[tuple[CustomFunction, ...]] = ContextVar("tracing", default=())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.core.dtypes import is_float
 from compiler.core.source import gradient_of, place_of
 from compiler.graph.expression import Expression
 from compiler.graph.notes import ZeroGradient, note
@@ -85,7 +86,7 @@ def _blocks_at(node: Expression, positions: Sequence[int]) -> bool:
     type: Any = node.type
     if node.op.vjp_items is not None:
         return False
-    if getattr(type, "dtype", None) is not None and type.dtype.kind != "f":
+    if getattr(type, "dtype", None) is not None and not is_float(type.dtype):
         return True
     rules = [node.op.rule(position) for position in positions]
     return all(rule is None or rule is flat for rule in rules)

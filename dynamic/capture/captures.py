@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim, Size
+from compiler.core.dtypes import is_float
 from compiler.core.refusals import place_of, raised_by_user, refuse, user_place
 from compiler.core.types import Shape, mapped
 from compiler.graph.expression import Expression, constant, construct
@@ -196,7 +197,7 @@ class Capture:
             (place, x, one)
             for place, x in self._traced.items()
             for one in self._inputs_at(place)
-            if one.serial in present and one.dtype.kind in "fc"
+            if one.serial in present and is_float(one.dtype)
         ]
 
     def outside_requires(self, expression: Expression) -> bool:
@@ -298,7 +299,7 @@ class Capture:
         """Turn what is pending into steps."""
         for place, recorded in self._written.items():
             value = self._traced[place].expression
-            if not recorded and value.dtype.kind in "fc":
+            if not recorded and is_float(value.dtype):
                 value = ops.stop_gradient(value)
             self.add(Write(place, self.output(value), recorded))
         self._written.clear()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OutOfRangeError
 from dynamic.core.errors import ArgumentError, AutogradError
 
@@ -104,7 +105,7 @@ def get_default_dtype() -> DType:
 def set_default_dtype(dtype: object) -> None:
     """Set the dtype of new floats: float32 or float64; TypeError otherwise."""
     numpy = as_numpy_dtype(dtype)
-    if numpy.kind != "f":
+    if not is_float(numpy):
         raise ArgumentError("only floating-point types are supported as the default type")
     _default[0] = DTYPES[numpy]
 
@@ -113,8 +114,8 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     """The dtype of an op on two tensors of equal standing."""
     if first == second:
         return first
-    if (first.kind == "f") != (second.kind == "f"):
-        return first if first.kind == "f" else second
+    if (is_float(first)) != (is_float(second)):
+        return first if is_float(first) else second
     return np.promote_types(first, second)
 
 
@@ -175,7 +176,7 @@ def as_element(value: object, x: Any) -> Any:
     if not isinstance(value, bool | int | float):
         return value
     dtype = x._array.dtype
-    if dtype.kind == "f" and abs(value) <= MOST_F32:
+    if is_float(dtype) and abs(value) <= MOST_F32:
         return value
     return x.constant(element(value, dtype))
 

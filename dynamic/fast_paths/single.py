@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.op import Attrs, Op, all_ops
 from compiler.ops.arithmetic import is_flat
 from compiler.ops.declare import one_axis
@@ -124,7 +125,7 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        if x.size < LARGE and x.dtype.kind != "c" and (not floating or x.dtype.kind == "f"):
+        if x.size < LARGE and (not floating or is_float(x.dtype)):
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])

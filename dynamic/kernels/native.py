@@ -24,6 +24,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Size, unknown
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OutOfRangeError, ShapeError
 from compiler.core.log import log, told
 from compiler.core.lowering import Host, Reduce
@@ -265,7 +266,7 @@ def _describe(
             if array is None:
                 return None
             held = sizes if array.shape == shape else tuple([numbers[size] for size in array.shape])
-            large = large or (array.size >= LEAST and dtype.kind == "f")
+            large = large or (array.size >= LEAST and is_float(dtype))
             arrays.append(array)
         kinds.append((dtype, sizes, held))
     return (arrays, tuple(kinds)) if large else None

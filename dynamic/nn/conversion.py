@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.core.dtypes import is_float
 from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.nn.tree import Tree
@@ -36,7 +37,7 @@ class Conversion(Tree):
         if dtype is None:
             return self
         wanted = as_numpy_dtype(dtype)
-        if wanted.kind != "f":
+        if not is_float(wanted):
             raise ArgumentError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={DTYPES[wanted]}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.op import Operand
 from dynamic.core.dtypes import F64
 from dynamic.core.errors import AutogradError
@@ -92,7 +93,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 def sloped(input: Any, slopes: Any) -> Any:
     """x above 0, slopes * x below; the slopes are a number or broadcast."""
-    if type(input) in PLAIN and input._array.dtype.kind == "f":
+    if type(input) in PLAIN and is_float(input._array.dtype):
         if isinstance(slopes, float):
             slopes = input.constant(np.asarray(slopes, input._array.dtype))
         if type(slopes) in PLAIN and slopes.dtype == input.dtype:

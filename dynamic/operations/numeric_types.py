@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from dynamic.core import dtypes
 from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.core.errors import ArgumentError
@@ -22,7 +23,7 @@ class finfo:  # noqa: N801 - PyTorch's name
 
     def __init__(self, dtype: object = None) -> None:
         numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
-        if numpy.kind != "f":
+        if not is_float(numpy):
             raise ArgumentError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 f"'{DTYPES[numpy]}'"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
@@ -126,7 +127,7 @@ def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """nan as 0, infinities as the largest finite numbers, or as the given numbers."""
-    if input._array.dtype.kind != "f":
+    if not is_float(input._array.dtype):
         return input.clone()
     limits = np.finfo(input._array.dtype)
     high = float(limits.max) if posinf is None else posinf
@@ -155,7 +156,7 @@ def isclose(
 
 def _is_close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     """`isclose` of tensors whose values are not known yet."""
-    if a.dtype.kind == "f":
+    if is_float(a.dtype):
         near = ops.absolute(a - b) <= atol + rtol * ops.absolute(b)
         close = ops.logical_or(ops.equal(a, b), ops.logical_and(near, ops.isfinite(b)))
         both = ops.logical_and(ops.isnan(a), ops.isnan(b))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from dynamic.core.dtypes import INT64
 from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
@@ -138,7 +139,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
-    if np.dtype(input.dtype).kind == "f":
+    if is_float(input.dtype):
         last, at = _at_rank(input, size - 1, dim, keepdim)
         missing = ops.isnan(last)
         values, places = ops.where(missing, last, values), ops.where(missing, at, places)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from dynamic.core.dtypes import INT64
 from dynamic.core.errors import AutogradError
 from dynamic.core.results import named
@@ -296,9 +297,9 @@ def _places_among(rows: Any, values: Any, where: str, sorter: Any, small: bool) 
         rows = ops.expand_dims(rows, -2)
     wanted = ops.expand_dims(values, -1)
     before = rows < wanted if where == "left" else rows <= wanted
-    if wanted.dtype.kind == "f":  # nan is the last
+    if is_float(wanted.dtype):  # nan is the last
         last = ops.isnan(wanted)
-        if where == "left" and rows.dtype.kind == "f":
+        if where == "left" and is_float(rows.dtype):
             last = ops.logical_and(last, ~ops.isnan(rows))
         before = ops.logical_or(before, last)
     return before.sum(-1).to(np.dtype(np.int32 if small else np.int64))

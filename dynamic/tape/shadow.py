@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.types import TensorType, type_of
 from compiler.graph.expression import Expression, at_line, constant, user_line
@@ -43,7 +44,7 @@ def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> Non
         if made is None:
             return
         _keep(result, made)
-        if not array.ndim and array.dtype.kind == "f":
+        if not array.ndim and is_float(array.dtype):
             _look(made)
     finally:
         _inside.looks = False

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.op import Operand
 from compiler.core.watching import changing
 from dynamic.core import eager_ops
@@ -81,7 +82,7 @@ class Autograd(Operand):
             freeze(self._maker)
             self._node = None
         elif self._maker is None:
-            if self._array.dtype.kind not in "fc":
+            if not is_float(self._array.dtype):
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
             if self._counter is UNTRACKED and not mode.inference:
                 raise AutogradError(

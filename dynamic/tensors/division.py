@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Handle
 from compiler.transforms.effects import raise_unless
@@ -45,7 +46,7 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
         )
     refuse_zero(x, y)
     quotient = ops.floor_divide(x, y)
-    floating = quotient.dtype.kind == "f"
+    floating = is_float(quotient.dtype)
     if rounding_mode == "trunc":
         return ops.trunc(ops.divide(x, y)) if floating else ops.floor_divide(x - ops.fmod(x, y), y)
     return eager_ops.tied(quotient, ops.trunc(ops.divide(x, y))) if floating else quotient

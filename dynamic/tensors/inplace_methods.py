@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.annotated import is_real
+from compiler.core.dtypes import is_float
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
@@ -159,7 +160,7 @@ class InPlace(Operand):
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
         dtype = self._array.dtype
-        if dtype.kind == "f":
+        if is_float(dtype):
             low, high = -np.inf, np.inf
         elif max is None and isinstance(min, Operand):  # whose dtype may be wider
             return overwrite(self, ops.maximum, (min,))
@@ -313,7 +314,7 @@ class InPlace(Operand):
         if high is None:
             if not low:
                 kind = self._array.dtype
-                low = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else np.iinfo(kind).max
+                low = 2 ** (np.finfo(kind).nmant + 1) if is_float(kind) else np.iinfo(kind).max
             low, high = 0, low
         return self._draw(generator, "integers", low, high)
 

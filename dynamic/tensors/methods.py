@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.annotated import as_float
+from compiler.core.dtypes import is_float
 from compiler.core.errors import AxisError, OutOfRangeError
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
@@ -182,7 +183,7 @@ class Methods(_Made, Division, Indexing):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is float32 or float64."""
-        return bool(self._array.dtype.kind == "f")
+        return bool(is_float(self._array.dtype))
 
     def is_contiguous(self) -> bool:
         """Whether the memory is in row-major order."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.tensors.values import values_of
@@ -102,7 +103,7 @@ def _written(value: Any, style: str) -> str:
 
 def _formatter(values: Any) -> _Format:
     """The format of these numbers: whole, fixed-point or scientific, by their magnitudes."""
-    if values.dtype.kind != "f":
+    if not is_float(values.dtype):
         return _Format("", max(len(str(value)) for value in values.tolist()))
     ordinary = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     if not ordinary.size:

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.annotated import is_real
+from compiler.core.dtypes import is_float
 from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
@@ -126,7 +127,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             needed = self._node is not None
         else:
             arrays, dtype, needed, mixed = _gather(op, operands)
-        if mixed or (op.floating and dtype.kind not in "fc"):
+        if mixed or (op.floating and not is_float(dtype)):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
@@ -159,7 +160,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             result = fresh(array)
         if watching:
             told(op, operands, attrs, result)
-        if needed and array.dtype.kind in "fc" and (not paused or recording()):
+        if needed and is_float(array.dtype) and (not paused or recording()):
             result._maker = record(op, attrs, operands, result, number)
         return result
 
@@ -291,7 +292,7 @@ def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
     attrs = {
         name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
     }
-    if type(input) in PLAIN and input._array.dtype.kind == "f":
+    if type(input) in PLAIN and is_float(input._array.dtype):
         return input.apply(op, (input,), attrs)
     assert op.expand is not None
     return op.expand(input, **attrs)
@@ -374,14 +375,14 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
             value._array if isinstance(value, Tensor) else value
             for value in (values[i] for i in shared)
         )
-        if op.floating and dtype.kind not in "fc":
+        if op.floating and not is_float(dtype):
             dtype = get_default_dtype().dtype
     number = False
     for i, value in enumerate(values):
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            if op is ops.power and i and value < 0 and wanted is not None and wanted.kind not in "fc":
+            if op is ops.power and i and value < 0 and wanted is not None and not is_float(wanted):
                 raise AutogradError("Integers to negative integer powers are not allowed.")
             if wanted is None:
                 array = np.asarray(value)
@@ -391,7 +392,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
                 array = np.asarray(value).astype(wanted)
             values[i] = wrap(array)
             continue
-        if wanted is None and op.floating and value._array.dtype.kind not in "fc":
+        if wanted is None and op.floating and not is_float(value._array.dtype):
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:
             values[i] = ops.astype(value, wanted)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
+
 # Relative to the largest element. Sums of up to 1e6 terms, in any order, and differences of nearly
 # equal numbers, as in the gradient of softmax after layer norm: some hundred roundings.
 TOLERANCE = {"float32": 1e-4, "float64": 1e-11}
@@ -129,11 +131,11 @@ def against(
     pairs = [(np.asarray(x), np.asarray(y)) for x, y in zip(reference, found, strict=True)]
     if any(expected.shape != given.shape for expected, given in pairs):
         return DIFFERENT
-    floating = [expected for expected, _ in pairs if expected.dtype.kind == "f"]
+    floating = [expected for expected, _ in pairs if is_float(expected.dtype)]
     largest = max((_largest(one[np.isfinite(one)]) for one in floating), default=0.0)
     for i, (expected, given) in enumerate(pairs):
         spared = 0.0
-        if expected.dtype.kind == "f":
+        if is_float(expected.dtype):
             spared = float(np.finfo(expected.dtype).eps) * largest
             if exact is not None and exact[i].shape == expected.shape:
                 error = expected - exact[i]
@@ -143,7 +145,7 @@ def against(
 
 
 def _against(expected: Any, given: Any, spared: float) -> Agreement:
-    if expected.dtype.kind != "f":
+    if not is_float(expected.dtype):
         differ = float(np.count_nonzero(expected != given))
         return Agreement(differ, differ == 0)
     finite = np.isfinite(expected)

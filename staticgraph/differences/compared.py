@@ -16,6 +16,7 @@ import numpy as np
 
 import dynamic
 from compiler.core.arrays import row_major
+from compiler.core.dtypes import is_float
 from compiler.core.errors import CaptureError, OptionError, StaticGraphError
 from compiler.core.pytree import leaves, mapped
 from compiler.core.values import Array
@@ -205,7 +206,7 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     rng = np.random.default_rng(0)
     found: list[Any] = []
     for i, (one, value) in enumerate(zip(outputs, values, strict=True)):
-        if one.dtype.kind == "f":
+        if is_float(one.dtype):
             array = rng.uniform(0.5, 1.5, value.shape) if value.ndim else np.ones(())
             seed = placeholder(f"cotangent {i} of {name}", one.shape, one.dtype)
             found.append((one, seed, i, array.astype(one.dtype)))

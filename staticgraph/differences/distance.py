@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 
 
@@ -46,7 +47,7 @@ def distance(one: Array, other: Array) -> Distance:
     at = int(np.argmax(apart))
     if not apart[at]:
         return Distance(False, 0.0, 0.0) if other_signs(one, other).any() else SAME
-    ulp = float(np.max(_ulps(one, other))) if one.dtype.kind == "f" else float(apart[at])
+    ulp = float(np.max(_ulps(one, other))) if is_float(one.dtype) else float(apart[at])
     where = tuple(map(int, np.unravel_index(at, shape)))
     return Distance(False, ulp, float(apart[at]), where, (one[at].item(), other[at].item()))
 
@@ -64,7 +65,7 @@ def gaps(one: Array, other: Array) -> Array:
 
 def other_signs(one: Array, other: Array) -> Array:
     """Where zeros have another sign in arrays that are equal."""
-    if one.dtype.kind != "f":
+    if not is_float(one.dtype):
         return np.zeros(one.shape, bool)
     return np.asarray((np.signbit(one) != np.signbit(other)) & (one == 0) & (other == 0))
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError
 from compiler.graph.expression import Expression
 
@@ -48,7 +49,7 @@ _NUMBER = number()
 
 def _rate(name: str, option: str, value: Any) -> None:
     if isinstance(value, Expression):
-        if value.shape != () or value.dtype.kind != "f":
+        if value.shape != () or not is_float(value.dtype):
             place = f"{value} ({value.source})"
             raise OptionError(f"{name}: {option} is a floating-point scalar, not {place}")
     elif not callable(value):

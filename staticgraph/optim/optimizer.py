@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import GraphError, OptionError
 from compiler.graph.expression import Expression
 from compiler.graph.state import State
@@ -102,7 +103,7 @@ class Optimizer(ABC):
 def floating_variables(loss: Expression) -> list[Variable]:
     """The variables that a loss changes with; GraphError if there are none."""
     found = [
-        node for node in ancestors([loss]) if isinstance(node, Variable) and node.dtype.kind == "f"
+        node for node in ancestors([loss]) if isinstance(node, Variable) and is_float(node.dtype)
     ]
     if not found:
         raise GraphError("minimize: the loss depends on no floating-point variable")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import DType, as_dtype, normalise_axis
@@ -151,7 +152,7 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
         array(1)
     """
     logits = as_value(logits)
-    if np.dtype(logits.dtype).kind != "f":
+    if not is_float(logits.dtype):
         raise DTypeError(f"categorical: the logits are {logits.dtype}, not floating point")
     place = normalise_axis("categorical", axis, len(logits.shape))
     if logits.shape[place] == 0:
@@ -209,7 +210,7 @@ def dropout(x: Value, rate: float = 0.5, *, key: object) -> Value:
     if not 0 <= rate <= 1:
         raise OptionError(f"dropout: the rate {rate!r} is not between 0 and 1")
     key, x = key_of("dropout", key), as_value(x)
-    if np.dtype(x.dtype).kind != "f":
+    if not is_float(x.dtype):
         raise DTypeError(f"dropout: x is {x.dtype}, not floating point")
     if rate == 0:
         return x

@@ -17,6 +17,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.default_dtype import or_default
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import DType, TensorType, broadcast_shapes
@@ -71,7 +72,7 @@ def _size(size: object) -> int:
 def floating(function: str, dtype: object) -> DType:
     """float32 or float64, the default one if None; DTypeError for another dtype."""
     found = or_default(dtype, function)
-    if found.kind != "f":
+    if not is_float(found):
         raise DTypeError(f"{function}: {found} is not floating point")
     return found
 

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from compiler.core.types import is_inexact
@@ -166,7 +167,7 @@ def _vjp(f: Callable[..., object], primals: tuple[object, ...], has_aux: bool) -
         pairs = [
             (out, like("vjp", "cotangent", given, out))
             for out, given in zip(leaves(result), leaves(cotangents), strict=True)
-            if is_inexact(out.dtype)
+            if is_float(out.dtype)
         ]
         outputs, seeds = [out for out, _ in pairs], [seed for _, seed in pairs]
         return rebuilt(primals, pullback(outputs, variables, seeds))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.source import place_of
 from compiler.graph.definition import Node
 from compiler.graph.notes import Promoted, ZeroGradient
@@ -156,7 +157,7 @@ def float_equality(linted: Linted, node: Node) -> str | None:
     if test.op.name not in ("equal", "not_equal") or is_gradient(node):
         return None
     sides = [linted.operand(test, 0), linted.operand(test, 1)]
-    if any(one.type.dtype.kind != "f" or linted.constant(one) is not None for one in sides):
+    if any(not is_float(one.type.dtype) or linted.constant(one) is not None for one in sides):
         return None
     return (
         f"{node.op.name}: {test.op.name} of the floats {described(sides[0])} and "
@@ -186,7 +187,7 @@ def never_updated(linted: Linted) -> Iterator[tuple[str, str]]:
     first = described(linted.nodes[min(updated)])
     told = slips_of_variables(linted)
     for node in linted.nodes:
-        if node.op is not leaves.variable or node.type.dtype.kind != "f" or not node.type.ndim:
+        if node.op is not leaves.variable or not is_float(node.type.dtype) or not node.type.ndim:
             continue
         state = node.attrs["key"]
         changes = node.id in updated or state.changes

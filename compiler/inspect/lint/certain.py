@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.source import place_of
 from compiler.graph.definition import Node
 from compiler.graph.expression import Expression
@@ -335,7 +336,7 @@ def _is_bias(linted: Linted, node: Node) -> bool:
     """Whether a variable of floats with one axis is broadcast to be added, and only that."""
     readers = [one for one in linted.readers(node) if not is_gradient(one)]
     return (
-        node.type.dtype.kind == "f"
+        is_float(node.type.dtype)
         and len(node.type.shape) == 1
         and bool(readers)
         and all(one.op.name == "add" and one.type.shape != node.type.shape for one in readers)

@@ -12,6 +12,7 @@ from llvmlite import ir
 from compiler.codegen.scalar import CONSTRUCTORS as NAMES
 from compiler.core.scalars import ScalarFunction
 from compiler.llvm import library, vecmath
+from compiler.llvm.conversions import CONVERSIONS
 from compiler.llvm.gemm import gemm_function
 from compiler.llvm.lower import values
 from compiler.llvm.lower.values import (
@@ -119,6 +120,8 @@ def _abs(translator: Any, value: Value) -> Value:
     builder = translator.builder
     if value.type.kind == "f":
         return Value(abs(value.lane(builder)).value, value.type)
+    if value.type.kind == "u":
+        return value
     wide = values.convert(builder, value, INT64)
     negative = values.compare(builder, "<", wide, values.constant(0, INT64))
     return values.select(builder, negative, values.negate(builder, wide), wide)
@@ -173,6 +176,15 @@ def _threefry(translator: Any, key: Value, counter: Value) -> Value:
     return Value(translator.builder.call(function, [key.ir, counter.ir]), INT64)
 
 
+def _conversion(name: str, translator: Any, value: Value) -> Value:
+    """A float of 16 bits from another float, or into one."""
+    define, result, operand = CONVERSIONS[name]
+    given = values.convert(translator.builder, value, SCALARS[operand])
+    kind = SCALARS[result]
+    function = translator.inlined(name, kind.ir, [given.type.ir], define)
+    return Value(translator.builder.call(function, [given.ir]), kind)
+
+
 def user_function(translator: Any, scalar: ScalarFunction, operands: Sequence[Value]) -> Value:
     """A function that a user wrote, on numbers of its dtype."""
     builder = translator.builder
@@ -191,6 +203,7 @@ Function = Callable[..., Value]
 FUNCTIONS: dict[str, Function] = {
     **{name: partial(_formula, name) for name in vecmath.FORMULAS},
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
+    **{name: partial(_conversion, name) for name in CONVERSIONS},
     "abs": _abs,
     "address": _address,
     "atomic_add": _atomic_add,

@@ -1,7 +1,7 @@
 """Typed values of the emitted language, their conversion and their arithmetic.
 
-The rules are those of Numba with `error_model="numpy"`: integers and bools meet as int64, and wrap;
-floats meet in the wider format; no operation carries a fast-math flag but those named for it.
+The rules are those of Numba with `error_model="numpy"`: integers and bools meet as int64, and wrap,
+but for two uint64; floats meet in the wider format; no operation carries a fast-math flag but those named for it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from compiler.core.dtypes import REGISTERS
 from compiler.core.record import Record, record
 from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 
@@ -44,15 +45,11 @@ class Pointer(Record):
 
 
 BOOL = Scalar("boolean", "b", 1)
-INT64 = Scalar("i64", "i", 64)
-FLOAT32, FLOAT64 = Scalar("f32", "f", 32), Scalar("f64", "f", 64)
-SCALARS = {
-    one.name: one
-    for one in (
-        BOOL, Scalar("u8", "u", 8), Scalar("i8", "i", 8), Scalar("i16", "i", 16),
-        Scalar("i32", "i", 32), INT64, FLOAT32, FLOAT64,
-    )
-}  # fmt: skip
+SCALARS = {"boolean": BOOL} | {
+    name: Scalar(name, name[0], int(name[1:])) for name in REGISTERS.values() if name != "boolean"
+}
+INT64, UINT64 = SCALARS["i64"], SCALARS["u64"]
+FLOAT32, FLOAT64 = SCALARS["f32"], SCALARS["f64"]
 POINTERS = {f"p_{name}": Pointer(scalar) for name, scalar in SCALARS.items() if name != "boolean"}
 
 
@@ -134,6 +131,9 @@ def arithmetic(builder: object, sign: str, left: Value, right: Value, exact: boo
         return Value(getattr(builder, _FLOAT[sign])(left.ir, right.ir), left.type)
     if sign in "&|^" and left.type == BOOL:
         return Value(getattr(builder, _INTEGER[sign])(left.ir, right.ir), BOOL)
+    if left.type == UINT64:  # two of them meet as what they are
+        name = "lshr" if sign == ">>" else _INTEGER[sign]
+        return Value(getattr(builder, name)(left.ir, right.ir), UINT64)
     wide = [convert(builder, one, INT64).ir for one in (left, right)]
     flags = ("nsw",) if exact and sign in "+-*" else ()
     return Value(getattr(builder, _INTEGER[sign])(*wide, flags=flags), INT64)
@@ -149,6 +149,11 @@ _INTEGER = {
 
 def divide_integers(builder: Any, sign: str, left: Value, right: Value) -> Value:
     """Python's `//` or `%` of integers, rounded down; by 0 as by 1; the divisor is not -1."""
+    if left.type == right.type == UINT64:
+        is_zero = builder.icmp_unsigned("==", right.ir, UINT64.ir(0))
+        divisor = builder.select(is_zero, UINT64.ir(1), right.ir)
+        divide = builder.udiv if sign == "//" else builder.urem
+        return Value(divide(left.ir, divisor), UINT64)
     a, b = (convert(builder, one, INT64).ir for one in (left, right))
     zero = ir.Constant(INT64.ir, 0)
     b = builder.select(builder.icmp_signed("==", b, zero), ir.Constant(INT64.ir, 1), b)

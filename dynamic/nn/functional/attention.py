@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.ops.attention import masked_softmax
 from dynamic.core.dtypes import c_name, get_default_dtype
 from dynamic.core.errors import AutogradError
@@ -62,7 +63,7 @@ def scaled_dot_product_attention(
             "Expected query, key, and value to have the same dtype, but got "
             f"{names[0]} {names[1]} and {names[2]} instead."
         )
-    if np.dtype(dtypes[0]).kind != "f":
+    if not is_float(np.dtype(dtypes[0])):
         raise AutogradError(
             "expected m1 and m2 to have the same dtype, but got: "
             f"{c_name(get_default_dtype())} != {c_name(dtypes[0])}"

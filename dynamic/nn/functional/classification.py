@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OptionError, OutOfRangeError
 from compiler.ops.declare import size_value
 from dynamic.core import eager_ops
@@ -58,7 +59,7 @@ def cross_entropy(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
         )
     plain = weight is None and not label_smoothing
-    if target.dtype.kind == "f":
+    if is_float(target.dtype):
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
     if plain and (ignore_index < 0 or not _is_ignored(target, ignore_index)):
         _check_classes(input, target)

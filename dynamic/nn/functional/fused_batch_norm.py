@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_float
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
 from dynamic.func.tracer import Tracer
@@ -31,7 +32,7 @@ def fits(x: Any, *others: object) -> bool:
             isinstance(one, Tensor)
             and not isinstance(one, Tracer)
             and one._array.dtype == x._array.dtype
-            and one._array.dtype.kind == "f"
+            and is_float(one._array.dtype)
         )
         for one in (x, *others)
     ) and bool(x._array.size)

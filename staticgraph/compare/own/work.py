@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.core.dims import evaluate
+from compiler.core.dtypes import is_float
 from compiler.core.types import TensorType
 from compiler.graph.build import operands_of
 from compiler.runtime.sizes import sizes_of
@@ -38,7 +39,7 @@ def least_work(executable: Executable, arrays: Sequence[Any]) -> tuple[int, dict
     flops: dict[str, int] = {}
     for node, data in graph.nodes(data=True):
         op, made = data["op"], data["type"]
-        if not isinstance(made, TensorType) or made.dtype.kind != "f" or op.exact:
+        if not isinstance(made, TensorType) or not is_float(made.dtype) or op.exact:
             continue
         operands = [graph.nodes[one]["type"] for one in operands_of(graph, node)]
         if not operands or not all(isinstance(one, TensorType) for one in operands):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.grow import Grower
 from staticgraph.fuzz.eager.indices import assigned, index
@@ -61,7 +62,7 @@ def _get(g: Grower) -> None:
 def _target(g: Grower) -> str | None:
     """What is overwritten: seldom memory of a leaf that requires gradients, which is an error."""
     leaves = [g.array(name) for name in g.leaves if name in g.memory.cells]
-    return g.pick(lambda _, x: x.dtype.kind == "f" and (
+    return g.pick(lambda _, x: is_float(x.dtype) and (
         not any(np.may_share_memory(x, leaf) for leaf in leaves) or g.chance(0.04)
     ))  # fmt: skip
 
@@ -150,7 +151,7 @@ def _loss(g: Grower) -> str | None:
     """The name of a scalar, a sum over some tensors."""
     total = None
     for _ in range(g.choose.choice((1, 1, 2, 3))):
-        name = g.pick(lambda name, x: name in g.requires and x.dtype.kind == "f") or g.floating()
+        name = g.pick(lambda name, x: name in g.requires and is_float(x.dtype)) or g.floating()
         if name is None:
             return None
         pipe = g.choose.choice(PIPES)
@@ -213,7 +214,7 @@ def _finish(g: Grower) -> None:
         name = g.floating()
         if name is not None:
             shape = g.array(name).shape
-            seed = g.pick(lambda _, x: x.shape == shape and x.dtype.kind == "f")
+            seed = g.pick(lambda _, x: x.shape == shape and is_float(x.dtype))
             g.add({"do": "function", "of": "autograd.backward",
                    "args": [[f"${name}"], [f"${seed}"]]})  # fmt: skip
     else:

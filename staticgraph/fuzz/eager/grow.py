@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 from staticgraph.fuzz.eager.memory import Cell, Memory, UnknownError
 from staticgraph.fuzz.eager.program import Step
@@ -72,11 +73,11 @@ class Grower:
 
     def floating(self) -> str | None:
         """A name of the program's dtype."""
-        return self.pick(lambda _, x: x.dtype.kind == "f")
+        return self.pick(lambda _, x: is_float(x.dtype))
 
     def fitting(self, shape: Sequence[int]) -> Any:
         """A tensor that broadcasts to a shape, or a number."""
-        name = self.pick(lambda _, x: x.dtype.kind == "f" and broadcasts(x.shape, shape))
+        name = self.pick(lambda _, x: is_float(x.dtype) and broadcasts(x.shape, shape))
         return self.number() if name is None or self.chance(0.15) else f"${name}"
 
     def leaf(self) -> None:

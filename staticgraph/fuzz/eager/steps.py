@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.core.dtypes import is_float
 from staticgraph.fuzz.eager.grow import Grower
 from staticgraph.fuzz.eager.numpy_ops import UNARY
 from staticgraph.fuzz.eager.program import Step
@@ -123,7 +124,7 @@ def _function(of: str, *args: object, **options: object) -> Step:
 def _joined(g: Grower, name: str) -> Step:
     shape = g.array(name).shape
     this = f"${name}"
-    same = g.pick(lambda _, x: x.shape == shape and x.dtype.kind == "f")
+    same = g.pick(lambda _, x: x.shape == shape and is_float(x.dtype))
     other = f"${same}"
     kind = g.choose.choice(("cat", "stack", "where", "maximum", "minimum", "matmul"))
     if kind == "matmul":

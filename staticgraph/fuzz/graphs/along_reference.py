@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 
 
@@ -21,7 +22,7 @@ def _rows(function: Callable[[Array], object], x: Array, axis: int, dtype: Any) 
 
 def _total(combine: Callable[[Any, Any], object]) -> Callable[..., Array]:
     def total(x: Array, axis: int) -> Array:
-        dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+        dtype = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
 
         def row(values: Array) -> Array:
             found = np.empty(len(values), dtype)

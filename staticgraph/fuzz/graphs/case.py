@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.errors import StaticGraphError
 from compiler.core.values import Array
 from compiler.graph.expression import Expression
@@ -133,9 +134,9 @@ class Case:
         picked = [
             operand
             for node in ancestors([self.graph.roots[i]])
-            if node.dtype is not None and node.dtype.kind != "f"
+            if node.dtype is not None and not is_float(node.dtype)
             for operand in node.operands
-            if operand.dtype is not None and operand.dtype.kind == "f"
+            if operand.dtype is not None and is_float(operand.dtype)
         ]
         return any(not np.isfinite(value).all() for value in interpret(picked, self.feeds))
 

@@ -19,6 +19,7 @@ import staticgraph as sg
 from compiler import ops
 from compiler.core import dims
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float
 from compiler.core.errors import StaticGraphError
 from compiler.core.op import Op
 from staticgraph.fuzz.graphs.program import Step, run
@@ -175,7 +176,7 @@ class Grower:
         if floating and any(dtype.kind in "iu" for dtype in dtypes):
             wanted = self.dtype
         elif promotes and (len(dtypes) > 1 or (float in numbers and _integers(dtypes))):
-            floats = [dtype for dtype in dtypes if dtype.kind == "f"]
+            floats = [dtype for dtype in dtypes if is_float(dtype)]
             wanted = str(np.result_type(*floats)) if floats else "int64"
             if not floats and float in numbers:
                 wanted = self.dtype

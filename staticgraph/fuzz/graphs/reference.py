@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Op
 from compiler.ops import all_ops
@@ -428,7 +429,7 @@ def apply(name: str, *args: object, **options: object) -> Any:
     with np.errstate(all="ignore"):
         with np.errstate(over="call", call=lambda kind, flag: overflows.append(kind)):
             low = function(*args, **options)
-        if name in EXACT or not isinstance(low, np.ndarray | np.generic) or low.dtype.kind != "f":
+        if name in EXACT or not isinstance(low, np.ndarray | np.generic) or not is_float(low.dtype):
             return low
         high = np.asarray(function(*map(_raised, args), **options)).astype(low.dtype)
     low = np.asarray(low)
@@ -441,6 +442,6 @@ def apply(name: str, *args: object, **options: object) -> Any:
 
 
 def _raised(x: object) -> Any:
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":
+    if isinstance(x, np.ndarray | np.generic) and is_float(x.dtype):
         return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
     return x

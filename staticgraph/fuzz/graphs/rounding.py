@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Unknown
+from compiler.core.dtypes import is_float
 from compiler.core.errors import LinAlgError
 from compiler.core.types import mapped
 from compiler.core.values import Array
@@ -41,7 +42,7 @@ def distance(left: Array, right: Array) -> Array:
 
 def tight(value: Array) -> Array:
     """What two ways of rounding one op may differ by."""
-    if value.dtype.kind != "f":
+    if not is_float(value.dtype):
         return np.zeros(value.shape)
     info = np.finfo(value.dtype)
     size = np.where(np.isfinite(value), np.abs(value, dtype=np.float64), 0)
@@ -185,7 +186,7 @@ def _moved(value: object, rng: np.random.Generator, terms: float = 1) -> Any:
     if isinstance(value, tuple):
         return tuple(_moved(one, rng, terms) for one in value)
     value = np.asarray(value)
-    if value.dtype.kind != "f":
+    if not is_float(value.dtype):
         return value
     step = float(UNIT * np.finfo(value.dtype).eps)
     noise = _evenly(rng, value.shape, step)

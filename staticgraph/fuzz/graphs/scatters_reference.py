@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 
 
@@ -54,7 +55,7 @@ def _combined(how: str, falling: list[Any], x: Array) -> Any:
         total = total * one if how == "prod" else total + one
     if how == "mean":
         number = x.dtype.type(len(falling))
-        return total / number if x.dtype.kind == "f" else total // number
+        return total / number if is_float(x.dtype) else total // number
     return total
 
 

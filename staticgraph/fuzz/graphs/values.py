@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float
 from compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
@@ -76,7 +77,7 @@ def laid_out(values: Array, layout: int) -> Array:
         return _shared(values, choose)
     axes = choose.sample(range(values.ndim), values.ndim)
     steps = [choose.choice((1, 1, 1, 2, 3, -1, -2)) for _ in axes]
-    fill = np.nan if values.dtype.kind == "f" else 77
+    fill = np.nan if is_float(values.dtype) else 77
     memory = np.full([values.shape[a] * abs(steps[a]) for a in axes], fill).astype(values.dtype)
     view = memory[tuple(slice(None, None, steps[a]) for a in axes)]
     view = view.transpose([axes.index(a) for a in range(values.ndim)])

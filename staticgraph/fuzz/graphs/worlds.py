@@ -13,6 +13,7 @@ import numpy as np
 import dynamic
 import staticgraph as sg
 from compiler import ops
+from compiler.core.dtypes import is_float
 from compiler.core.errors import OutOfRangeError
 from compiler.transforms.control_eager import own
 from dynamic.core.errors import AutogradError
@@ -142,7 +143,7 @@ class Eager:
     def leaf(self, step: Step) -> Any:
         """A tensor, which requires a gradient if it can."""
         value = np.array(self.arrays[step["name"]])
-        return dynamic.tensor(value, requires_grad=value.dtype.kind == "f")
+        return dynamic.tensor(value, requires_grad=is_float(value.dtype))
 
     def apply(self, op: str, args: Sequence[object], options: Mapping[str, object]) -> Any:
         """A tensor."""
