@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.dtypes import is_float
-from compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from compiler.core.dtypes import is_inexact
+from compiler.core.errors import DTypeError, GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import Lowering
 from compiler.core.protocols import CompiledFunction
 from compiler.core.types import TensorType, Type, type_of
@@ -407,7 +407,7 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
     for i, operand in enumerate(operands):
         if common is not None and isinstance(operand, bool | int | float | complex) and i in shared:
             # in the dtype of what it meets: a function of it alone would be in float64
-            operand = np.asarray(operand, common if is_float(common) else np.float64)
+            operand = np.asarray(operand, common if is_inexact(common) else np.float64)
         elif isinstance(operand, np.ndarray | np.generic):
             dtype = common if common is not None and i in shared else operand.dtype
             operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)

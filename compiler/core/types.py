@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.core import dims, dtypes
 from compiler.core.dims import Dim, Size, Unknown, product
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, is_inexact, part_dtype
 from compiler.core.errors import AxisError, DTypeError, ShapeError
 from compiler.core.values import Value
 
@@ -211,20 +211,10 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     return tuple(axes)
 
 
-def is_inexact(dtype: DType) -> bool:
-    """Whether a dtype is floating point, real or complex: what gradients flow through."""
-    return dtype.kind in "fc"
-
-
-def part_dtype(dtype: DType) -> DType:
-    """The dtype of the real and of the imaginary part of numbers of a dtype."""
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-
-
 def require_float(op: str, *types: TensorType) -> None:
     """DTypeError unless every type is floating point, real or complex."""
     for type in types:
-        if not is_float(type.dtype):
+        if not is_inexact(type.dtype):
             raise DTypeError(f"{op}: {type} is not floating point: cast it with astype")
 
 

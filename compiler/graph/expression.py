@@ -16,13 +16,13 @@ from compiler.core import provided
 from compiler.core.arrays import as_array, refuse_masked
 from compiler.core.deciding import decider_of_user
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
 from compiler.core.refusals import refuse, remembered
 from compiler.core.source import Scope, in_scope, scope_of
-from compiler.core.types import DType, Shape, TensorType, as_dtype, is_inexact
+from compiler.core.types import DType, Shape, TensorType, as_dtype
 from compiler.core.values import Tree, Value
 from compiler.core.whose_code import is_own
 from compiler.graph.promoted import is_weak, note_promoted
@@ -449,7 +449,7 @@ def _dtype_of(operand: object) -> Any:
 
 
 def _floating(dtype: DType) -> DType:
-    return dtype if is_float(dtype) else np.dtype(np.float64)
+    return dtype if is_inexact(dtype) else np.dtype(np.float64)
 
 
 def _common_dtype(op: Op, operands: Sequence[object]) -> DType:

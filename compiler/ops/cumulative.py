@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core import provided
-from compiler.core.dtypes import accumulator, is_float
+from compiler.core.dtypes import accumulator, is_inexact
 from compiler.core.op import Attrs, Op
 from compiler.core.types import as_dtype
 from compiler.ops.along import axis_or_flat, host_along
@@ -28,9 +28,10 @@ _F64 = np.dtype(np.float64)
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:
     def evaluate(x: Any, *, axis: int) -> Any:
-        if not is_float(x.dtype):
+        if not is_inexact(x.dtype):
             return function(x, axis, accumulator(x.dtype))
-        return function(x, axis, _F64).astype(x.dtype)  # rounding errors add up along the axis
+        wide = np.result_type(x.dtype, _F64)
+        return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
 
     return evaluate
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
-from compiler.core.types import TensorType, TupleType, Type, is_inexact, unify
+from compiler.core.types import TensorType, TupleType, Type, unify
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
     Expression,
@@ -113,7 +113,7 @@ def pushforward(
     pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
     "A new trick for calculating Jacobian vector products").
     """
-    floating = [out for out in outputs if is_float(out.dtype)]
+    floating = [out for out in outputs if is_inexact(out.dtype)]
     seeds = [abstract(out.type) for out in floating]
     token = _forward.set(True)
     try:
@@ -123,7 +123,7 @@ def pushforward(
         _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
-    return [next(values) if is_float(out.dtype) else zeros_like(out) for out in outputs]
+    return [next(values) if is_inexact(out.dtype) else zeros_like(out) for out in outputs]
 
 
 def _walk(
@@ -236,7 +236,12 @@ def _is_cotangent(part: Any, operand: Expression) -> bool:
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
-    if not is_float(output.dtype):
+    if output.dtype.kind == "c" and seed is None:
+        raise GraphError(
+            f"grad: {output} ({output.source}) is complex, and gradients are of real losses: take "
+            "real or abs, or give a seed"
+        )
+    if not is_inexact(output.dtype):
         raise GraphError(f"grad: {output} ({output.source}) is not floating point")
     if seed is None and output.ndim:
         raise GraphError(
@@ -246,7 +251,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
     if seed is not None and seed.type != output.type:
         raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
     for target in wrt:
-        if not is_float(target.dtype):
+        if not is_inexact(target.dtype):
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
@@ -278,5 +283,5 @@ def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[fr
 
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
-        return is_float(type.dtype)
+        return is_inexact(type.dtype)
     return any(map(_is_floating, type.items))

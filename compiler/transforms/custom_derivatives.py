@@ -16,11 +16,11 @@ import numpy as np
 
 from compiler import ops
 from compiler.core import provided
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
-from compiler.core.types import is_inexact, unify
+from compiler.core.types import unify
 from compiler.core.values import Tree, Value
 from compiler.graph.evaluate import replaced
 from compiler.graph.expression import (
@@ -296,7 +296,7 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
 
 
 def _is_float(value: Value) -> bool:
-    return isinstance(value, Expression) and is_float(value.dtype)
+    return isinstance(value, Expression) and is_inexact(value.dtype)
 
 
 _tracing: ContextVar[tuple[CustomFunction, ...]] = ContextVar("tracing", default=())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.refusals import refuse
 from compiler.core.watching import unwatched
 from compiler.graph.biases import biases_of
@@ -88,7 +88,7 @@ class Gradients:
     @unwatched
     def requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on a leaf."""
-        if not is_float(expression.dtype):
+        if not is_inexact(expression.dtype):
             return False
         nodes = ancestors([expression])
         own = [node for node in nodes if node.serial in self._leaves]

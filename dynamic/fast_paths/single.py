@@ -125,7 +125,7 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        if x.size < LARGE and (not floating or is_float(x.dtype)):
+        if x.size < LARGE and (is_float(x.dtype) or not (floating or x.dtype.kind == "c")):
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])

@@ -12,7 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -50,7 +50,7 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
     keep_silent()
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if requires_grad:
-        if not is_float(result._array.dtype):
+        if not is_inexact(result._array.dtype):
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -103,7 +103,7 @@ def _as_array(data: object, dtype: object) -> Any:
         return array
     if array.dtype.kind not in "biufc":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    if only_numbers and not is_float(array.dtype):
+    if only_numbers and not is_inexact(array.dtype):
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
     return array.astype(wanted or get_default_dtype().dtype)

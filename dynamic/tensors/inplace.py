@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op, Operand, refuse_more
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
@@ -170,7 +170,7 @@ def replace(
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others, overlapping)
     node = None
-    if mode.enabled and is_float(tensor._array.dtype):  # integers have no gradient
+    if mode.enabled and is_inexact(tensor._array.dtype):  # integers have no gradient
         # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
     try:

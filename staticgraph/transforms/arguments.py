@@ -8,10 +8,10 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
 from compiler.core.pytree import leaves, mapped, rebuilt
-from compiler.core.types import is_inexact, unify
+from compiler.core.types import unify
 from compiler.graph import expression as expressions
 from compiler.graph.expression import Expression, Handle, closed, handle_among
 from staticgraph.tracing.functions import Function
@@ -122,7 +122,7 @@ def variable(name: str, x: object) -> Expression:
     """The value of an argument as a new expression, to differentiate by."""
     if not isinstance(x, Expression):
         x = expression(name, x)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         raise DTypeError(f"{name}: an argument is {x.type}: only floating point has a gradient")
     made: Expression = ops.reshape.bound((x,), {"shape": x.shape})
     made.weak = x.weak
@@ -170,7 +170,7 @@ def scalar(name: str, result: object) -> Expression:
 
 def floating(name: str, result: Expression) -> Expression:
     """The output, if it is floating point; OutputError otherwise."""
-    if not is_float(result.dtype):
+    if not is_inexact(result.dtype):
         raise OutputError(
             f"{name}: the function returns {result.type} ({result.source}): "
             "only floating point has a gradient"
