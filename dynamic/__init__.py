@@ -36,6 +36,8 @@ from dynamic.core import errors as errors
 from dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
     boolean as bool,
+    complex64 as complex64,
+    complex128 as complex128,
     float32 as float32,
     float64 as float64,
     get_default_dtype as get_default_dtype,
@@ -94,6 +96,7 @@ from dynamic.tensors.tensor import Tensor as Tensor
 
 float = float32  # the names of Python's types are PyTorch's dtypes
 double = float64
+cfloat, cdouble = complex64, complex128
 short = int16
 int = int32
 long = int64
@@ -103,7 +106,7 @@ _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
-        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "cdouble", "cfloat", "complex64", "complex128", "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
         "erfinv", "eye", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
         "get_default_dtype",
         "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",

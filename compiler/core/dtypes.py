@@ -82,6 +82,11 @@ def part_dtype(dtype: DType) -> DType:
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
+def complex_dtype(dtype: DType) -> DType:
+    """The dtype of complex numbers whose parts have a dtype."""
+    return dtype if dtype.kind == "c" else np.dtype(f"c{dtype.itemsize * 2}")
+
+
 def is_narrow(dtype: Any) -> bool:
     """Whether a dtype is stored only: float16 and bfloat16, which compute in float32."""
     return dtype.itemsize == _NARROW and dtype.kind in _FLOATS

@@ -20,7 +20,7 @@ import numpy as np
 
 from compiler.core.annotated import check_types
 from compiler.core.dtypes import is_inexact
-from compiler.core.errors import DTypeError, GraphError, ShapeError, StaticGraphError
+from compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import Lowering
 from compiler.core.protocols import CompiledFunction
 from compiler.core.types import TensorType, Type, type_of
@@ -370,9 +370,11 @@ class _OfReals:
         return self.infer(*types, **attrs)
 
 
-def complex_refused(name: str, type: TensorType) -> DTypeError:
+def complex_refused(name: str, type: TensorType) -> ComplexError:
     """What is raised for a complex operand of an op of real numbers."""
-    return DTypeError(f"{name}: {type} is complex, and {name} is of real numbers: take real or abs")
+    return ComplexError(
+        f"{name}: {type} is complex, and {name} is of real numbers: take real or abs"
+    )
 
 
 def _conjugated(rule: Rule) -> Rule:

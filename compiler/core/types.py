@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.core import dims, dtypes
 from compiler.core.dims import Dim, Size, Unknown, product
-from compiler.core.dtypes import is_float, is_inexact, part_dtype
+from compiler.core.dtypes import is_float, is_inexact
 from compiler.core.errors import AxisError, DTypeError, ShapeError
 from compiler.core.values import Value
 

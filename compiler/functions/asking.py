@@ -140,7 +140,7 @@ def iterable(x: object) -> bool:
 
 
 def iscomplexobj(x: Value) -> bool:
-    """Whether x is of complex numbers: no tensor is.
+    """Whether x is of complex numbers.
 
     Example:
         >>> sg.iscomplexobj(np.zeros(2))
@@ -150,7 +150,7 @@ def iscomplexobj(x: Value) -> bool:
 
 
 def isrealobj(x: object) -> bool:
-    """Whether x is of real numbers: all tensors are.
+    """Whether x is of real numbers.
 
     Example:
         >>> sg.isrealobj(np.zeros(2))

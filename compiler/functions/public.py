@@ -5,6 +5,7 @@ from compiler.functions.asking import *
 from compiler.functions.bits import *
 from compiler.functions.counting import *
 from compiler.functions.einsum import *
+from compiler.functions.complex_numbers import *
 from compiler.functions.elements import *
 from compiler.functions.joining import *
 from compiler.functions.polynomials import *

@@ -15,8 +15,10 @@ from compiler.ops.attention import (
 from compiler.ops.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,
+    make_complex as make_complex,
     real_part as real_part,
 )
+from compiler.ops.complex_steps import on_complex as on_complex
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (

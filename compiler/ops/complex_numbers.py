@@ -11,26 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError
+from compiler.core.dtypes import DType, complex_dtype, part_dtype
+from compiler.core.errors import DTypeError, ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Meaning, Op, Rule, register
 from compiler.core.types import (
-    DType,
     TensorType,
     broadcast_shapes,
-    part_dtype,
     require_float,
     require_same_dtype,
+    type_of,
 )
 from compiler.ops.batching import aligned
 from compiler.ops.declare import unbroadcast, zeros_like
 
-__all__ = ["complex"]
-
-
-def complex_dtype(dtype: DType) -> DType:
-    """The dtype of complex numbers whose parts have a dtype."""
-    return dtype if dtype.kind == "c" else np.dtype(f"c{dtype.itemsize * 2}")
+__all__ = ["complex", "view_as_complex", "view_as_real"]
 
 
 def _of_one(
@@ -86,10 +81,10 @@ def _is_complex(x: Any) -> bool:
 
 
 real_part = _of_one(
-    "real_part", lambda x: np.array(np.real(x)), _as_real_part, part_dtype, "The real part."
+    "real_part", lambda x: np.asarray(x).real, _as_real_part, part_dtype, "The real part."
 )
 imaginary_part = _of_one(
-    "imaginary_part", lambda x: np.array(np.imag(x)), _as_imaginary_part, part_dtype,
+    "imaginary_part", lambda x: np.asarray(x).imag, _as_imaginary_part, part_dtype,
     "The imaginary part.",
 )  # fmt: skip
 
@@ -134,3 +129,67 @@ make_complex: Op = register(
     )
 )
 complex = make_complex
+
+
+def _pairs_type(x: TensorType) -> TensorType:
+    if x.dtype.kind != "c":
+        raise DTypeError(f"view_as_real: {x} is not complex")
+    return TensorType((*x.shape, 2), part_dtype(x.dtype))
+
+
+def _pairs_numpy(x: Any) -> Any:
+    x = np.asarray(x)
+    _pairs_type(type_of(x))
+    part = part_dtype(x.dtype)
+    strides = (*x.strides, part.itemsize)
+    return np.lib.stride_tricks.as_strided(x.real, (*x.shape, 2), strides)
+
+
+def _joined_type(x: TensorType) -> TensorType:
+    if x.dtype.kind != "f":
+        raise DTypeError(f"view_as_complex: {x} is not of real floating-point numbers")
+    if not x.ndim or x.shape[-1] != 2:
+        raise ShapeError(f"view_as_complex: the last axis of {x} has not size 2")
+    return TensorType(x.shape[:-1], complex_dtype(x.dtype))
+
+
+def _joined_numpy(x: Any) -> Any:
+    x = np.asarray(x)
+    _joined_type(type_of(x))
+    if x.strides[-1] != x.itemsize:
+        x = np.ascontiguousarray(x)
+    return x.view(complex_dtype(x.dtype))[..., 0]
+
+
+view_as_real: Op = register(
+    Op(
+        name="view_as_real",
+        infer_type=_pairs_type,
+        evaluate=_pairs_numpy,
+        vjp=(lambda g, o, a: view_as_complex(g),),
+        saves=("",),
+        batching=aligned,
+        linearity="linear",
+        exact=True,
+        lowering=Host(),
+        complex="own",
+        doc="Complex numbers as real ones with a last axis of two, real part and imaginary part.",
+        example=">>> sg.view_as_real(np.array([1 + 2j]))\narray([[1., 2.]])",
+    )
+)
+view_as_complex: Op = register(
+    Op(
+        name="view_as_complex",
+        infer_type=_joined_type,
+        evaluate=_joined_numpy,
+        vjp=(lambda g, o, a: view_as_real(g),),
+        saves=("",),
+        batching=aligned,
+        linearity="linear",
+        exact=True,
+        lowering=Host(),
+        complex="own",
+        doc="Real numbers with a last axis of two as complex ones: the inverse of `view_as_real`.",
+        example=">>> sg.view_as_complex(np.array([[1.0, 2.0]]))\narray([1.+2.j])",
+    )
+)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import complex_dtype, part_dtype
 from compiler.core.lowering import Host
 from compiler.core.op import Op, op_named, register
-from compiler.core.types import TensorType, TupleType, part_dtype
-from compiler.ops.complex_numbers import complex_dtype
+from compiler.core.types import TensorType, TupleType
 
 
 def real_type(type: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from compiler.core import provided
+from compiler.core.dtypes import part_dtype
 from compiler.core.dims import Dim, Size, product
 from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Pointwise, Reduce
@@ -31,7 +32,6 @@ from compiler.core.types import (
     TensorType,
     broadcast_shapes,
     normalise_axes,
-    part_dtype,
     require_float,
     require_same_dtype,
 )

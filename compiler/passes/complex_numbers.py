@@ -25,9 +25,9 @@ from compiler.ops import leaves
 from compiler.ops.complex_steps import on_complex, real_type
 from compiler.ops.effects import after
 from compiler.ops.regions import recompute
-from compiler.ops.shape import broadcast_to, squeeze
-from compiler.ops.slicing import embed, slice_axis, stack
-from compiler.passes.complex_parts import SPLIT, Parts
+from compiler.ops.shape import broadcast_to
+from compiler.ops.slicing import embed
+from compiler.passes.complex_parts import SPLIT, Parts, joined, opened
 from compiler.passes.replay import replay
 
 
@@ -39,9 +39,9 @@ def split_complex(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     made = fold_records(nodes_of(graph).values(), _converted)
     roots = graph.graph
     return build(
-        [_joined(made[node]) for node in roots["inputs"]],
-        [_joined(made[node]) for node in roots["outputs"]],
-        [(_joined(made[node]), _joined(made[new])) for node, new in roots["updates"]],
+        [joined(made[node]) for node in roots["inputs"]],
+        [joined(made[node]) for node in roots["outputs"]],
+        [(joined(made[node]), joined(made[new])) for node, new in roots["updates"]],
     )
 
 
@@ -79,7 +79,7 @@ def _converted(node: Node, operands: tuple[Any, ...]) -> Any:
             return _nested(node, operands)
         if node.op.lowering == Item():
             found = Expression(node.op, operands, node.attrs)
-            return _opened(found) if _is_complex(node.type) else found
+            return opened(found) if _is_complex(node.type) else found
         if not _is_complex(node.type) and not any(isinstance(one, Parts) for one in operands):
             return again(node, operands)
         return _fitted(_computed(node, operands), node.type)
@@ -124,24 +124,6 @@ def _flat(value: Any) -> Sequence[Expression]:
     return value[:2] if isinstance(value, Parts) else (value,)
 
 
-def _joined(value: Any) -> Expression:
-    """A value as one expression, with an axis of two at the end if it is complex."""
-    if not isinstance(value, Parts):
-        found: Expression = value
-    elif value.joined is not None:
-        found = value.joined
-    else:
-        with at_line(value.re.source):
-            found = stack([value.re, value.im], axis=value.re.ndim)
-    return found
-
-
-def _opened(joined: Expression) -> Parts:
-    last = joined.ndim - 1
-    re, im = (squeeze(slice_axis(joined, last, i, i + 1), last) for i in (0, 1))
-    return Parts(re, im, joined)
-
-
 def _leaf(node: Node) -> Any:
     if not _is_complex(node.type):
         return again(node, ())
@@ -154,7 +136,7 @@ def _leaf(node: Node) -> Any:
         return Parts(*made)
     type = real_type(node.type)
     attrs = {**node.attrs, "shape": type.shape, "dtype": type.dtype}
-    return _opened(Expression(node.op, (), attrs, node.name, node.source))
+    return opened(Expression(node.op, (), attrs, node.name, node.source))
 
 
 def _nested(node: Node, operands: Sequence[Any]) -> Expression:
@@ -162,7 +144,7 @@ def _nested(node: Node, operands: Sequence[Any]) -> Expression:
         name: Body(definition_of(split_complex(value.graph))) if isinstance(value, Body) else value
         for name, value in node.attrs.items()
     }
-    return Expression(node.op, tuple(map(_joined, operands)), attrs, node.name)
+    return Expression(node.op, tuple(map(joined, operands)), attrs, node.name)
 
 
 def _as_step(node: Node, operands: Sequence[Any]) -> Any:
@@ -172,5 +154,5 @@ def _as_step(node: Node, operands: Sequence[Any]) -> Any:
         "given": tuple(sorted(node.attrs.items())),
         "complexes": tuple(isinstance(one, Parts) for one in operands),
     }
-    found = Expression(on_complex, tuple(map(_joined, operands)), attrs)
-    return _opened(found) if isinstance(node.type, TensorType) and _is_complex(node.type) else found
+    found = Expression(on_complex, tuple(map(joined, operands)), attrs)
+    return opened(found) if isinstance(node.type, TensorType) and _is_complex(node.type) else found

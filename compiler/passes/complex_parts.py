@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from compiler import ops
-from compiler.core.types import DType, part_dtype
+from compiler.core.dtypes import DType, part_dtype
 from compiler.ops.declare import zeros_like
 from compiler.ops.leaves import constant
+from compiler.ops.slicing import slice_axis
 
 
 class Parts(NamedTuple):
@@ -28,6 +29,20 @@ class Parts(NamedTuple):
 
 
 Split: TypeAlias = "Callable[..., Any]"
+
+
+def joined(value: Any) -> Any:
+    """A value as one expression, with an axis of two at the end if it is complex."""
+    if not isinstance(value, Parts):
+        return value
+    return ops.stack([value.re, value.im], value.re.ndim) if value.joined is None else value.joined
+
+
+def opened(value: Any) -> Parts:
+    """What `joined` made as parts again."""
+    last = value.ndim - 1
+    re, im = (ops.squeeze(slice_axis(value, last, i, i + 1), last) for i in (0, 1))
+    return Parts(re, im, value)
 
 
 def _multiply(a: Parts, b: Parts) -> Parts:
@@ -208,6 +223,8 @@ def _squared(x: Any) -> tuple[Any, Any]:
 
 SPLIT: dict[str, Split] = {
     "complex": lambda re, im: Parts(re, im),
+    "view_as_real": lambda a: joined(a),
+    "view_as_complex": lambda a: opened(a),
     "conjugate": lambda a: Parts(a.re, -a.im),
     "real_part": lambda a: a.re,
     "imaginary_part": lambda a: a.im,

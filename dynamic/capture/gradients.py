@@ -24,6 +24,7 @@ from compiler.transforms.zero_gradients import note_zeros
 from dynamic.capture.effects import Backward, SetGrad
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
+from dynamic.tape.gradients import refuse_complex_output
 from dynamic.tape.nodes import FREED
 
 
@@ -261,6 +262,7 @@ def _seeds(tensors: Sequence[Any], given: Any) -> list[Any]:
         if seed is None:
             if tensor.numel() != 1:
                 raise AutogradError("grad can be implicitly created only for scalar outputs")
+            refuse_complex_output(tensor._array.dtype)
             one = tensor.constant(np.ones((), tensor._array.dtype))
             seed = ops.broadcast_to(one, tuple(tensor.shape))
         elif tuple(seed.shape) != tuple(tensor.shape):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import complex_dtype, is_float, is_inexact, part_dtype
 from compiler.core.errors import OutOfRangeError
 from dynamic.core.errors import ArgumentError, AutogradError
 
@@ -24,7 +24,10 @@ class DType:
     NumPy accepts it wherever it takes a dtype, and it equals its NumPy dtype.
     """
 
-    __slots__ = ("category", "dtype", "is_floating_point", "itemsize", "kind", "legacy", "name")
+    __slots__ = (
+        "category", "dtype", "is_complex", "is_floating_point", "itemsize", "kind", "legacy",
+        "name",
+    )  # fmt: skip
 
     def __init__(self, name: str, legacy: str) -> None:
         self.name = name
@@ -33,9 +36,16 @@ class DType:
         self.kind = self.dtype.kind
         self.itemsize = self.dtype.itemsize
         self.is_floating_point = self.kind == "f"
+        self.is_complex = self.kind == "c"
         self.category = _CATEGORY[self.kind]
 
-    is_complex = False
+    def to_complex(self) -> DType:
+        """The dtype of complex numbers whose parts have this dtype."""
+        return DTYPES[complex_dtype(self.dtype)]
+
+    def to_real(self) -> DType:
+        """The dtype of the parts of complex numbers of this dtype."""
+        return DTYPES[part_dtype(self.dtype)]
 
     @property
     def type(self) -> Any:
@@ -57,7 +67,7 @@ class DType:
         return (dtype_named, (self.name,))
 
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 boolean = DType("bool", "Bool")
 uint8 = DType("uint8", "Byte")
@@ -67,8 +77,15 @@ int32 = DType("int32", "Int")
 int64 = DType("int64", "Long")
 float32 = DType("float32", "Float")
 float64 = DType("float64", "Double")
+complex64 = DType("complex64", "ComplexFloat")
+complex128 = DType("complex128", "ComplexDouble")
 
-DTYPES = {t.dtype: t for t in (boolean, uint8, int8, int16, int32, int64, float32, float64)}
+DTYPES = {
+    t.dtype: t
+    for t in (
+        boolean, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128,
+    )
+}  # fmt: skip
 BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
 _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
 _default = [float32]
@@ -77,6 +94,7 @@ _default = [float32]
 _C_NAMES = {
     "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
     "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+    "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
 }  # fmt: skip
 
 
@@ -114,8 +132,8 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     """The dtype of an op on two tensors of equal standing."""
     if first == second:
         return first
-    if (is_float(first)) != (is_float(second)):
-        return first if is_float(first) else second
+    if is_inexact(first) != is_inexact(second):
+        return first if is_inexact(first) else second
     return np.promote_types(first, second)
 
 
@@ -123,12 +141,15 @@ def dtype_of_number(value: object) -> NumpyDType:
     """The dtype of a Python number as a tensor."""
     if isinstance(value, bool):
         return BOOL
+    if isinstance(value, complex):
+        return complex_dtype(_default[0].dtype)
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
 _SCALARS = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float32": "float", "float64": "double", "bool": "bool",
+    "float32": "float", "float64": "double", "bool": "bool", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
 }  # fmt: skip
 MOST_F32 = float(np.finfo(np.float32).max)
 """The largest finite float32."""
@@ -146,7 +167,7 @@ def element(value: object, dtype: NumpyDType) -> Any:
     number: Any = value
     fits: Any
     if isinstance(value, complex | np.complexfloating):
-        fits = False
+        fits = dtype.kind == "c"
     elif dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         least = -most if dtype.kind == "u" else -most - 1
@@ -173,10 +194,10 @@ def as_element(value: object, x: Any) -> Any:
     """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, bool | int | float | complex):
         return value
     dtype = x._array.dtype
-    if is_float(dtype) and abs(value) <= MOST_F32:
+    if is_float(dtype) and not isinstance(value, complex) and abs(value) <= MOST_F32:
         return value
     return x.constant(element(value, dtype))
 
@@ -185,7 +206,7 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     """The dtype that arrays and Python numbers are cast to before an op combines them."""
     standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers
     for operand in operands:
-        if not isinstance(operand, bool | int | float):
+        if not isinstance(operand, bool | int | float | complex):
             rank, dtype = (0 if operand.ndim else 1), operand.dtype
         else:
             rank, dtype = 2, dtype_of_number(operand)
@@ -194,7 +215,8 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     result: NumpyDType | None = None
     for dtype in standing:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
-            result = dtype
+            keeps_width = result is not None and dtype is not None and is_float(result)
+            result = complex_dtype(result) if keeps_width else dtype
     return F32 if result is None else result
 
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op
-from compiler.core.types import is_inexact
 from dynamic.func.pull import lifted, pull
 from dynamic.func.tracer import evaluated, zeros_of
 from dynamic.tape.grad_mode import enable_grad
@@ -44,7 +46,7 @@ def tangent_of_op(
         return _total(
             evaluated(op, [*primals[:i], tangents[i], *primals[i + 1 :]], attrs) for i in moving
         )
-    if op.linearity == "diagonal":
+    if op.linearity == "diagonal" and (op.complex == "linear" or not _is_of_complex(primals, out)):
         return _through_diagonal(op, attrs, primals, tangents, out, moving)
     return _through_double_vjp(op, attrs, primals, tangents, out, moving)
 
@@ -65,6 +67,10 @@ def tangents_of_items(
         pull([x for x, _ in pairs], [u for u in us if u is not None], [t for _, t in pairs])
     )
     return [None if u is None else next(moved) for u in us]
+
+
+def _is_of_complex(primals: Iterable[Any], out: Any) -> bool:
+    return any(one._array.dtype.kind == "c" for one in (out, *primals))
 
 
 def _total(parts: Iterable[Any]) -> Any:
@@ -90,7 +96,7 @@ def _through_diagonal(
         t = t if t.shape == out.shape else ops.broadcast_to(t, out.shape)
         t = t if t.dtype == out.dtype else ops.astype(t, out.dtype)
         part = op.rule(i)(t, out, *wide, **attrs)  # type: ignore[misc]
-        parts.append(part if part.dtype == out.dtype else ops.astype(part, out.dtype))
+        parts.append(part if part.dtype == out.dtype else ops.astype.bound((part,), {"dtype": np.dtype(out.dtype)}))
     return _total(parts)
 
 
@@ -102,6 +108,7 @@ def _through_double_vjp(
     out: Any,
     moving: Sequence[int],
 ) -> Any:
+    of_complex = _is_of_complex(primals, out)
     with enable_grad():
         # the values of u do not matter, only where it is a batch: as the output is
         u = lifted(out.detach())

@@ -213,6 +213,15 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
     return roots
 
 
+def refuse_complex_output(dtype: Any) -> None:
+    """RuntimeError for a complex tensor, whose gradient needs a cotangent."""
+    if dtype.kind == "c":
+        raise AutogradError(
+            "grad can be implicitly created only for real scalar outputs but got "
+            f"torch.{np.dtype(dtype).name}"
+        )
+
+
 def _cotangent(i: int, tensor: Any, given: Any) -> Any:
     """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
     array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
@@ -221,6 +230,7 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
             return None
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
+        refuse_complex_output(array.dtype)
         return as_tensor(np.ones(array.shape, array.dtype))
     given = as_tensor(given)
     if given.shape != array.shape:

@@ -12,7 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_inexact
+from compiler.core.dtypes import complex_dtype, is_inexact
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -106,7 +106,8 @@ def _as_array(data: object, dtype: object) -> Any:
     if only_numbers and not is_inexact(array.dtype):
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
-    return array.astype(wanted or get_default_dtype().dtype)
+    default = get_default_dtype().dtype
+    return array.astype(wanted or (complex_dtype(default) if array.dtype.kind == "c" else default))
 
 
 def _narrowed(numbers: Any, dtype: Any) -> Any:

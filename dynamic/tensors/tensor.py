@@ -134,6 +134,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
+        if not op.complex:
+            op.refuse_complex(arrays)
         if op.checked:
             _validate(op, arrays, attrs)
         try:
