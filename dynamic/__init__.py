@@ -102,12 +102,14 @@ int = int32
 long = int64
 
 _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
+_MODULES = ("fft",)
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
-        "cdouble", "cfloat", "complex64", "complex128", "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
-        "erfinv", "eye", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
+        "cdouble", "cfloat", "complex64", "complex128",
+        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "erfinv", "eye", "fft", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
         "get_default_dtype",
         "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
@@ -121,6 +123,9 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
 
     def __getattr__(name: str) -> Any:
         """A function in NumPy's names that PyTorch has under the same one, or not at all."""
+        if name in _MODULES:
+            with _fork.importing:
+                return import_module(f"dynamic.{name}")
         if name not in _COMPOSED and name not in _SPECIAL:
             raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
         with _fork.importing:

@@ -27,6 +27,11 @@ from compiler.ops.decompositions import (
     svd_factors as svd_factors,
 )
 from compiler.ops.effects import after as after, check as check, fail as fail, print as print
+from compiler.ops.fourier import (
+    dft as dft,
+    real_dft as real_dft,
+    real_inverse_dft as real_inverse_dft,
+)
 from compiler.ops.getting import getitem as getitem
 from compiler.ops.indexing import (
     along_add as along_add,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
-from compiler.ops.complex_numbers import conjugate, real_part
+from compiler.ops.complex_numbers import conjugate, real_part, warn_of_lost_part
 from compiler.ops.declare import composite, elementwise, zeros_like
 
 __all__ = [
@@ -45,11 +44,7 @@ def numeric(name: str, *types: TensorType) -> None:
 def _astype_bind(x: object, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
     wanted = as_dtype(dtype, "astype")
     if wanted.kind not in "cb" and np.dtype(getattr(x, "dtype", type(x))).kind == "c":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part: take real",
-            np.exceptions.ComplexWarning,
-            stacklevel=5,
-        )
+        warn_of_lost_part()
     return (x,), {"dtype": wanted}
 
 

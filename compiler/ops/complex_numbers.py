@@ -6,6 +6,8 @@ the conjugate of JAX's. A step of gradient descent is z - rate * gradient.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +24,20 @@ from compiler.core.types import (
     require_same_dtype,
     type_of,
 )
+from compiler.core.whose_code import is_own
 from compiler.ops.batching import aligned
 from compiler.ops.declare import unbroadcast, zeros_like
 
 __all__ = ["complex", "view_as_complex", "view_as_real"]
+
+
+def warn_of_lost_part() -> None:
+    """Warn, at the user's line, that complex numbers are cast to real ones, as NumPy does."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    text = "Casting complex values to real discards the imaginary part: take real"
+    warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=level)
 
 
 def _of_one(

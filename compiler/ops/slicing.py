@@ -11,7 +11,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.annotated import as_float
 from compiler.core.dims import Size
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Window
 from compiler.core.op import Attrs, Op, register
@@ -299,7 +299,7 @@ def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
 
 
 def _check_fill(value: float, dtype: DType) -> None:
-    if is_float(dtype):
+    if is_inexact(dtype):
         return
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not (low <= value <= high and value == int(value)):

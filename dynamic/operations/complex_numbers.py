@@ -135,8 +135,16 @@ def _adjoint(self: Any) -> Any:
     return adjoint(self) if self.ndim else conj(self)
 
 
+def _set_real(self: Any, values: object) -> None:
+    real(self).copy_(as_tensor(values))
+
+
+def _set_imag(self: Any, values: object) -> None:
+    imag(self).copy_(as_tensor(values))
+
+
 PROPERTIES = {
-    "real": property(real), "imag": property(imag), "H": property(_adjoint),
+    "real": property(real, _set_real), "imag": property(imag, _set_imag), "H": property(_adjoint),
     "mH": property(_matrix_adjoint),
 }  # fmt: skip
 """What tensors have as properties; the functions of these names are no methods."""

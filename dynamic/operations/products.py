@@ -11,6 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
+from dynamic.operations.complex_numbers import conj
 from dynamic.operations.arranging import diagonal, movedim
 from dynamic.tensors.views import computed
 
@@ -65,8 +66,8 @@ def ger(input: object, vec2: object) -> Any:
 
 
 def vdot(input: object, other: object) -> Any:
-    """The sum of the products of two vectors."""
-    return ops.dot(input, other)
+    """The sum of the products of two vectors, the first conjugated."""
+    return ops.dot(conj(input), other)
 
 
 def inner(input: Any, other: Any) -> Any:

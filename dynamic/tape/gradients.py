@@ -63,6 +63,7 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
+                refuse_complex_output(array.dtype)
                 value = array.item()
                 if waiting or lost or value - value:  # inf or nan
                     look(node, value)

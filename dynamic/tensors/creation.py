@@ -12,7 +12,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import complex_dtype, is_inexact
+from compiler.core.dtypes import complex_dtype, is_inexact, part_dtype
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -345,6 +345,15 @@ def eye(
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
 
 
+def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: object) -> Any:
+    """Random numbers; of complex ones the parts are drawn."""
+    wanted = _float(dtype)
+    if wanted.kind != "c":
+        return draw(shape, wanted)
+    parts = draw((*shape, 2), part_dtype(wanted))
+    return ops.view_as_complex(parts)
+
+
 def rand(
     *sizes: object,
     size: object = None,
@@ -355,8 +364,7 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
-    array = source_of(generator).random(_shape(sizes, size), _float(dtype))
-    return _leaf(array, requires_grad)
+    return _leaf(_drawn(source_of(generator).random, _shape(sizes, size), dtype), requires_grad)
 
 
 def randn(
@@ -367,9 +375,11 @@ def randn(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Normal numbers of mean 0 and variance 1."""
+    """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
     _check("randn", options)
-    array = source_of(generator).standard_normal(_shape(sizes, size), _float(dtype))
+    array = _drawn(source_of(generator).standard_normal, _shape(sizes, size), dtype)
+    if array.dtype.kind == "c":
+        array = array * array.dtype.type(math.sqrt(0.5))
     return _leaf(array, requires_grad)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op, Operand, refuse_more
+from compiler.ops.complex_numbers import warn_of_lost_part
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from dynamic.core.errors import AutogradError, SizeError
@@ -173,6 +174,9 @@ def replace(
     if mode.enabled and is_inexact(tensor._array.dtype):  # integers have no gradient
         # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
+    if tensor._array.dtype.kind != "c" and np.asarray(values).dtype.kind == "c":
+        warn_of_lost_part()
+        values = np.real(values)
     try:
         np.copyto(writable(tensor._array), values, casting="unsafe")
     except ValueError:
