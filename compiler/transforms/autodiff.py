@@ -161,7 +161,10 @@ def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) 
 
 
 def _has_rule(node: Expression, position: int) -> bool:
-    return node.op.vjp_items is not None or node.op.rule(position) is not None
+    op = node.op
+    if op.vjp_items is not None or op.rule(position) is not None:
+        return True
+    return bool(op.complex_vjp) and op.rule_of(position, is_of_complex(node)) is not None
 
 
 def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:

@@ -31,7 +31,9 @@ def tangent_of_op(
     if not is_inexact(out._array.dtype):
         return None
     moving = [
-        i for i, tangent in enumerate(tangents) if tangent is not None and op.rule(i) is not None
+        i
+        for i, tangent in enumerate(tangents)
+        if tangent is not None and op.rule_of(i, _is_of_complex(primals, out)) is not None
     ]
     if not moving:
         return None
