@@ -233,7 +233,13 @@ class Op:
         refuse_more(self.name, self.evaluate, len(operands))
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                try:
+                    return operand.apply(self, operands, attrs)
+                except TypeError as error:
+                    named = _named(error, _rule_of_types(self), self.name)
+                    if named is error:
+                        raise
+                    raise named from None
         if not self.complex:
             self.refuse_complex(operands)
         given = _floating(operands, self.promotes) if self.floating else operands
@@ -263,7 +269,13 @@ class Op:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                try:
+                    return operand.apply(self, operands, attrs)
+                except TypeError as error:
+                    named = _named(error, _rule_of_types(self), self.name)
+                    if named is error:
+                        raise
+                    raise named from None
         if not self.complex:
             self.refuse_complex(operands)
         given = _floating(operands, self.promotes) if self.floating else operands
@@ -353,6 +365,10 @@ class Op:
         if of_complex and self.complex_vjp:
             return "".join(chr(ord("a") + i) for i in range(len(self.complex_vjp))) + "o"
         return self.saves[position] if position < len(self.saves) else ""
+
+
+def _rule_of_types(op: Op) -> Any:
+    return op.infer_type.infer if isinstance(op.infer_type, _OfReals) else op.infer_type
 
 
 class _OfReals:
