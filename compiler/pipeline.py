@@ -28,6 +28,7 @@ from compiler.passes.replay import replay
 from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
 from compiler.passes.sink import sink_products, sink_sums
 from compiler.passes.small_products import sum_products_of_bodies, sum_small_products
+from compiler.passes.widen import widen, widen_narrow
 from compiler.schedule.layouts import arrange_rows
 from compiler.schedule.recompute import recompute_values
 
@@ -58,7 +59,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     if numerics == "exact":
         steps = [open_regions, _keep_regions, evaluated_by_numpy]
         return [
-            partial(replay, rules={}, always=steps), expand_composites,
+            widen_narrow, partial(replay, rules={}, always=steps), expand_composites,
             partial(optimise_bodies, optimise=partial(optimise, numerics=numerics)),
         ]  # fmt: skip
     kinds = ("exact", "stable", "fast") if numerics == "fast" else ("exact", "stable")
@@ -71,6 +72,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
     copies = _keep_regions if is_kept else recompute_regions
     primitive = [rule for rule in chosen if not rule.composite]
     return [
+        widen_narrow,
         partial(replay, rules=_table(chosen), always=[open_regions, copies, *always]),
         expand_composites,
         partial(optimise_bodies, optimise=partial(optimise, numerics=numerics, disabled=inside)),
@@ -125,7 +127,7 @@ def _keep_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Exp
 
 def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     """Replace each composite by what it is written in, down to the primitive ops."""
-    return replay(graph, {}, [expand])
+    return replay(graph, {}, [widen, expand])
 
 
 def expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:

@@ -35,9 +35,11 @@ from dynamic.autograd import (
 from dynamic.core import errors as errors
 from dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
+    bfloat16 as bfloat16,
     boolean as bool,
     complex64 as complex64,
     complex128 as complex128,
+    float16 as float16,
     float32 as float32,
     float64 as float64,
     get_default_dtype as get_default_dtype,
@@ -47,6 +49,9 @@ from dynamic.core.dtypes import (
     int64 as int64,
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
 )
 from dynamic.core.results import Size as Size
 from dynamic.drawing import make_dot as make_dot
@@ -95,6 +100,7 @@ from dynamic.tensors.printing import set_printoptions as set_printoptions
 from dynamic.tensors.random_numbers import manual_seed as manual_seed
 from dynamic.tensors.tensor import Tensor as Tensor
 
+half = float16
 float = float32  # the names of Python's types are PyTorch's dtypes
 double = float64
 cfloat, cdouble = complex64, complex128
@@ -107,18 +113,18 @@ _MODULES = ("fft",)
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
-        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
-        "cdouble", "cfloat", "complex64", "complex128",
+        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",
+        "bool", "cdouble", "cfloat", "complex64", "complex128",
         "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
-        "erfinv", "eye", "fft", "float", "float32", "float64", "from_dlpack", "from_numpy", "full",
-        "full_like", "func", "get_default_dtype",
-        "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
+        "erfinv", "eye", "fft", "float", "float16", "float32", "float64", "from_dlpack",
+        "from_numpy", "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half",
+        "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
         "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
-        "short", "tensor", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
+        "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.functions import fft as _shared
 from compiler.functions.fft import *
 from compiler.functions.fft import __all__ as __all__
-from compiler.functions import fft as _shared
-from dynamic.tensors.creation import as_tensor
 from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
+from dynamic.tensors.creation import as_tensor
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False) -> Any:

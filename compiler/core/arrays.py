@@ -11,7 +11,7 @@ from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
 
-_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}  # V is bfloat16
 
 
 def refuse_masked(value: object) -> None:

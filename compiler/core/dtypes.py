@@ -102,6 +102,22 @@ def accumulator(dtype: DType) -> DType:
     return dtype if is_inexact(dtype) else _U64 if dtype.kind == "u" else _I64
 
 
+def promoted(*operands: Any) -> DType:
+    """The dtype in which dtypes, arrays and Python numbers meet: NumPy's rules.
+
+    NumPy has none for bfloat16: it meets others as float16 does, and float16 in float32.
+    """
+    given = [getattr(one, "dtype", one) for one in operands]
+    if not any(isinstance(one, np.dtype) and one.kind == "V" for one in given):
+        return np.result_type(*operands)
+    brain = next(one for one in given if isinstance(one, np.dtype) and one.kind == "V")
+    found = np.result_type(*[_F16 if one is brain or one == brain else one for one in given])
+    if found != _F16:
+        return found
+    return _F32 if any(isinstance(one, np.dtype) and one == _F16 for one in given) else brain
+
+
+_F16 = np.dtype(np.float16)
 _F32, _I64, _U64 = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint64)
 
 
@@ -143,9 +159,10 @@ def _unknown(dtype: object, op: str) -> DTypeError:
     return DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}")
 
 
-def largest(dtype: DType) -> float:
-    """The largest finite number of a dtype of floats."""
-    return _LARGEST_BFLOAT16 if dtype.kind == "V" else float(np.finfo(dtype).max)
+def limits(dtype: DType) -> Any:
+    """What `np.finfo` says of a dtype of floats."""
+    if dtype.kind != "V":
+        return np.finfo(dtype)
+    import ml_dtypes  # there, as the dtype is
 
-
-_LARGEST_BFLOAT16 = 2.0**127 * (2 - 2.0**-7)
+    return ml_dtypes.finfo(dtype)

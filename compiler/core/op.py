@@ -19,9 +19,20 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.dtypes import is_inexact
+from compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
 from compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
-from compiler.core.lowering import Lowering
+from compiler.core.lowering import (
+    Alias,
+    Gather,
+    Host,
+    IndexMap,
+    Iota,
+    Item,
+    Lowering,
+    Nested,
+    SizeValue,
+    Window,
+)
 from compiler.core.protocols import CompiledFunction
 from compiler.core.types import TensorType, Type, type_of
 from compiler.core.values import Value
@@ -240,10 +251,15 @@ class Op:
                     if named is error:
                         raise
                     raise named from None
+        return self._of_arrays(operands, attrs)
+
+    def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         if not self.complex:
             self.refuse_complex(operands)
         given = _floating(operands, self.promotes) if self.floating else operands
         try:
+            if any(map(_is_stored, given)) and not self.moves:
+                return self.value(*_promoted(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
             self._check_shapes(given, attrs, error)
@@ -256,6 +272,38 @@ class Op:
                 isinstance(one, np.ndarray | np.generic) and one.dtype.kind == "c"
             ):
                 raise complex_refused(self.name, type_of(one))
+
+    @property
+    def moves(self) -> bool:
+        """Whether elements are moved as they are stored, and none is computed with."""
+        if self.lowering is None:
+            return (self.linearity == "linear" and not self.floating) or self.name in _MOVING
+        if isinstance(self.lowering, Host):
+            return self in _own or self.name in _MOVING
+        return isinstance(self.lowering, _MOVES) or self.name in _MOVING
+
+    def value(self, *arrays: Any, **attrs: Any) -> Value:
+        """The value for arrays: what `evaluate` gives.
+
+        Floats of 16 bits are computed with as float32, and the results are rounded once.
+        """
+        if not self.widens(arrays):
+            return self.evaluate(*arrays, **attrs)
+        return self.rounded(lambda arrays, attrs: self.evaluate(*arrays, **attrs), arrays, attrs)
+
+    def widens(self, arrays: Sequence[object]) -> bool:
+        """Whether one of the arrays is of floats that are stored only, and computed with."""
+        return any(map(_is_stored, arrays)) and not self.moves
+
+    def rounded(self, evaluate: Rule, arrays: Sequence[Any], attrs: Attrs) -> Value:
+        """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
+        type = self.infer_type(*map(type_of, arrays), **attrs)
+        with np.errstate(over="ignore"):
+            found = evaluate([*map(in_computing, arrays)], attrs)
+            if isinstance(type, TensorType):
+                return np.asarray(found).astype(type.dtype, copy=False)
+            pairs = zip(found, type.items, strict=True)
+            return tuple([np.asarray(one).astype(item.dtype, copy=False) for one, item in pairs])
 
     def _check_names(self, attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
@@ -276,14 +324,7 @@ class Op:
                     if named is error:
                         raise
                     raise named from None
-        if not self.complex:
-            self.refuse_complex(operands)
-        given = _floating(operands, self.promotes) if self.floating else operands
-        try:
-            return self.evaluate(*given, **attrs)
-        except Exception as error:
-            self._check_shapes(given, attrs, error)
-            raise
+        return self._of_arrays(operands, attrs)
 
     def _check_shapes(self, operands: Sequence[Any], attrs: Attrs, error: Exception) -> None:
         """The ShapeError of symbolic operands of these types, where NumPy or LAPACK has raised."""
@@ -403,6 +444,34 @@ def _conjugated(rule: Rule) -> Rule:
     return conjugated
 
 
+_MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
+_MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
+
+
+def _is_stored(operand: object) -> bool:
+    dtype = getattr(operand, "dtype", None)
+    return dtype is not None and is_narrow(dtype)
+
+
+def in_computing(array: Any) -> Any:
+    """An array in the dtype that ops compute in."""
+    return array.astype(computing(array.dtype), copy=False)
+
+
+def _promoted(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+    """Arrays and numbers, of which some share a dtype, as arrays of this dtype."""
+    shared = range(len(operands))[promotes] if promotes else ()
+    if not shared:
+        return operands
+    numbers = (bool, int, float)
+    given = [operands[i] for i in shared]
+    common = promoted(*[one if type(one) in numbers else np.asarray(one).dtype for one in given])
+    return [
+        np.asarray(one).astype(common, copy=False) if i in shared else one
+        for i, one in enumerate(operands)
+    ]
+
+
 def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
     """Operands without handles, with numbers and integers cast as frontends cast them.
 
@@ -420,7 +489,7 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
         one if isinstance(one, bool | int | float | complex) else np.asarray(one).dtype
         for one in [operands[i] for i in shared]
     ]
-    common = np.result_type(*numbers) if numbers else None
+    common = promoted(*numbers) if numbers else None
     cast = []
     for i, operand in enumerate(operands):
         if common is not None and isinstance(operand, bool | int | float | complex) and i in shared:

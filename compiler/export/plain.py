@@ -156,7 +156,7 @@ def _not_compiled(*_signature: str, **_options: object) -> Callable[[Any], Any]:
 
 def _host(call: HostCall, sizes: Mapping[Unknown, int], node: Node) -> Callable[..., Any]:
     """A host step: the op's function of arrays with its attributes for some sizes."""
-    evaluated = op_named(call.op).evaluate
+    evaluated = op_named(call.op).value
     attrs = {name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs}
 
     def step(*operands: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Size, product
+from compiler.core.dtypes import promoted
 from compiler.core.types import TensorType, as_dtype, broadcast_shapes as broadcast_types
 from compiler.core.values import Value
 from compiler.ops.declare import NUMBERS, as_operand
@@ -75,7 +76,7 @@ def result_type(*values: Value) -> np.dtype[Any]:
             kinds.append(NUMBERS[one.dtype.kind])
         else:
             kinds.append(np.dtype(one.dtype) if hasattr(one, "dtype") else one)
-    return np.result_type(*kinds)
+    return promoted(*kinds)
 
 
 def promote_types(a: object, b: object) -> np.dtype[Any]:
@@ -85,7 +86,7 @@ def promote_types(a: object, b: object) -> np.dtype[Any]:
         >>> sg.promote_types("int32", "float32")
         dtype('float64')
     """
-    return np.promote_types(as_dtype(a), as_dtype(b))
+    return promoted(as_dtype(a), as_dtype(b))
 
 
 def can_cast(a: Value, to: object, casting: Value = "safe") -> bool:

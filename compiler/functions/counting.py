@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, promoted
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import unify
 from compiler.core.values import Value
@@ -324,7 +324,7 @@ def histogramdd(
         edges.append(edge)
     ones = ops.astype(ops.equal(flat, flat), "int64") if weights is None else ravel(weights)
     found = take_add(ops.where(all_inside, ones, 0), flat, 0, int(np.prod(shape)))
-    dtype = np.result_type(*(floats(edge).dtype for edge in edges))
+    dtype = promoted(*(floats(edge).dtype for edge in edges))
     found = ops.astype(ops.reshape(found, tuple(shape)), dtype)
     if density:
         found = found / ops.sum(found)

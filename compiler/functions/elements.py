@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float, is_inexact
+from compiler.core.dtypes import is_float, is_inexact, limits
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.types import unify
 from compiler.core.values import Value
@@ -156,7 +156,7 @@ def frexp(x: Value) -> tuple[Value, Value]:
 
 def _exponent(x: Any) -> tuple[Any, Any]:
     """`frexp` of finite numbers that are not 0: by the logarithm, and a step to what it rounded."""
-    tiny = np.finfo(np.dtype(x.dtype)).tiny
+    tiny = limits(np.dtype(x.dtype)).tiny
     small = ops.less(ops.absolute(x), tiny)
     x = ops.where(small, x * (2.0**64), x)  # log2 of a subnormal number may be that of 0
     guess = ops.astype(ops.floor(ops.log2(ops.absolute(x))), "int64") + 1
@@ -181,7 +181,7 @@ def spacing(x: Value) -> Value:
 
 def _step(x: Any) -> Any:
     """The distance from |x| to the next larger number, of finite numbers."""
-    info = np.finfo(np.dtype(x.dtype))
+    info = limits(np.dtype(x.dtype))
     x = ops.stop_gradient(x)
     zero = ops.equal(x, 0)
     _, n = _exponent(ops.where(zero, 1.0, x))
@@ -207,16 +207,16 @@ def nextafter(a: Value, b: Value) -> Value:
     """
     a, b = of_one_dtype(a, b)
     dtype = np.dtype(a.dtype)
-    largest = float(np.finfo(dtype).max)
+    largest = float(limits(dtype).max)
     inside = ops.clip(ops.where(ops.isnan(a), 1.0, a), -largest, largest)
     up = ops.greater(b, a)
     m, _ = _exponent(ops.where(ops.equal(inside, 0), 1.0, ops.stop_gradient(inside)))
     step = _step(inside)
     # below a power of two numbers are closer, unless they are the smallest
     shrinks = ops.logical_xor(ops.greater(inside, 0), up)
-    least = float(np.finfo(dtype).smallest_subnormal)
+    least = float(limits(dtype).smallest_subnormal)
     halved = ops.logical_and(shrinks, ops.equal(ops.absolute(m), 0.5))
-    halved = ops.logical_and(halved, ops.greater(ops.absolute(inside), float(np.finfo(dtype).tiny)))
+    halved = ops.logical_and(halved, ops.greater(ops.absolute(inside), float(limits(dtype).tiny)))
     halved = ops.logical_and(halved, ops.not_equal(inside, 0))
     step = ops.where(halved, ops.maximum(step * 0.5, least), step)
     moved = inside + ops.where(up, step, -step)
@@ -254,8 +254,8 @@ def nan_to_num(
     dtype = np.dtype(x.dtype)
     if not is_float(dtype):
         return x
-    high = float(np.finfo(dtype).max) if posinf is None else posinf
-    low = float(np.finfo(dtype).min) if neginf is None else neginf
+    high = float(limits(dtype).max) if posinf is None else posinf
+    low = float(limits(dtype).min) if neginf is None else neginf
     found = ops.where(ops.isnan(x), nan, x)
     found = ops.where(ops.equal(x, math.inf), high, found)
     return ops.where(ops.equal(x, -math.inf), low, found)

@@ -167,6 +167,6 @@ class Body:
 
 def _evaluated(node: Node, operands: tuple[object, ...]) -> Any:
     try:
-        return node.op.evaluate(*operands, **node.attrs)
+        return node.op.value(*operands, **node.attrs)
     except StaticGraphError as error:
         raise located(error, node.source, f"{error} ({node.source})") from error

@@ -16,7 +16,7 @@ from compiler.core import provided
 from compiler.core.arrays import as_array, refuse_masked
 from compiler.core.deciding import decider_of_user
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_inexact
+from compiler.core.dtypes import is_inexact, promoted
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
@@ -463,7 +463,7 @@ def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
             parts.append(NUMBERS[operand.dtype.kind])
         else:
             parts.append(_dtype_of(operand))
-    dtype = as_dtype(np.result_type(*parts), op.name)
+    dtype = as_dtype(promoted(*parts), op.name)
     return _floating(dtype) if op.floating else dtype
 
 

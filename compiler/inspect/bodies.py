@@ -97,7 +97,7 @@ def run_body(
             if node.op in NESTED:
                 value: Any = run_nested(node, operands, node.attrs, run)
             else:
-                value = node.op.evaluate(*operands, **node.attrs)
+                value = node.op.value(*operands, **node.attrs)
         except StaticGraphError as error:
             raise located(error, node.source, f"{error} ({node.source})") from error
         step(node, operands, value)

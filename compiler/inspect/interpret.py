@@ -133,7 +133,7 @@ def _evaluate(
             if run is not None and node.op in NESTED:
                 value: Any = run_nested(node, arrays, attrs, run)
             else:
-                value = node.op.evaluate(*arrays, **attrs)
+                value = node.op.value(*arrays, **attrs)
     except StaticGraphError as error:
         raise located(error, node.source, f"{error}, in {_place(node)}") from error
     except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, promoted
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.types import TensorType, unify
@@ -197,7 +197,7 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
     other = np.dtype(values.dtype) if number is None else number
     if number is None and np.can_cast(np.dtype(values.dtype), dtype, "safe"):
         return values if values.dtype == dtype else astype(values, dtype)
-    if number is None or np.result_type(dtype, other) != dtype:
+    if number is None or promoted(dtype, other) != dtype:
         what = f"{values!r}" if values is number else str(np.dtype(values.dtype))
         raise DTypeError(
             f"at: {kind} of {what} in {TensorType(tuple(x.shape), dtype)}: cast it with astype"

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from compiler.core import provided
-from compiler.core.dtypes import part_dtype
 from compiler.core.dims import Dim, Size, product
+from compiler.core.dtypes import part_dtype, promoted
 from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Pointwise, Reduce
 from compiler.core.op import (
@@ -342,7 +342,7 @@ def size_value(size: Size, like: Value) -> Value:
     return op_named("astype")(scalar, like.dtype)
 
 
-NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0, "c": 0j}
+NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0, "V": 0.0, "c": 0j}
 """A Python number of the kind of a dtype."""
 
 
@@ -353,8 +353,7 @@ def common_dtype(*operands: Value) -> DType:
         NUMBERS[kind.kind] if getattr(one, "weak", False) else kind
         for one, kind in zip(operands, kinds, strict=True)
     ]
-    found: DType = np.result_type(*parts)
-    return found
+    return promoted(*parts)
 
 
 def zeros_like(x: Value) -> Value:

@@ -207,7 +207,6 @@ eigvalsh: Op = register(
 )
 
 
-
 def _eig_type(a: TensorType) -> TupleType:
     return TupleType((TensorType(a.shape[:-1], a.dtype), a))
 

@@ -164,4 +164,3 @@ real_inverse_dft: Op = register(
         "the first and of the middle number do not count.",
     )
 )
-

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.core import dims
-from compiler.core.dtypes import is_inexact
+from compiler.core.dtypes import is_inexact, limits
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import TensorType, as_dtype, normalise_axis
 from compiler.core.values import Value
@@ -119,7 +119,7 @@ def matrix_rank(
         return sum(astype(values, "int64"), axis=-1)
     largest = max(values, axis=(values.ndim - 1,), keepdims=True)
     if rtol is None:
-        eps = float(np.finfo(np.dtype(a.dtype)).eps)
+        eps = float(limits(np.dtype(a.dtype)).eps)
         size = size_value(dims.maximum(rows, columns), values)
         limit = largest * (size * (0.0 if atol else eps))
     else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dims import Dim
+from compiler.core.dtypes import is_float, promoted
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.op import Attrs
 from compiler.core.types import TensorType, normalise_axis, unify
@@ -152,7 +153,7 @@ gelu = composite(
 
 
 def _is_floating(bound: Any) -> bool:
-    return bound is not None and np.result_type(getattr(bound, "dtype", bound)).kind == "f"
+    return bound is not None and is_float(promoted(getattr(bound, "dtype", bound)))
 
 
 def _is_number(bound: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.core.dims import Dim
-from compiler.core.dtypes import part_dtype
+from compiler.core.dtypes import limits, part_dtype
 from compiler.core.errors import LinAlgError, ShapeError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Meaning, Op, Rule, register
@@ -388,7 +388,7 @@ def _pinv_type(a: TensorType, **attrs: object) -> TensorType:
 
 def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     if rtol is None:
-        rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
+        rtol = max(a.shape[-2:]) * float(limits(a.dtype).eps)
     return computed_or_failing(
         "pinv",
         lambda one: np.linalg.pinv(finite(one), rtol, hermitian),

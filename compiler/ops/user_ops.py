@@ -15,6 +15,7 @@ from types import FunctionType
 import numpy as np
 
 from compiler.core import provided
+from compiler.core.dtypes import promoted
 from compiler.core.errors import GraphError, OptionError, ShapeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
@@ -299,7 +300,7 @@ def elementwise(function: Rule, name: str, dtype: object) -> UserOp:
             one if type(one) in (bool, int, float) else as_dtype(np.asarray(one).dtype, name)
             for one in arrays
         ]
-        common = np.result_type(*kinds)
+        common = promoted(*kinds)
         return provided.by_kernel(record.name, [np.asarray(one, common) for one in arrays])
 
     record = register(

@@ -62,7 +62,7 @@ def _is_complex(type: Type) -> bool:
 
 def _expand(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
     """What a composite of complex numbers is written in, unless its parts are computed apart."""
-    if op.expand is None or op.complex == "linear" and op is not embed:
+    if op.expand is None or (op.complex == "linear" and op is not embed):
         return None
     if not any(_is_complex(one.type) for one in operands):
         return None
@@ -102,9 +102,7 @@ def _computed(node: Node, operands: tuple[Any, ...]) -> Any:
 
 def _each(node: Node, operands: Sequence[Any]) -> Parts:
     """The op on the real and on the imaginary parts; what is filled in is real."""
-    re, im = (
-        [one[part] if isinstance(one, Parts) else one for one in operands] for part in (0, 1)
-    )
+    re, im = ([one[part] if isinstance(one, Parts) else one for one in operands] for part in (0, 1))
     attrs = {**node.attrs, "value": 0.0} if node.op is embed else node.attrs
     return Parts(node.op.bound(re, node.attrs), node.op.bound(im, attrs))
 

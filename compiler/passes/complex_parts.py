@@ -130,7 +130,10 @@ def _exp(a: Parts) -> Parts:
     re = ops.where(ops.logical_and(lost, ops.equal(x, np.inf)), x, re)
     gone = ops.logical_and(lost, ops.equal(x, -np.inf))
     flat = ops.equal(y, 0)
-    return Parts(ops.where(gone, 0, re), ops.where(flat, y, ops.where(gone, ops.copysign(zeros_like(y), y), im)))
+    return Parts(
+        ops.where(gone, 0, re),
+        ops.where(flat, y, ops.where(gone, ops.copysign(zeros_like(y), y), im)),
+    )
 
 
 def _hyperbolic(x: Any) -> tuple[Any, Any, Any]:

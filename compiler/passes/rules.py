@@ -96,7 +96,7 @@ def fold_constants(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Ex
         return None
     try:
         with np.errstate(all="ignore"):
-            value = op.evaluate(*(operand.attrs["value"].array for operand in operands), **attrs)
+            value = op.value(*(operand.attrs["value"].array for operand in operands), **attrs)
     except (OutOfRangeError, LinAlgError):
         return None  # a call says so, with the user's line
     return constant(np.asarray(value, type.dtype))

@@ -63,7 +63,7 @@ class HostStep:
     ) -> None:
         op = op_named(call.op)
         self.name = op.name
-        self.evaluate = op.evaluate
+        self.evaluate = op.value
         self.attrs = {
             name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs
         }

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
+from compiler.core.dtypes import computing, is_inexact, is_narrow
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
 from compiler.core.types import TensorType, TupleType, Type, unify
@@ -18,9 +18,11 @@ from compiler.graph.expression import (
     abstract,
     at_line,
     constant,
+    construct,
     next_serial,
 )
 from compiler.graph.traversal import ancestors
+from compiler.ops.arithmetic import astype
 from compiler.ops.declare import zeros_like
 from compiler.transforms.regions import close_region, copy_region, regions_of
 from compiler.transforms.zero_gradients import note_zeros
@@ -169,13 +171,51 @@ def _has_rule(node: Expression, position: int) -> bool:
 
 def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
     """What `node` adds to the cotangents of its operands at `positions`."""
+    operands = node.operands
+    if not node.op.moves and any(map(_is_narrow, (node, *operands))):
+        parts = _parts_in_float32(node, g, positions)
+        return [_rounded(part, operands[i]) for i, part in zip(positions, parts, strict=True)]
+    return _by_rules(node, g, positions, node, operands)
+
+
+def _parts_in_float32(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
+    """The same where floats of 16 bits are stored: rules compute in float32, as ops do."""
+    operands = [_wide(one) for one in node.operands]
+    if isinstance(g, dict):
+        out = construct(node.op, tuple(operands), node.attrs)
+        g = {index: _wide(one) for index, one in g.items()}
+        return _by_rules(node, g, positions, out, operands)
+    return _by_rules(node, _wide(g), positions, _wide(node), operands)
+
+
+def _is_narrow(one: Expression) -> bool:
+    return isinstance(one.type, TensorType) and is_narrow(one.dtype)
+
+
+def _wide(one: Expression) -> Expression:
+    return astype(one, computing(one.dtype)) if _is_narrow(one) else one
+
+
+def _rounded(part: Any, operand: Expression) -> Any:
+    if part is None or part.dtype == operand.dtype:
+        return part
+    return astype(part, operand.dtype)
+
+
+def _by_rules(
+    node: Expression,
+    g: Any,
+    positions: Sequence[int],
+    out: Expression,
+    operands: Sequence[Expression],
+) -> Sequence[Any]:
     if node.op.vjp_items is not None:
         type: Any = node.type
         gs = [g.get(index) for index in range(len(type.items))]
-        return node.op.vjp_items(positions, gs, node, *node.operands, **node.attrs)
+        return node.op.vjp_items(positions, gs, out, *operands, **node.attrs)
     of_complex = is_of_complex(node)
     rules: Any = [node.op.rule_of(position, of_complex) for position in positions]
-    return [rule(g, node, *node.operands, **node.attrs) for rule in rules]
+    return [rule(g, out, *operands, **node.attrs) for rule in rules]
 
 
 def is_of_complex(node: Expression) -> bool:

@@ -291,7 +291,9 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
                 f"{call.made.name}: the cotangent of array {i} among the arguments has the shape "
                 f"{list(shapes[0])}, the array {list(shapes[1])}"
             )
-        made.append(part if part.dtype == leaf.dtype else ops.astype.bound((part,), {"dtype": leaf.dtype}))
+        made.append(
+            part if part.dtype == leaf.dtype else ops.astype.bound((part,), {"dtype": leaf.dtype})
+        )
     return made
 
 

@@ -11,8 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import complex_dtype, is_float, is_inexact, part_dtype
-from compiler.core.errors import OutOfRangeError
+from compiler.core.dtypes import (
+    as_dtype,
+    complex_dtype,
+    is_float,
+    is_inexact,
+    is_narrow,
+    limits,
+    part_dtype,
+    promoted,
+)
+from compiler.core.errors import DTypeError, OutOfRangeError
 from dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
@@ -25,19 +34,25 @@ class DType:
     """
 
     __slots__ = (
-        "category", "dtype", "is_complex", "is_floating_point", "itemsize", "kind", "legacy",
-        "name",
+        "_dtype", "category", "is_complex", "is_floating_point", "itemsize", "kind", "legacy", "name",
     )  # fmt: skip
 
     def __init__(self, name: str, legacy: str) -> None:
         self.name = name
         self.legacy = legacy
-        self.dtype: NumpyDType = np.dtype(name)
-        self.kind = self.dtype.kind
-        self.itemsize = self.dtype.itemsize
-        self.is_floating_point = self.kind == "f"
+        self._dtype: NumpyDType | None = None if name == "bfloat16" else np.dtype(name)
+        self.kind = "V" if self._dtype is None else self._dtype.kind
+        self.itemsize = 2 if self._dtype is None else self._dtype.itemsize
+        self.is_floating_point = is_float(self)
         self.is_complex = self.kind == "c"
         self.category = _CATEGORY[self.kind]
+
+    @property
+    def dtype(self) -> NumpyDType:
+        """NumPy's; DTypeError for bfloat16 where `ml_dtypes`, which has it, is not installed."""
+        if self._dtype is None:
+            self._dtype = as_dtype(self.name, repr(self))
+        return self._dtype
 
     def to_complex(self) -> DType:
         """The dtype of complex numbers whose parts have this dtype."""
@@ -55,7 +70,7 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if self is other or isinstance(other, DType):
             return self is other
-        return isinstance(other, np.dtype) and self.dtype == other
+        return isinstance(other, np.dtype) and self.kind == other.kind and self.dtype == other
 
     def __hash__(self) -> int:
         return hash(self.dtype)
@@ -67,25 +82,44 @@ class DType:
         return (dtype_named, (self.name,))
 
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 boolean = DType("bool", "Bool")
 uint8 = DType("uint8", "Byte")
+uint16 = DType("uint16", "UInt16")
+uint32 = DType("uint32", "UInt32")
+uint64 = DType("uint64", "UInt64")
 int8 = DType("int8", "Char")
 int16 = DType("int16", "Short")
 int32 = DType("int32", "Int")
 int64 = DType("int64", "Long")
+bfloat16 = DType("bfloat16", "BFloat16")
+float16 = DType("float16", "Half")
 float32 = DType("float32", "Float")
 float64 = DType("float64", "Double")
 complex64 = DType("complex64", "ComplexFloat")
 complex128 = DType("complex128", "ComplexDouble")
 
-DTYPES = {
-    t.dtype: t
-    for t in (
-        boolean, uint8, int8, int16, int32, int64, float32, float64, complex64, complex128,
-    )
-}  # fmt: skip
+
+class _Known(dict[NumpyDType, DType]):
+    """The dtypes by NumPy's; bfloat16 is among them when there is an array of it."""
+
+    def __missing__(self, dtype: NumpyDType) -> DType:
+        if dtype not in self:
+            raise KeyError(dtype)
+        self[bfloat16.dtype] = bfloat16
+        return bfloat16
+
+    def __contains__(self, dtype: Any) -> bool:
+        return super().__contains__(dtype) or dtype.name == bfloat16.name
+
+
+_NATIVE = (
+    boolean, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64,
+    complex64, complex128,
+)  # fmt: skip
+DTYPES = _Known({one.dtype: one for one in _NATIVE})
+_UNPROMOTED = (uint16.dtype, uint32.dtype, uint64.dtype)
 BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
 _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
 _default = [float32]
@@ -95,12 +129,14 @@ _C_NAMES = {
     "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
     "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
     "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
+    "UInt16": "short unsigned int", "UInt32": "unsigned int", "UInt64": "long unsigned int",
+    "Half": "c10::Half", "BFloat16": "c10::BFloat16",
 }  # fmt: skip
 
 
 def dtype_named(name: str) -> DType:
     """The dtype of this name."""
-    return DTYPES[np.dtype(name)]
+    return DTYPES[as_dtype(name)]
 
 
 def as_numpy_dtype(dtype: Any) -> NumpyDType:
@@ -108,10 +144,11 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
     if isinstance(dtype, DType):
         return dtype.dtype
     try:
-        found = _default[0].dtype if dtype is float else np.dtype(dtype)
-        return DTYPES[found].dtype
-    except (TypeError, KeyError):
-        known = ", ".join(str(one) for one in DTYPES.values())
+        return _default[0].dtype if dtype is float else as_dtype(dtype)
+    except DTypeError:
+        if dtype == "bfloat16":
+            raise
+        known = ", ".join(map(str, (*_NATIVE, bfloat16)))
         raise ArgumentError(f"dtype: no dtype {dtype!r}: known are {known}") from None
 
 
@@ -134,7 +171,13 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
         return first
     if is_inexact(first) != is_inexact(second):
         return first if is_inexact(first) else second
-    return np.promote_types(first, second)
+    for one in (first, second):
+        if one in _UNPROMOTED:
+            raise AutogradError(
+                "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                f"{DTYPES[first].legacy} and {DTYPES[second].legacy}"
+            )
+    return promoted(first, second)
 
 
 def dtype_of_number(value: object) -> NumpyDType:
@@ -148,11 +191,14 @@ def dtype_of_number(value: object) -> NumpyDType:
 
 _SCALARS = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float32": "float", "float64": "double", "bool": "bool", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
+    "float32": "float", "float64": "double", "bool": "bool", "uint16": "uint16_t",
+    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
 MOST_F32 = float(np.finfo(np.float32).max)
 """The largest finite float32."""
+MOST_F16 = float(np.finfo(np.float16).max)
+"""The largest finite float16."""
 
 
 def element(value: object, dtype: NumpyDType) -> Any:
@@ -173,7 +219,7 @@ def element(value: object, dtype: NumpyDType) -> Any:
         least = -most if dtype.kind == "u" else -most - 1
         fits = least <= number <= most
     else:
-        fits = dtype != F32 or not MOST_F32 < abs(number) < np.inf
+        fits = dtype == F64 or not float(limits(dtype).max) < abs(number) < np.inf
     if not fits:
         name = _SCALARS[dtype.name]
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
@@ -197,7 +243,8 @@ def as_element(value: object, x: Any) -> Any:
     if not isinstance(value, bool | int | float | complex):
         return value
     dtype = x._array.dtype
-    if is_float(dtype) and not isinstance(value, complex) and abs(value) <= MOST_F32:
+    most = MOST_F16 if is_narrow(dtype) else MOST_F32
+    if is_float(dtype) and not isinstance(value, complex) and abs(value) <= most:
         return value
     return x.constant(element(value, dtype))
 
@@ -265,5 +312,5 @@ def c_name(dtype: object) -> str:
 
 def _name_of(dtype: Any) -> str:
     """PyTorch's name of a dtype; of one that no tensor has, such as a complex one, NumPy's."""
-    known = DTYPES.get(np.dtype(dtype))
-    return np.dtype(dtype).name if known is None else known.legacy
+    found = np.dtype(dtype)
+    return DTYPES[found].legacy if found in DTYPES else found.name

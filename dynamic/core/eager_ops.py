@@ -39,7 +39,11 @@ def _fitted(g: Any, operand: Any) -> Any:
     if extra > 0:  # what is assigned may have axes of size 1 in front that its place has not
         g = ops.reshape(g, (1,) * extra + tuple(g.shape))
     g = unbroadcast(g, operand)
-    return g if g.dtype == operand.dtype else ops.astype.bound((g,), {"dtype": np.dtype(operand.dtype)})
+    return (
+        g
+        if g.dtype == operand.dtype
+        else ops.astype.bound((g,), {"dtype": np.dtype(operand.dtype)})
+    )
 
 
 def _cast(source: Any, like: Any) -> Any:

@@ -262,3 +262,7 @@ def node_name(node: Any) -> str:
 VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)
 BENT = frozenset(op for op, row in PYTORCH.items() if row.bent)
 PLACING = frozenset(op for op, row in PYTORCH.items() if row.places)
+TOTALS = frozenset({
+    ops.sum, ops.prod, ops.cumsum, ops.cumprod, eager_ops.sum_dim, eager_ops.prod_dim,
+})  # fmt: skip
+"""What adds or multiplies elements: those of integers as int64, where arrays have uint64 too."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
 from compiler.core.op import Op, Operand
 from dynamic.core.dtypes import F32, F64
 from dynamic.core.pytorch import PYTORCH
@@ -59,7 +58,7 @@ def backward(op: Op) -> Any:
     def method(self: Tensor, other: object) -> Any:
         y = self._array
         dtype = y.dtype
-        if (type(other) is float or type(other) is int) and is_float(dtype) and y.size < LARGE:
+        if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
             x = _array(other, dtype)
             return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
         return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented

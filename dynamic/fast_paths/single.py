@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler import ops
-from compiler.core.dtypes import is_float
 from compiler.core.op import Attrs, Op, all_ops
 from compiler.ops.arithmetic import is_flat
 from compiler.ops.declare import one_axis
@@ -125,7 +124,9 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        if x.size < LARGE and (is_float(x.dtype) or not (floating or x.dtype.kind == "c")):
+        dtype = x.dtype
+        usual = dtype is F32 or dtype is F64 or (not floating and dtype.kind in "bi")
+        if usual and x.size < LARGE:
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])

@@ -98,7 +98,11 @@ def _through_diagonal(
         t = t if t.shape == out.shape else ops.broadcast_to(t, out.shape)
         t = t if t.dtype == out.dtype else ops.astype(t, out.dtype)
         part = op.rule(i)(t, out, *wide, **attrs)  # type: ignore[misc]
-        parts.append(part if part.dtype == out.dtype else ops.astype.bound((part,), {"dtype": np.dtype(out.dtype)}))
+        parts.append(
+            part
+            if part.dtype == out.dtype
+            else ops.astype.bound((part,), {"dtype": np.dtype(out.dtype)})
+        )
     return _total(parts)
 
 

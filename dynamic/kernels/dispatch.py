@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
-from compiler.core.op import Attrs, Op, Rule
+import numpy as np
+
+from compiler.core.dtypes import computing, is_narrow
+from compiler.core.op import Attrs, Op, Rule, in_computing
+from dynamic.core.spec import Spec
 from dynamic.kernels import memory, native, native_windows
 
 LARGE = native.LEAST
@@ -44,6 +49,8 @@ class Rules(Protocol):
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
+    if op.widens(arrays):
+        return op.rounded(partial(evaluate, op), arrays, attrs)
     if arrays and (arrays[0].size >= LARGE or op.sweep == "windows"):
         if not memory.state.asked:
             memory.keep_freed_memory()
@@ -66,6 +73,8 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
+    if is_narrow(g.dtype) or any(map(is_narrow, [one.dtype for one in operands])):
+        return _rounded_cotangents(rules, edges, g, out, operands, attrs)
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
     else:
@@ -79,6 +88,33 @@ def cotangents(
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]
     return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
+
+
+def _rounded_cotangents(
+    rules: Rules,
+    edges: Sequence[object],
+    g: Any,
+    out: Any,
+    operands: Sequence[Any],
+    attrs: Attrs,
+) -> list[tuple[Any, Any]]:
+    """The same where floats of 16 bits are stored: rules compute in float32, as ops do."""
+    wide = [_wide(one) for one in operands]
+    dtypes = [operands[position].dtype for position in rules.positions]
+    with np.errstate(over="ignore"):
+        found = cotangents(rules, edges, _wide(g), _wide(out), wide, attrs)
+        return [
+            (edge, np.asarray(part).astype(dtype, copy=False))
+            for (edge, part), dtype in zip(found, dtypes, strict=True)
+        ]
+
+
+def _wide(one: Any) -> Any:
+    if not is_narrow(one.dtype):
+        return one
+    if isinstance(one, np.ndarray | np.generic):
+        return in_computing(one)
+    return Spec(one.shape, computing(one.dtype))
 
 
 def _is_work(op: Op, operand: Any) -> bool:

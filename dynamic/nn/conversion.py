@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.core.dtypes import is_float
-from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype
+from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype, bfloat16, float16
 from dynamic.core.errors import ArgumentError
 from dynamic.nn.tree import Tree
 from dynamic.tensors.devices import dtype_of_target
@@ -47,6 +47,14 @@ class Conversion(Tree):
     def type(self, dst_type: object) -> Any:
         """The module with all its tensors cast to a dtype."""
         return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def half(self) -> Any:
+        """The module with its floating tensors cast to float16."""
+        return self._apply(lambda tensor: _cast(tensor, float16.dtype))
+
+    def bfloat16(self) -> Any:
+        """The module with its floating tensors cast to bfloat16; DTypeError without `ml_dtypes`."""
+        return self._apply(lambda tensor: _cast(tensor, bfloat16.dtype))
 
     def float(self) -> Any:
         """The module with its floating tensors cast to float32."""

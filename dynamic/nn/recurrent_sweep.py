@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.dtypes import is_float
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
+from dynamic.core.dtypes import F32, F64
 from dynamic.func.tracer import Tracer
 from dynamic.nn.recurrent_arrays import Sweep, gradients
 from dynamic.tape.grad_mode import is_grad_enabled
@@ -28,7 +28,7 @@ def fits(x: Any, state: Sequence[object], weights: Sequence[object]) -> bool:
         isinstance(one, Tensor)
         and not isinstance(one, Tracer)
         and one._array.dtype == x._array.dtype
-        and is_float(one._array.dtype)
+        and one._array.dtype in (F32, F64)
         and one._array.size > 0
         for one in tensors
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, part_dtype
+from compiler.core.dtypes import is_float, limits, part_dtype
 from dynamic.core import dtypes
 from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.core.errors import ArgumentError
@@ -30,11 +30,11 @@ class finfo:  # noqa: N801 - PyTorch's name
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 f"'{DTYPES[numpy]}'"
             )
-        limits: Any = np.finfo(numpy)
-        self.bits = int(limits.bits)
-        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
-        self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(limits.resolution)
+        known = limits(numpy)
+        self.bits = int(known.bits)
+        self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
+        self.tiny = self.smallest_normal = float(known.tiny)
+        self.resolution = 10.0**-known.precision
         self.dtype = numpy.name
 
     def __repr__(self) -> str:
@@ -53,8 +53,8 @@ class iinfo:  # noqa: N801 - PyTorch's name
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
                 f"'{DTYPES[numpy]}'"
             )
-        limits = np.iinfo(numpy)
-        self.bits, self.max, self.min = int(limits.bits), int(limits.max), int(limits.min)
+        known = np.iinfo(numpy)
+        self.bits, self.max, self.min = int(known.bits), int(known.max), int(known.min)
         self.dtype = numpy.name
 
     def __repr__(self) -> str:

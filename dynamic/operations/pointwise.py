@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.op import Op, Operand
 from compiler.core.types import TensorType, broadcast_shapes
 from compiler.ops.declare import unbroadcast
@@ -131,9 +131,9 @@ def nan_to_num(
     """nan as 0, infinities as the largest finite numbers, or as the given numbers."""
     if not is_float(input._array.dtype):
         return input.clone()
-    limits = np.finfo(input._array.dtype)
-    high = float(limits.max) if posinf is None else posinf
-    low = float(limits.min) if neginf is None else neginf
+    known = limits(input._array.dtype)
+    high = float(known.max) if posinf is None else posinf
+    low = float(known.min) if neginf is None else neginf
     result = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
     result = ops.where(ops.equal(input, math.inf), high, result)
     return ops.where(ops.equal(input, -math.inf), low, result)

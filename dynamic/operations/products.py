@@ -11,8 +11,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
-from dynamic.operations.complex_numbers import conj
 from dynamic.operations.arranging import diagonal, movedim
+from dynamic.operations.complex_numbers import conj
 from dynamic.tensors.views import computed
 
 __all__ = [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import limits
 from compiler.core.errors import OptionError
 from dynamic.optim.hyperparameters import Options, checked, number, one_rate, within
 from dynamic.optim.optimizer import Optimizer, begin, count
@@ -61,7 +62,7 @@ class Adafactor(Optimizer):
                 begin(state, g[..., :1, :], "col_var")
         steps, p, lr = count(state), param._array, number(group["lr"])
         first, second = group["eps"]
-        first = float(np.finfo(p.dtype).eps) if first is None else first
+        first = float(limits(p.dtype).eps) if first is None else first
         g = -g if group["maximize"] else g
         size = math.sqrt(p.size)
         rate = max(second, float(np.linalg.norm(p)) / size) * min(lr, 1 / math.sqrt(steps))

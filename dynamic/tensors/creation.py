@@ -12,7 +12,14 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import complex_dtype, is_inexact, part_dtype
+from compiler.core.dtypes import (
+    complex_dtype,
+    computing,
+    is_inexact,
+    is_narrow,
+    limits,
+    part_dtype,
+)
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -354,13 +361,11 @@ def eye(
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
 
 
-def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: object) -> Any:
-    """Random numbers; of complex ones the parts are drawn."""
-    wanted = _float(dtype)
-    if wanted.kind != "c":
-        return draw(shape, wanted)
-    parts = draw((*shape, 2), part_dtype(wanted))
-    return ops.view_as_complex(parts)
+def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
+    """Random numbers in the dtype that ops compute in; of complex ones the parts are drawn."""
+    if dtype.kind != "c":
+        return draw(shape, computing(dtype))
+    return ops.view_as_complex(draw((*shape, 2), part_dtype(dtype)))
 
 
 def rand(
@@ -373,7 +378,12 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
-    return _leaf(_drawn(source_of(generator).random, _shape(sizes, size), dtype), requires_grad)
+    wanted = _float(dtype)
+    array = _drawn(source_of(generator).random, _shape(sizes, size), wanted)
+    if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
+        steps = 2.0 ** (limits(wanted).nmant + 1)
+        array = ops.astype(ops.floor(array * steps) / steps, wanted)
+    return _leaf(array, requires_grad)
 
 
 def randn(
@@ -386,10 +396,11 @@ def randn(
 ) -> Tensor:
     """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
     _check("randn", options)
-    array = _drawn(source_of(generator).standard_normal, _shape(sizes, size), dtype)
-    if array.dtype.kind == "c":
+    wanted = _float(dtype)
+    array = _drawn(source_of(generator).standard_normal, _shape(sizes, size), wanted)
+    if wanted.kind == "c":
         array = array * array.dtype.type(math.sqrt(0.5))
-    return _leaf(array, requires_grad)
+    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
 
 
 def randint(

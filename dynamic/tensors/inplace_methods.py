@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.annotated import is_real
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
@@ -314,7 +314,7 @@ class InPlace(Operand):
         if high is None:
             if not low:
                 kind = self._array.dtype
-                low = 2 ** (np.finfo(kind).nmant + 1) if is_float(kind) else np.iinfo(kind).max
+                low = 2 ** (limits(kind).nmant + 1) if is_float(kind) else np.iinfo(kind).max
             low, high = 0, low
         return self._draw(generator, "integers", low, high)
 

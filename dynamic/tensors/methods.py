@@ -22,7 +22,9 @@ from dynamic.core.dtypes import (
     DType,
     as_element,
     as_numpy_dtype,
+    bfloat16,
     element,
+    float16,
     require_index,
     require_mask,
     result_type,
@@ -108,6 +110,8 @@ class _Made:
     any = truth(ops.any)
     all = truth(ops.all)
     bmm = _pair(eager_ops.bmm)
+    half = _cast(float16.dtype)
+    bfloat16 = _cast(bfloat16)
     float = _cast(F32)
     double = _cast(F64)
     long = _cast(INT64)
@@ -176,15 +180,17 @@ class Methods(_Made, Division, Indexing):
             raise AutogradError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
-        return (values_of(self) if paused else self._array).item()
+        array = values_of(self) if paused else self._array
+        return float(array) if array.dtype.kind == "V" else array.item()
 
     def tolist(self) -> Any:
         """The elements as nested lists; a number for a 0-d tensor."""
-        return values_of(self).tolist()
+        array = values_of(self)
+        return (array.astype(F32) if array.dtype.kind == "V" else array).tolist()
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is float32 or float64."""
-        return bool(is_float(self._array.dtype))
+        """Whether the dtype is one of floats."""
+        return is_float(self._array.dtype)
 
     def is_contiguous(self) -> bool:
         """Whether the memory is in row-major order."""

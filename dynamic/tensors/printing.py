@@ -93,7 +93,7 @@ class _Format:
 
     def write(self, value: Any) -> str:
         """One element, at the width of all."""
-        return _written(value.item(), self.style).rjust(self.width)
+        return _written(float(value) if self.style else value.item(), self.style).rjust(self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ def _formatter(values: Any) -> _Format | _ComplexFormat:
 def _format_of(values: Any) -> _Format:
     if not is_float(values.dtype):
         return _Format("", max(len(str(value)) for value in values.tolist()))
-    ordinary = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    values = values.astype(np.float64)
+    ordinary = values[np.isfinite(values) & (values != 0)]
     if not ordinary.size:
         return _Format("integer", 1)
     largest, smallest = np.abs(ordinary).max(), np.abs(ordinary).min()

@@ -17,10 +17,18 @@ from compiler.core.values import Value
 from compiler.graph.expression import Handle
 from compiler.ops.operators import Operators
 from dynamic.core import provided
-from dynamic.core.dtypes import F32, F64, element, get_default_dtype, known_array, result_type
+from dynamic.core.dtypes import (
+    F32,
+    F64,
+    INT64,
+    element,
+    get_default_dtype,
+    known_array,
+    result_type,
+)
 from dynamic.core.eager_ops import clone
 from dynamic.core.errors import AutogradError, SizeError
-from dynamic.core.pytorch import PLACING, VIEWS
+from dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import copying, mode, paused, recording
 from dynamic.tape.noted import promoted
@@ -125,6 +133,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             arrays = (self._array,)
             dtype = self._array.dtype
             needed = self._node is not None
+            if dtype.kind == "u" and op in TOTALS:
+                return self.apply(op, (ops.astype(self, INT64),), attrs)
         else:
             arrays, dtype, needed, mixed = _gather(op, operands)
         if mixed or (op.floating and not is_inexact(dtype)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 
 # Relative to the largest element. Sums of up to 1e6 terms, in any order, and differences of nearly
 # equal numbers, as in the gradient of softmax after layer norm: some hundred roundings.
@@ -54,7 +54,7 @@ def compare(
             difference counts, relative to the mean change, and not the largest.
     """
     limit = TOLERANCE[dtype]
-    rounding = float(np.finfo(dtype).eps) * calls if before else 0.0
+    rounding = float(limits(dtype).eps) * calls if before else 0.0
     found = dict.fromkeys(results, Agreement(0.0, True))
     for i in range(max(map(len, results.values()), default=0)):
         start = before[i - 1] if before and i else None
@@ -136,7 +136,7 @@ def against(
     for i, (expected, given) in enumerate(pairs):
         spared = 0.0
         if is_float(expected.dtype):
-            spared = float(np.finfo(expected.dtype).eps) * largest
+            spared = float(limits(expected.dtype).eps) * largest
             if exact is not None and exact[i].shape == expected.shape:
                 error = expected - exact[i]
                 spared += OWN_ERRORS * _largest(error[np.isfinite(error)])

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from compiler.core.dtypes import limits
 from compiler.ops import matmul, maximum, mean, minimum, sqrt, sum as total_of
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Check, Options, Rate, floors
@@ -173,7 +174,7 @@ class Adafactor(FirstOrder):
         self, options: Options, shared: Any, p: Any, g: Any, state: Mapping[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
         (lr, rate, weight), (first, second) = shared, options["eps"]
-        first = float(np.finfo(p.dtype).eps) if first is None else first
+        first = float(limits(p.dtype).eps) if first is None else first
         size = float(np.prod(p.shape)) ** 0.5
         g = descent(options, p, g, decay=0.0)
         scaled = like(p, rate) * maximum(second, _norm(p) / size)

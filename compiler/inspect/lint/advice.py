@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.source import place_of
 from compiler.graph.definition import Node
 from compiler.graph.notes import Promoted, ZeroGradient
@@ -123,7 +123,7 @@ def _is_bounded(linted: Linted, node: Node) -> bool:
 
 def _largest(exp: Node) -> float:
     """Above which argument an exp of its dtype is inf."""
-    return float(np.log(np.finfo(exp.type.dtype).max))
+    return float(np.log(limits(exp.type.dtype).max))
 
 
 @advice("where")

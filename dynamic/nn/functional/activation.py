@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import limits
 from compiler.core.errors import OptionError
 from compiler.ops import sigmoid, tanh
 from dynamic.core.dtypes import DTYPES, as_numpy_dtype
@@ -121,7 +122,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     if lambd < 0:
         dtype = np.dtype(input.dtype)
         raise AutogradError(
-            f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype "
+            f"lambda must be in range [0, {limits(dtype).max:g}] for input dtype "
             f"{DTYPES[dtype].legacy}, but found {lambd:g}"
         )
     return as_one_node(ops.softshrink, input, lambd=lambd)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
 from dynamic.autograd import grad
 from dynamic.autograd.function import Function
+from dynamic.core.dtypes import F32, F64
 from dynamic.func.tracer import Tracer
 from dynamic.kernels.native import Make, compute
 from dynamic.tape.grad_mode import is_grad_enabled
@@ -32,7 +32,7 @@ def fits(x: Any, *others: object) -> bool:
             isinstance(one, Tensor)
             and not isinstance(one, Tracer)
             and one._array.dtype == x._array.dtype
-            and is_float(one._array.dtype)
+            and one._array.dtype in (F32, F64)
         )
         for one in (x, *others)
     ) and bool(x._array.size)

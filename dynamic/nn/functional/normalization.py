@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import limits
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError, SizeError
 from dynamic.core.sizes import differ
@@ -53,7 +54,7 @@ def rms_norm(
     eps is the machine epsilon of the dtype if None.
     """
     _check_last(input, normalized_shape, "*")
-    eps = float(np.finfo(np.dtype(input.dtype)).eps) if eps is None else eps
+    eps = float(limits(np.dtype(input.dtype)).eps) if eps is None else eps
     axes = tuple(range(-len(tuple(normalized_shape)), 0))
     scale = ops.rsqrt(ops.mean(ops.square(input), axis=axes, keepdims=True) + eps)
     result = input * scale

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Unknown
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.errors import LinAlgError
 from compiler.core.types import mapped
 from compiler.core.values import Array
@@ -44,7 +44,7 @@ def tight(value: Array) -> Array:
     """What two ways of rounding one op may differ by."""
     if not is_float(value.dtype):
         return np.zeros(value.shape)
-    info = np.finfo(value.dtype)
+    info = limits(value.dtype)
     size = np.where(np.isfinite(value), np.abs(value, dtype=np.float64), 0)
     return 16 * info.eps * size + 4 * float(info.tiny)
 
@@ -168,7 +168,7 @@ def _evaluated(
     }
     attrs |= {name: _NoisyBody(body, rng) for name, body in attrs.items() if isinstance(body, Body)}
     with np.errstate(all="ignore"):
-        return node.op.evaluate(*operands, **attrs)
+        return node.op.value(*operands, **attrs)
 
 
 def sizes(feeds: Mapping[Expression, Array]) -> dict[Unknown, int]:
@@ -188,7 +188,7 @@ def _moved(value: object, rng: np.random.Generator, terms: float = 1) -> Any:
     value = np.asarray(value)
     if not is_float(value.dtype):
         return value
-    step = float(UNIT * np.finfo(value.dtype).eps)
+    step = float(UNIT * limits(value.dtype).eps)
     noise = _evenly(rng, value.shape, step)
     if terms > 64:
         # one after the other, that many terms of one sign may all be rounded the same way
@@ -218,7 +218,7 @@ def _stirred(value: object, rng: np.random.Generator, terms: float) -> Any:
     value = np.asarray(value)
     with np.errstate(all="ignore"):
         largest = np.max(abs(value), axis=(-2, -1), keepdims=True, initial=0)
-        noise = UNIT * np.finfo(value.dtype).eps * rng.uniform(-1, 1, value.shape)
+        noise = UNIT * limits(value.dtype).eps * rng.uniform(-1, 1, value.shape)
         return np.asarray(value + largest * noise, value.dtype)
 
 

@@ -54,7 +54,7 @@ def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> Arra
         limits = np.iinfo(dtype)
         odd = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, 0], dtype)
     else:
-        info = np.finfo(dtype)
+        info = limits(dtype)
         huge = float(info.max) ** 0.5 / 16  # a sum of larger ones may overflow in one order only
         odd = np.array(
             [np.inf, -np.inf, np.nan, -0.0, 0.0, huge, -huge, info.tiny, -info.tiny / 4,
