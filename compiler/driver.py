@@ -10,6 +10,7 @@ from compiler.codegen.kernel import Kernel, arena_bytes, emit
 from compiler.core.options import Options
 from compiler.core.reports import accept, on_trial
 from compiler.ops.regions import recompute
+from compiler.passes.complex_numbers import split_complex
 from compiler.passes.copy_insertion import separate_roots
 from compiler.passes.sizes import unify_sizes
 from compiler.pipeline import optimise, recompute_regions
@@ -24,6 +25,7 @@ TYPICAL = (64, 4096)  # what memory is compared for, where sizes are unknown
 def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
+    unified = split_complex(unified)
     with on_trial() as reports:
         lowered = _rewritten(unified, options, options.disabled)
     if _holds_copies(unified) and recompute_regions.__name__ not in options.disabled:

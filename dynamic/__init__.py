@@ -37,6 +37,8 @@ from dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
     bfloat16 as bfloat16,
     boolean as bool,
+    complex64 as complex64,
+    complex128 as complex128,
     float16 as float16,
     float32 as float32,
     float64 as float64,
@@ -101,19 +103,22 @@ from dynamic.tensors.tensor import Tensor as Tensor
 half = float16
 float = float32  # the names of Python's types are PyTorch's dtypes
 double = float64
+cfloat, cdouble = complex64, complex128
 short = int16
 int = int32
 long = int64
 
 _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
+_MODULES = ("fft",)
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",
-        "bool", "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
-        "erfinv", "eye", "float", "float16", "float32", "float64", "from_dlpack", "from_numpy",
-        "full", "full_like", "func", "get_default_dtype",
-        "get_num_threads", "half", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
+        "bool", "cdouble", "cfloat", "complex64", "complex128",
+        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "erfinv", "eye", "fft", "float", "float16", "float32", "float64", "from_dlpack",
+        "from_numpy", "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half",
+        "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
@@ -125,6 +130,9 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
 
     def __getattr__(name: str) -> Any:
         """A function in NumPy's names that PyTorch has under the same one, or not at all."""
+        if name in _MODULES:
+            with _fork.importing:
+                return import_module(f"dynamic.{name}")
         if name not in _COMPOSED and name not in _SPECIAL:
             raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
         with _fork.importing:

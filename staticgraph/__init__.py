@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compiler.functions.public import *
-    from staticgraph import optim as optim, random as random, special as special
+    from staticgraph import fft as fft, optim as optim, random as random, special as special
     from staticgraph.compilation import compile as compile, run as run
     from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
@@ -110,7 +110,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
         "TensorType", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
-        "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fori_loop",
+        "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fft", "fori_loop",
         "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "host_call",
         "hvp",
         "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
@@ -164,7 +164,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("draw", "optim", "random", "special", "view"):
+            if name in ("draw", "fft", "optim", "random", "special", "view"):
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, is_inexact
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
 
-_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2}  # V is bfloat16
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}  # V is bfloat16
 
 
 def refuse_masked(value: object) -> None:
@@ -67,7 +67,7 @@ def converted(value: object, array: Array, dtype: DType) -> Array:
     Raises:
         DTypeError: the dtype cannot hold the values, but for the rounding of floats.
     """
-    if array.dtype.kind == "c":
+    if array.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(f"{value!r:.80} is complex, and {dtype.name} is not")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -87,7 +87,7 @@ def upcast(array: Array, dtype: DType) -> Array | None:
     if array.dtype.kind not in _RANKS or not np.can_cast(array.dtype, dtype, "safe"):
         return None
     made = array.astype(dtype)
-    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and is_float(dtype):
+    if array.dtype.itemsize == 8 and array.dtype.kind in "iu" and is_inexact(dtype):
         with np.errstate(invalid="ignore"):
             if not np.array_equal(made.astype(array.dtype), array):
                 return None
@@ -96,12 +96,12 @@ def upcast(array: Array, dtype: DType) -> Array | None:
 
 def _holds(made: Any, array: Any) -> bool:
     """Whether numbers are what they were, up to the rounding of floats."""
-    if not is_float(made.dtype):
+    if not is_inexact(made.dtype):
         return bool(np.array_equal(made, array))
     infinite = np.isinf(made)
     if not infinite.any():
         return True
-    return is_float(array.dtype) and bool(np.array_equal(infinite, np.isinf(array)))
+    return is_inexact(array.dtype) and bool(np.array_equal(infinite, np.isinf(array)))
 
 
 def row_major(array: object) -> Array:

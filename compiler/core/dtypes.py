@@ -17,6 +17,7 @@ from compiler.core.record import Record, record
 DType: TypeAlias = "np.dtype[Any]"
 
 _FLOATS = "fV"  # NumPy's kinds; of V, bytes without a meaning to NumPy, bfloat16 is the only one
+_INEXACT = _FLOATS + "c"
 _NARROW = 2  # bytes of a float that is stored only
 
 
@@ -27,7 +28,7 @@ class Declaration(Record):
     Attributes:
         name: NumPy's name, or that of `ml_dtypes`.
         register: the type that the loop IR has for it, in memory and in registers; a bool is a byte
-            in memory.
+            in memory, a complex number two of these (`compiler.passes.complex_numbers`).
         computes: the dtype that ops compute in, if not this one: it is stored narrow, each op casts
             its operands, and rounds its result once.
     """
@@ -53,6 +54,8 @@ DECLARED = {
         Declaration("float16", "u16", computes="float32"),
         Declaration("float32", "f32"),
         Declaration("float64", "f64"),
+        Declaration("complex64", "f32"),
+        Declaration("complex128", "f64"),
     )
 }
 """All dtypes by their names, within a kind from the narrowest."""
@@ -65,8 +68,23 @@ _known = {np.dtype(name): np.dtype(name) for name in DTYPES if name != "bfloat16
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether a dtype of the library is floating point: it has gradients."""
+    """Whether a dtype of the library is floating point, of real numbers."""
     return dtype.kind in _FLOATS
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether a dtype is floating point, real or complex: what gradients flow through."""
+    return dtype.kind in _INEXACT
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of the real and of the imaginary part of numbers of a dtype."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """The dtype of complex numbers whose parts have a dtype."""
+    return dtype if dtype.kind == "c" else np.dtype(f"c{dtype.itemsize * 2}")
 
 
 def is_narrow(dtype: Any) -> bool:
@@ -81,7 +99,7 @@ def computing(dtype: DType) -> DType:
 
 def accumulator(dtype: DType) -> DType:
     """The dtype of sums and products of elements of a dtype, which is NumPy's."""
-    return dtype if is_float(dtype) else _U64 if dtype.kind == "u" else _I64
+    return dtype if is_inexact(dtype) else _U64 if dtype.kind == "u" else _I64
 
 
 def promoted(*operands: Any) -> DType:

@@ -19,6 +19,10 @@ class DTypeError(StaticGraphError, TypeError):
     """The dtypes of the operands do not fit the op."""
 
 
+class ComplexError(DTypeError, NotImplementedError):
+    """An op of real numbers is given complex ones."""
+
+
 class GraphError(StaticGraphError, ValueError):
     """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
 

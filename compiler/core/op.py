@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.dtypes import computing, is_float, is_narrow, promoted
-from compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
+from compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import (
     Alias,
     Gather,
@@ -43,6 +43,7 @@ BatchRule: TypeAlias = "Callable[..., Any]"
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
+Meaning: TypeAlias = Literal["", "linear", "holomorphic", "own", "any"]
 Sweep: TypeAlias = Literal["", "rows", "reduction", "windows", "blocks"]
 
 
@@ -174,6 +175,11 @@ class Op:
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
         floating: whether frontends cast integers to floating point before they apply.
         commutative: whether the two operands may be exchanged.
+        complex: what the op does with complex operands. "": it refuses them; "linear": it does the
+            same with real and imaginary parts, apart from each other; "holomorphic": its rules are
+            those of a complex derivative; "own": its rules know of complex operands; "any": it
+            does not look at numbers.
+        complex_vjp: the rules for complex operands, where they are other ones.
         doc: what comes out: shapes, dtypes, errors.
         example: the shortest call that a reader learns from, and what it prints, as a doctest in
             which `sg` and `np` are given.
@@ -202,8 +208,14 @@ class Op:
     promotes: slice | None = None
     floating: bool = False
     commutative: bool = False
+    complex: Meaning = ""
+    complex_vjp: tuple[Rule | None, ...] = ()
     doc: str = field(default="", repr=False)
     example: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.complex and not isinstance(self.infer_type, _OfReals):
+            object.__setattr__(self, "infer_type", _OfReals(self.name, self.infer_type))
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op as the public function."""
@@ -239,12 +251,14 @@ class Op:
         try:
             return handle.apply(self, operands, attrs)
         except TypeError as error:
-            named = _named(error, self.infer_type, self.name)
+            named = _named(error, _rule_of_types(self), self.name)
             if named is error:
                 raise
             raise named from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
+        if not self.complex:
+            self.refuse_complex(operands)
         given = _floating(operands, self.promotes) if self.floating else operands
         try:
             if any(map(_is_stored, given)) and not self.moves:
@@ -254,11 +268,19 @@ class Op:
             self._check_shapes(given, attrs, error)
             raise
 
+    def refuse_complex(self, arrays: Sequence[object]) -> None:
+        """DTypeError if there are complex numbers among arrays that the op does not take."""
+        for one in arrays:
+            if isinstance(one, complex) or (
+                isinstance(one, np.ndarray | np.generic) and one.dtype.kind == "c"
+            ):
+                raise complex_refused(self.name, type_of(one))
+
     @property
     def moves(self) -> bool:
         """Whether elements are moved as they are stored, and none is computed with."""
         if self.lowering is None:
-            return self.linearity == "linear" and not self.floating or self.name in _MOVING
+            return (self.linearity == "linear" and not self.floating) or self.name in _MOVING
         if isinstance(self.lowering, Host):
             return self in _own or self.name in _MOVING
         return isinstance(self.lowering, _MOVES) or self.name in _MOVING
@@ -363,9 +385,60 @@ class Op:
             return lambda g, out, *operands, **attrs: variadic(position, g, out, *operands, **attrs)
         return self.vjp[position] if position < len(self.vjp) else None
 
-    def saved(self, position: int) -> str:
+    def rule_of(self, position: int, of_complex: bool) -> Rule | None:
+        """The gradient rule of one operand, where operands or the result are complex or not.
+
+        The gradient of a real L by z = x + iy is dL/dx + i dL/dy, as PyTorch's. Rules are written
+        for derivatives f', which a tangent is multiplied by; a cotangent is multiplied by the
+        conjugate of f'.
+        """
+        if not of_complex:
+            return self.rule(position)
+        own = self.complex_vjp
+        rule = own[position] if position < len(own) else self.rule(position)
+        return _conjugated(rule) if rule is not None and self.complex == "holomorphic" else rule
+
+    def saved(self, position: int, of_complex: bool = False) -> str:
         """The letters of the values that the rule of one operand reads."""
+        if of_complex and self.complex_vjp:
+            return "".join(chr(ord("a") + i) for i in range(len(self.complex_vjp))) + "o"
         return self.saves[position] if position < len(self.saves) else ""
+
+
+def _rule_of_types(op: Op) -> Any:
+    return op.infer_type.infer if isinstance(op.infer_type, _OfReals) else op.infer_type
+
+
+class _OfReals:
+    """The type rule of an op that complex operands are refused by."""
+
+    __slots__ = ("infer", "name")
+
+    def __init__(self, name: str, infer: Callable[..., Type]) -> None:
+        self.name, self.infer = name, infer
+
+    def __call__(self, *types: Any, **attrs: object) -> Type:
+        for type in types:
+            if type.dtype.kind == "c":
+                raise complex_refused(self.name, type)
+        return self.infer(*types, **attrs)
+
+
+def complex_refused(name: str, type: TensorType) -> ComplexError:
+    """What is raised for a complex operand of an op of real numbers."""
+    return ComplexError(
+        f"{name}: {type} is complex, and {name} is of real numbers: take real or abs"
+    )
+
+
+def _conjugated(rule: Rule) -> Rule:
+    """The rule of a holomorphic function, from that which multiplies by its derivative."""
+
+    def conjugated(g: object, *others: object, **attrs: object) -> Any:
+        conjugate = op_named("conjugate")
+        return conjugate(rule(conjugate(g), *others, **attrs))
+
+    return conjugated
 
 
 _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
@@ -402,7 +475,7 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
     NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
     """
     for operand in operands:
-        if isinstance(operand, bool | int | float):
+        if isinstance(operand, bool | int | float | complex):
             break
         if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
             break
@@ -410,15 +483,15 @@ def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[An
         return operands
     shared = range(len(operands))[promotes] if promotes else ()
     numbers = [
-        one if isinstance(one, bool | int | float) else np.asarray(one).dtype
+        one if isinstance(one, bool | int | float | complex) else np.asarray(one).dtype
         for one in [operands[i] for i in shared]
     ]
     common = promoted(*numbers) if numbers else None
     cast = []
     for i, operand in enumerate(operands):
-        if common is not None and isinstance(operand, bool | int | float) and i in shared:
+        if common is not None and isinstance(operand, bool | int | float | complex) and i in shared:
             # in the dtype of what it meets: a function of it alone would be in float64
-            operand = np.asarray(operand, common if is_float(common) else np.float64)
+            operand = np.asarray(operand, common if is_inexact(common) else np.float64)
         elif isinstance(operand, np.ndarray | np.generic):
             dtype = common if common is not None and i in shared else operand.dtype
             operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)

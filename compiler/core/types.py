@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.core import dims, dtypes
 from compiler.core.dims import Dim, Size, Unknown, product
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, is_inexact
 from compiler.core.errors import AxisError, DTypeError, ShapeError
 from compiler.core.values import Value
 
@@ -212,9 +212,9 @@ def normalise_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
 
 
 def require_float(op: str, *types: TensorType) -> None:
-    """DTypeError unless every type is floating point."""
+    """DTypeError unless every type is floating point, real or complex."""
     for type in types:
-        if not is_float(type.dtype):
+        if not is_inexact(type.dtype):
             raise DTypeError(f"{op}: {type} is not floating point: cast it with astype")
 
 

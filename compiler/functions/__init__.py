@@ -23,11 +23,13 @@ _MODULES = {
         "ediff1d hsplit hstack insert ix_ meshgrid select vsplit vstack",
     "bits": "packbits unpackbits",
     "elements":
-        "absolute allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
-        "array_equal array_equiv bitwise_invert bitwise_left_shift bitwise_right_shift conj "
-        "conjugate copy degrees divmod fabs fix float_power frexp i0 imag invert isclose "
-        "iscomplex isneginf isposinf isreal ldexp mod modf nan_to_num nextafter "
-        "piecewise positive radians real rint signbit spacing true_divide",
+        "absolute allclose arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
+        "array_equal array_equiv bitwise_invert bitwise_left_shift bitwise_right_shift "
+        "copy degrees divmod fabs fix float_power frexp i0 invert isclose "
+        "isneginf isposinf ldexp mod modf nan_to_num nextafter "
+        "piecewise positive radians rint signbit spacing true_divide",
+    "complex_numbers":
+        "angle conj conjugate imag iscomplex isreal polar real",
     "statistics":
         "amax amin average corrcoef count_nonzero cov median nanargmax nanargmin nancumprod "
         "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "

@@ -141,7 +141,7 @@ def iterable(x: object) -> bool:
 
 
 def iscomplexobj(x: Value) -> bool:
-    """Whether x is of complex numbers: no tensor is.
+    """Whether x is of complex numbers.
 
     Example:
         >>> sg.iscomplexobj(np.zeros(2))
@@ -151,7 +151,7 @@ def iscomplexobj(x: Value) -> bool:
 
 
 def isrealobj(x: object) -> bool:
-    """Whether x is of real numbers: all tensors are.
+    """Whether x is of real numbers.
 
     Example:
         >>> sg.isrealobj(np.zeros(2))

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float, limits
+from compiler.core.dtypes import is_float, is_inexact, limits
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.types import unify
 from compiler.core.values import Value
 from compiler.ops.declare import as_operand, common_dtype, zeros_like
 
 __all__ = [
-    "absolute", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "absolute", "allclose", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
     "arctan2", "arctanh", "around", "array_equal", "array_equiv", "bitwise_invert",
-    "bitwise_left_shift", "bitwise_right_shift", "conj", "conjugate", "copy", "degrees",
-    "divmod", "fabs", "fix", "float_power", "frexp", "i0", "imag", "invert", "isclose",
-    "iscomplex", "isneginf", "isposinf", "isreal", "ldexp", "mod", "modf", "nan_to_num",
-    "nextafter", "piecewise", "positive", "radians", "real", "rint", "signbit",
+    "bitwise_left_shift", "bitwise_right_shift", "copy", "degrees",
+    "divmod", "fabs", "fix", "float_power", "frexp", "i0", "invert", "isclose",
+    "isneginf", "isposinf", "ldexp", "mod", "modf", "nan_to_num",
+    "nextafter", "piecewise", "positive", "radians", "rint", "signbit",
     "spacing", "true_divide",
 ]  # fmt: skip
 
@@ -35,9 +35,9 @@ bitwise_left_shift, bitwise_right_shift = ops.left_shift, ops.right_shift
 
 
 def floats(x: Value) -> Any:
-    """x as floating-point numbers: what is none of these as float64."""
+    """x as floating-point numbers, real or complex: what is none of these as float64."""
     x = as_operand(x)
-    return x if is_float(x.dtype) else ops.astype(x, "float64")
+    return x if is_inexact(x.dtype) else ops.astype(x, "float64")
 
 
 def positive(x: Value) -> Value:
@@ -282,79 +282,6 @@ def isneginf(x: Value) -> Value:
         array([False,  True])
     """
     return ops.equal(x, -math.inf)
-
-
-def isreal(x: Value) -> Value:
-    """Whether an element is real: all are.
-
-    Example:
-        >>> sg.isreal(np.array([1.0, np.nan]))
-        array([ True,  True])
-    """
-    return ops.logical_not(iscomplex(x))
-
-
-def iscomplex(x: Value) -> Value:
-    """Whether an element has an imaginary part: none has.
-
-    Example:
-        >>> sg.iscomplex(np.array([1.0, np.nan]))
-        array([False, False])
-    """
-    x = as_operand(x)
-    return ops.logical_and(ops.equal(x, x), False)
-
-
-def real(x: Value) -> Value:
-    """The real part: x itself.
-
-    Example:
-        >>> sg.real(np.array([1.0]))
-        array([1.])
-    """
-    return as_operand(x)
-
-
-def imag(x: Value) -> Value:
-    """The imaginary part: 0.
-
-    Example:
-        >>> sg.imag(np.array([1.0]))
-        array([0.])
-    """
-    return zeros_like(as_operand(x))
-
-
-def conj(x: Value) -> Value:
-    """The complex conjugate: x itself.
-
-    Example:
-        >>> sg.conj(np.array([1.0]))
-        array([1.])
-    """
-    return as_operand(x)
-
-
-def conjugate(x: Value) -> Value:
-    """NumPy's other name of `conj`.
-
-    Example:
-        >>> sg.conjugate(np.array([1.0]))
-        array([1.])
-    """
-    return conj(x)
-
-
-def angle(x: Value, deg: bool = False) -> Value:
-    """The angle of real numbers in the complex plane: 0, and pi below 0; in degrees if `deg`.
-
-    Example:
-        >>> sg.angle(np.array([1.0, -1.0]), deg=True)
-        array([  0., 180.])
-    """
-    x = floats(x)
-    found = ops.where(signbit(x), 180.0 if deg else math.pi, zeros_like(x))
-    return ops.where(ops.isnan(x), x, found)
 
 
 def isclose(

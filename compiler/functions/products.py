@@ -13,6 +13,7 @@ from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import normalise_axis
 from compiler.core.values import Value
 from compiler.functions.arranging import moveaxis, ravel
+from compiler.functions.complex_numbers import conj
 from compiler.functions.einsum import einsum, summed
 from compiler.ops.declare import as_operand
 from compiler.ops.slicing import slice_axis
@@ -37,17 +38,17 @@ def inner(a: Value, b: Value) -> Value:
 
 
 def vdot(a: Value, b: Value) -> Value:
-    """The sum of the products of all elements of two tensors of one size.
+    """The sum of the products of all elements of two tensors of one size, the first conjugated.
 
     Example:
         >>> sg.vdot(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
         np.float64(11.0)
     """
-    return ops.dot(ravel(a), ravel(b))
+    return ops.dot(conj(ravel(a)), ravel(b))
 
 
 def vecdot(a: Value, b: Value, axis: int = -1) -> Value:
-    """The sums of products along an axis of tensors that broadcast.
+    """The sums of products along an axis of tensors that broadcast, the first conjugated.
 
     Example:
         >>> sg.vecdot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 10.0]))
@@ -56,7 +57,7 @@ def vecdot(a: Value, b: Value, axis: int = -1) -> Value:
     a, b = (moveaxis(one, axis, -1) for one in (a, b))
     if a.shape[-1] != b.shape[-1] and 1 in (a.shape[-1], b.shape[-1]):
         raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and {b.shape[-1]} elements")
-    return summed(ops.multiply(a, b), -1)
+    return summed(ops.multiply(conj(a), b), -1)
 
 
 def matvec(a: Value, b: Value) -> Value:
@@ -73,7 +74,7 @@ def matvec(a: Value, b: Value) -> Value:
 
 
 def vecmat(a: Value, b: Value) -> Value:
-    """Products of vectors and matrices: (..., m), (..., m, n) -> (..., n).
+    """Products of vectors, conjugated, and matrices: (..., m), (..., m, n) -> (..., n).
 
     Example:
         >>> sg.vecmat(np.array([1.0, 10.0]), np.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -81,8 +82,8 @@ def vecmat(a: Value, b: Value) -> Value:
     """
     a = as_operand(a)
     if a.ndim == 1:
-        return ops.matmul(a, b)
-    return ops.squeeze(ops.matmul(ops.expand_dims(a, a.ndim - 1), b), -2)
+        return ops.matmul(conj(a), b)
+    return ops.squeeze(ops.matmul(ops.expand_dims(conj(a), a.ndim - 1), b), -2)
 
 
 def tensordot(a: Value, b: Value, axes: Value = 2) -> Value:

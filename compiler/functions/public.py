@@ -3,6 +3,7 @@
 from compiler.functions.arranging import *
 from compiler.functions.asking import *
 from compiler.functions.bits import *
+from compiler.functions.complex_numbers import *
 from compiler.functions.counting import *
 from compiler.functions.einsum import *
 from compiler.functions.elements import *

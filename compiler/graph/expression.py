@@ -16,7 +16,7 @@ from compiler.core import provided
 from compiler.core.arrays import as_array, refuse_masked
 from compiler.core.deciding import decider_of_user
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float, promoted
+from compiler.core.dtypes import is_inexact, promoted
 from compiler.core.errors import DTypeError, GraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.pickling import STREAM, Stream
@@ -449,13 +449,13 @@ def _dtype_of(operand: object) -> Any:
 
 
 def _floating(dtype: DType) -> DType:
-    return dtype if is_float(dtype) else np.dtype(np.float64)
+    return dtype if is_inexact(dtype) else np.dtype(np.float64)
 
 
 def _common_dtype(op: Op, operands: Sequence[object]) -> DType:
     parts: list[Any] = []
     for operand in operands:
-        if isinstance(operand, bool | int | float):
+        if isinstance(operand, bool | int | float | complex):
             parts.append(operand)
         elif isinstance(operand, Dim):
             parts.append(0)

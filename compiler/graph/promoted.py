@@ -14,7 +14,7 @@ from compiler.graph.notes import Promoted, is_of_integers, note
 from compiler.ops import leaves
 from compiler.ops.operators import Operators
 
-_WEAK = (bool, int, float, Dim)
+_WEAK = (bool, int, float, complex, Dim)
 
 
 def is_weak(operand: object) -> bool:

@@ -12,6 +12,13 @@ from compiler.ops.attention import (
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
+from compiler.ops.complex_numbers import (
+    conjugate as conjugate,
+    imaginary_part as imaginary_part,
+    make_complex as make_complex,
+    real_part as real_part,
+)
+from compiler.ops.complex_steps import on_complex as on_complex
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (
@@ -20,6 +27,11 @@ from compiler.ops.decompositions import (
     svd_factors as svd_factors,
 )
 from compiler.ops.effects import after as after, check as check, fail as fail, print as print
+from compiler.ops.fourier import (
+    dft as dft,
+    real_dft as real_dft,
+    real_inverse_dft as real_inverse_dft,
+)
 from compiler.ops.getting import getitem as getitem
 from compiler.ops.indexing import (
     along_add as along_add,

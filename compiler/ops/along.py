@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, Rule, register
+from compiler.core.op import Attrs, Meaning, Op, Rule, register
 from compiler.core.types import DType, TensorType, normalise_axis, require_float
 from compiler.ops.batching import shifted_one
 from compiler.ops.declare import as_operand, one_axis
@@ -36,6 +36,7 @@ def host_along(
     saves: tuple[str, ...] = (),
     floating: bool = False,
     exact: bool = False,
+    complex: Meaning = "",
     doc: str,
     example: str = "",
 ) -> Op:
@@ -58,6 +59,7 @@ def host_along(
             batching=shifted_one,
             lowering=Host(),
             exact=exact,
+            complex=complex,
             doc=doc,
             example=example,
         )

@@ -23,6 +23,7 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
+from compiler.ops.complex_numbers import conjugate, real_part, warn_of_lost_part
 from compiler.ops.declare import composite, elementwise, zeros_like
 
 __all__ = [
@@ -41,18 +42,28 @@ def numeric(name: str, *types: TensorType) -> None:
 
 
 def _astype_bind(x: object, dtype: object) -> tuple[tuple[Any], dict[str, Any]]:
-    return (x,), {"dtype": as_dtype(dtype, "astype")}
+    wanted = as_dtype(dtype, "astype")
+    if wanted.kind not in "cb" and np.dtype(getattr(x, "dtype", type(x))).kind == "c":
+        warn_of_lost_part()
+    return (x,), {"dtype": wanted}
 
 
-def _astype_vjp(g: object, out: object, a: Any, *, dtype: DType) -> Any:
-    return astype(g, a.dtype)
+def _astype_vjp(g: Any, out: object, a: Any, *, dtype: DType) -> Any:
+    return astype.bound((g,), {"dtype": np.dtype(a.dtype)})
+
+
+def _astype_numpy(x: Any, dtype: DType) -> Any:
+    x = np.asarray(x)
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
 
 
 astype = register(
     Op(
         name="astype",
         infer_type=lambda x, dtype: TensorType(x.shape, dtype),
-        evaluate=lambda x, dtype: np.asarray(x).astype(dtype),
+        evaluate=_astype_numpy,
         vjp=(_astype_vjp,),
         bind=_astype_bind,
         lowering=Pointwise("{t}({0})"),
@@ -60,6 +71,7 @@ astype = register(
         linearity="linear",
         smooth=False,
         exact=True,
+        complex="own",
         doc="x cast to `dtype`; the gradient is cast back.",
         example='>>> sg.astype(np.array([1.7, -1.7]), "int64")\narray([ 1, -1])',
     )
@@ -76,6 +88,7 @@ copy = register(
         batching=aligned,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="The same elements in memory of their own.",
         example=">>> sg.copy(np.array([1.0, 2.0]))\narray([1., 2.])",
     )
@@ -86,6 +99,7 @@ stop_gradient = composite(
     batching=aligned, linearity="diagonal",
     smooth=False,
     exact=True,
+    complex="linear",
     doc="x, through which no gradient flows.",
     example=">>> sg.grad(lambda x: x * sg.stop_gradient(x))(np.array(3.0))\narray(3.)",
 )  # fmt: skip
@@ -93,6 +107,7 @@ stop_gradient = composite(
 add = elementwise(
     "add", np.add, "{0} + {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: g), saves=("", ""),
+    complex="linear",
     doc="a + b.",
     example=">>> sg.add(np.array([[1.0], [2.0]]), np.array([10.0, 20.0]))\n"
     "array([[11., 21.],\n"
@@ -101,12 +116,14 @@ add = elementwise(
 subtract = elementwise(
     "subtract", np.subtract, "{0} - {1}", arity=2, check=numeric,
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: -g), saves=("", ""),
+    complex="linear",
     doc="a - b.",
     example=">>> sg.subtract(np.array([5.0, 2.0]), 1.5)\narray([3.5, 0.5])",
 )  # fmt: skip
 multiply = elementwise(
     "multiply", np.multiply, "{0} * {1}", arity=2, check=numeric, commutative=True,
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
+    complex="holomorphic",
     doc="a * b.",
     example=">>> sg.multiply(np.array([1.0, 2.0]), np.array([3.0, 4.0]))\narray([3., 8.])",
 )  # fmt: skip
@@ -114,6 +131,7 @@ divide = elementwise(
     "divide", np.true_divide, "{0} / {1}", arity=2, check=numeric, floating=True, cost="moderate",
     vjp=(lambda g, o, a, b: g / b, lambda g, o, a, b: -g * (a / b) / b), saves=("b", "ab"),
     domain="positive",
+    complex="holomorphic",
     doc="a / b; integers are cast to floating point first.",
     example=">>> sg.divide(np.array([1, 3]), 2)\narray([0.5, 1.5])",
 )  # fmt: skip
@@ -148,12 +166,14 @@ negative = elementwise(
     "negative", np.negative, "-{0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: -g,), saves=("",),
     exact=True,
+    complex="linear",
     doc="-a.",
     example=">>> sg.negative(np.array([1.0, -2.0]))\narray([-1.,  2.])",
 )  # fmt: skip
 square = elementwise(
     "square", np.square, "{0} * {0}", arity=1, check=numeric,
     vjp=(lambda g, o, a: g * (2 * a),), saves=("a",),
+    complex="holomorphic",
     doc="a * a.",
     example=">>> sg.square(np.array([3.0, -2.0]))\narray([9., 4.])",
 )  # fmt: skip
@@ -161,6 +181,7 @@ reciprocal = elementwise(
     "reciprocal", lambda x: np.true_divide(1, x), "{t}(1) / {0}", arity=1, floating=True,
     cost="moderate", vjp=(lambda g, o, a: -g * (o * o),), saves=("o",),
     domain="positive",
+    complex="holomorphic",
     doc="1 / x.",
     example=">>> sg.reciprocal(np.array([2.0, -4.0]))\narray([ 0.5 , -0.25])",
 )  # fmt: skip
@@ -175,6 +196,13 @@ def _power_by_exponent(g: object, out: Any, a: object, b: object) -> Any:
     from compiler.ops.exponential import log
 
     flat = logical_and(equal(a, 0), greater_equal(b, 0))
+    return where(flat, 0, g * out * log(where(flat, 1, a)))
+
+
+def _complex_power_by_exponent(g: object, out: Any, a: object, b: object) -> Any:
+    from compiler.ops.exponential import log
+
+    flat = equal(a, 0)
     return where(flat, 0, g * out * log(where(flat, 1, a)))
 
 
@@ -207,6 +235,7 @@ def _power_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -
 power: Any = elementwise(
     "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
+    complex="holomorphic", complex_vjp=(_power_by_base, _complex_power_by_exponent),
     doc="a to the power of b; of integers, b < 0, rounded toward 0, and 0 of 0. "
     "The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
     example=">>> sg.power(np.array([1.0, 2.0, 3.0]), 2.0)\narray([1., 4., 9.])",
@@ -227,11 +256,20 @@ def _sign_of(g: object, o: object, a: object) -> Any:
     return g * sign(a)
 
 
+def _sign_of_complex(g: Any, o: Any, a: Any) -> Any:
+    # what is left of g across the ray from 0 to a, by the length of a
+    length = absolute(a)
+    zero = equal(length, 0)
+    across = g - o * astype(real_part(conjugate(o) * g), g.dtype)
+    return where(zero, 0, across / astype(where(zero, 1, length), g.dtype))
+
+
 sign = elementwise(
     "sign", np.sign, "sign_{k}({0})", arity=1, check=numeric, vjp=(flat,),
     saves=("",),
     smooth=False,
     exact=True,
+    complex="own", complex_vjp=(_sign_of_complex,),
     doc="-1, 0 or 1; nan for nan.",
     example=">>> sg.sign(np.array([-2.0, 0.0, 3.0]))\narray([-1.,  0.,  1.])",
 )  # fmt: skip
@@ -239,6 +277,7 @@ absolute = elementwise(
     "abs", np.abs, "abs({0})", arity=1, check=numeric, vjp=(_sign_of,), saves=("a",),
     smooth=False,
     exact=True,
+    complex="own", of_parts=True,
     doc="The absolute value; the gradient at 0 is 0.",
     example=">>> sg.abs(np.array([-2.0, 3.0]))\narray([2., 3.])",
 )  # fmt: skip

@@ -109,7 +109,7 @@ class Slots:
     def subtract(self, values: Value) -> Value:
         """The values subtracted from what is there."""
         values = _fitting("subtract", as_operand(self._x), values)
-        if isinstance(values, bool | int | float):
+        if isinstance(values, bool | int | float | complex):
             values = np.asarray(values, self._x.dtype)
         return self._changed("add", subtract(zeros_like(values), values))
 
@@ -163,7 +163,7 @@ _CHANGES: dict[str, Change] = {
 
 
 def _as_like(part: Any, values: Any) -> Any:
-    if isinstance(values, bool | int | float):
+    if isinstance(values, bool | int | float | complex):
         return broadcast_to(_number(part, values), tuple(part.shape))
     return broadcast_to(values, tuple(part.shape))
 
@@ -189,7 +189,7 @@ def _fitting(kind: str, x: Any, values: Any) -> Any:
     if isinstance(values, Dim):
         values = size_value(values, numbers(x, 1))
         return astype(values, dtype)
-    number = values if isinstance(values, bool | int | float) else None
+    number = values if isinstance(values, bool | int | float | complex) else None
     if number is None:
         values = as_operand(values)
         if getattr(values, "weak", False):
@@ -271,7 +271,7 @@ def _where_masked(chosen: Selection, kind: str, values: Any, change: Callable[..
     labels = (*range(first), INDEXED, *range(first + mask.ndim, part.ndim))
     sizes = (*part.shape[:first], 1, *part.shape[first + mask.ndim :])
     laid = _spread_over_mask(values, labels, sizes, chosen)
-    if not isinstance(laid, bool | int | float):
+    if not isinstance(laid, bool | int | float | complex):
         ones = (1,) * mask.ndim
         shape = (*laid.shape[:first], *ones, *laid.shape[first + 1 :])
         laid = reshape(laid, shape)
@@ -325,7 +325,7 @@ def _by_indices(chosen: Selection, kind: str, values: Any) -> Any:
     lead, rest = tuple(whole.shape[: found.first]), tuple(whole.shape[found.first + 1 :])
     count = product(tuple(found.index.shape))
     laid = spread(values, found.labels, (*lead, *found.index.shape, *rest), chosen)
-    if not isinstance(laid, bool | int | float):
+    if not isinstance(laid, bool | int | float | complex):
         laid = reshape(laid, (*lead, count, *rest))
     index = reshape(_handle(whole, found.index), (-1,))
     new = _scattered(kind, whole, index, laid, found.first)
@@ -339,7 +339,7 @@ def _scattered(kind: str, x: Any, index: Any, values: Any, axis: int) -> Any:
     """x with values on the slices along an axis that a vector of indices names."""
     if kind == "add":
         return index_add(x, index, values, axis)
-    if isinstance(values, bool | int | float):
+    if isinstance(values, bool | int | float | complex):
         shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
         values = broadcast_to(_number(x, values), shape)
     if isinstance(index.shape[0], int) and index.shape[0] == 1:

@@ -27,11 +27,13 @@ def _logical(name: str, *types: TensorType) -> None:
 
 equal = elementwise(
     "equal", np.equal, "{0} == {1}", arity=2, result=BOOL, commutative=True,
+    complex="own",
     doc="a == b: bool.",
     example=">>> sg.equal(np.array([1.0, 2.0]), 2.0)\narray([False,  True])",
 )  # fmt: skip
 not_equal = elementwise(
     "not_equal", np.not_equal, "{0} != {1}", arity=2, result=BOOL, commutative=True,
+    complex="own",
     doc="a != b: bool; true where either is nan.",
     example=">>> sg.not_equal(np.array([1.0, np.nan]), np.array([1.0, np.nan]))\n"
     "array([False,  True])",
@@ -81,16 +83,19 @@ logical_not = elementwise(
 )  # fmt: skip
 isnan = elementwise(
     "isnan", np.isnan, "{0} != {0}", arity=1, result=BOOL, floating=True,
+    complex="own",
     doc="Whether a is nan.",
     example=">>> sg.isnan(np.array([1.0, np.nan, -np.inf]))\narray([False,  True, False])",
 )  # fmt: skip
 isinf = elementwise(
     "isinf", np.isinf, "abs({0}) == {s}(inf)", arity=1, result=BOOL, floating=True,
+    complex="own",
     doc="Whether a is inf or -inf.",
     example=">>> sg.isinf(np.array([1.0, np.nan, -np.inf]))\narray([False, False,  True])",
 )  # fmt: skip
 isfinite = elementwise(
     "isfinite", np.isfinite, "abs({0}) < {s}(inf)", arity=1, result=BOOL, floating=True,
+    complex="own",
     doc="Whether a is neither nan nor infinite.",
     example=">>> sg.isfinite(np.array([1.0, np.nan, -np.inf]))\narray([ True, False, False])",
 )  # fmt: skip
@@ -123,6 +128,7 @@ where = register(
         batching=aligned,
         linearity="diagonal",
         exact=True,
+        complex="linear",
         doc="x where the condition holds, else y; all three broadcast.",
         example=">>> sg.where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)\narray([1., 0.])",
     )

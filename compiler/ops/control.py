@@ -26,6 +26,7 @@ item = register(
         evaluate=lambda values, index: values[index],
         vjp=(lambda g, o, values, *, index: {index: g},),
         lowering=Item(),
+        complex="any",
         doc="One tensor of a tuple.",
     )
 )
@@ -83,6 +84,7 @@ scan = register(
         evaluate=_scan_numpy,
         vjp_items=provided.scan_cotangents,
         lowering=Nested(),
+        complex="any",
         doc="A loop: `body(consts, carry, slices of xs) -> (carry, ys)`, once per slice. The "
         "operands are the consts, the first carry and the xs; the value is the last carry and the "
         "stacked ys. In reverse, the last slice comes first.",
@@ -112,6 +114,7 @@ while_loop = register(
         evaluate=_while_numpy,
         vjp_items=provided.while_cotangents,
         lowering=Nested(),
+        complex="any",
         doc="A loop while `test(consts, carry)` holds: `body(consts, carry) -> carry`. The "
         "operands are the consts and the first carry, the value is the last carry.",
     )
@@ -139,6 +142,7 @@ cond = register(
         ),
         vjp_items=provided.cond_cotangents,
         lowering=Nested(),
+        complex="any",
         doc="The value of one of two bodies that take the same operands, by a leading bool.",
     )
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core import provided
-from compiler.core.dtypes import accumulator, is_float
+from compiler.core.dtypes import accumulator, is_inexact
 from compiler.core.op import Attrs, Op
 from compiler.core.types import as_dtype
 from compiler.ops.along import axis_or_flat, host_along
@@ -28,9 +28,10 @@ _F64 = np.dtype(np.float64)
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:
     def evaluate(x: Any, *, axis: int) -> Any:
-        if not is_float(x.dtype):
+        if not is_inexact(x.dtype):
             return function(x, axis, accumulator(x.dtype))
-        return function(x, axis, _F64).astype(x.dtype)  # rounding errors add up along the axis
+        wide = np.result_type(x.dtype, _F64)
+        return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
 
     return evaluate
 
@@ -53,6 +54,7 @@ def _from_the_end(x: object, axis: int) -> Any:
 cumsum: Op = host_along(
     "cumsum", _total(np.cumsum), result=accumulator, bind=_bind("cumsum"),
     vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),), saves=("",),
+    complex="linear",
     doc="The sums of all elements up to each along an axis, of the flat x if None; of integers and "
     "bools int64, of unsigned ones uint64.",
     example=">>> sg.cumsum(np.array([1.0, 2.0, 3.0]))\narray([1., 3., 6.])",
@@ -75,6 +77,7 @@ def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
 cumprod: Op = host_along(
     "cumprod", _total(np.cumprod), result=accumulator, bind=_bind("cumprod"),
     vjp=(_cumprod_vjp,), saves=("ao",),
+    complex="holomorphic",
     doc="The products of all elements up to each along an axis, of the flat x if None; of integers "
     "and bools int64, of unsigned ones uint64. The gradient is right where elements are 0.",
     example=">>> sg.cumprod(np.array([2.0, 3.0, 4.0]))\narray([ 2.,  6., 24.])",

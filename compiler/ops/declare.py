@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core import provided
 from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import promoted
+from compiler.core.dtypes import part_dtype, promoted
 from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Pointwise, Reduce
 from compiler.core.op import (
@@ -19,6 +19,7 @@ from compiler.core.op import (
     Cost,
     Domain,
     Linearity,
+    Meaning,
     Op,
     Operand,
     Rule,
@@ -79,13 +80,17 @@ def elementwise(
     floating: bool = False,
     commutative: bool = False,
     alone: bool = False,
+    of_parts: bool = False,
+    complex: Meaning = "",
+    complex_vjp: tuple[Rule | None, ...] = (),
     doc: str = "",
     example: str = "",
 ) -> Op:
     """Declare an op that computes each element from the elements at the same place.
 
-    The operands have one dtype and broadcast; the result has that dtype or `result`. Broadcasting
-    is undone here, so the rules are written as if all operands had the result's shape.
+    The operands have one dtype and broadcast; the result has that dtype or `result`, or that of its
+    real part if `of_parts`. Broadcasting is undone here, so the rules are written as if all
+    operands had the result's shape.
     """
 
     def infer_type(*types: TensorType) -> TensorType:
@@ -95,6 +100,7 @@ def elementwise(
         if floating:
             require_float(name, *types)
         dtype = require_same_dtype(name, *types)
+        dtype = part_dtype(dtype) if of_parts else dtype
         return TensorType(broadcast_shapes(name, *types), dtype if result is None else result)
 
     return register(
@@ -116,6 +122,8 @@ def elementwise(
             promotes=slice(None),
             floating=floating,
             commutative=commutative,
+            complex=complex,
+            complex_vjp=complex_vjp if arity == 1 else _fitting(complex_vjp),
             doc=doc,
             example=example,
         )
@@ -211,6 +219,8 @@ def reduction(
     check: Callable[..., None] | None = None,
     linearity: Linearity = "none",
     smooth: bool = True,
+    complex: Meaning = "",
+    complex_vjp: tuple[Rule | None, ...] = (),
     doc: str = "",
     example: str = "",
 ) -> Op:
@@ -237,6 +247,8 @@ def reduction(
             sweep="reduction",
             bind=bind or axis_binder(name),
             lowering=Reduce(kind),
+            complex=complex,
+            complex_vjp=complex_vjp,
             doc=doc,
             example=example,
         )
@@ -263,6 +275,8 @@ def composite(
     promotes: slice | None = None,
     floating: bool = False,
     check: Callable[..., None] | None = None,
+    complex: Meaning = "",
+    complex_vjp: tuple[Rule | None, ...] = (),
     doc: str = "",
     example: str = "",
 ) -> Op:
@@ -307,6 +321,8 @@ def composite(
             expand=expand,
             promotes=promotes,
             floating=floating,
+            complex=complex,
+            complex_vjp=_fitting(complex_vjp) if elementwise and arity > 1 else complex_vjp,
             doc=doc,
             example=example,
         )
@@ -326,7 +342,7 @@ def size_value(size: Size, like: Value) -> Value:
     return op_named("astype")(scalar, like.dtype)
 
 
-NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0, "V": 0.0}
+NUMBERS: dict[str, Any] = {"b": False, "u": 0, "i": 0, "f": 0.0, "V": 0.0, "c": 0j}
 """A Python number of the kind of a dtype."""
 
 

@@ -12,32 +12,35 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Dim
-from compiler.core.errors import GraphError, OptionError
+from compiler.core.dtypes import complex_dtype, is_inexact, part_dtype
+from compiler.core.errors import DTypeError, GraphError, OptionError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType, TupleType
 from compiler.core.values import Value
-from compiler.ops.arithmetic import square
+from compiler.ops.arithmetic import astype, square
 from compiler.ops.batching import unchanged
 from compiler.ops.comparison import logical_and, logical_not, where
+from compiler.ops.complex_numbers import conjugate, real_part
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, zeros_like
 from compiler.ops.getting import getitem
 from compiler.ops.linalg import matmul
+from compiler.ops.reduction import sum
 from compiler.ops.shape import expand_dims
 from compiler.ops.slicing import concatenate
 from compiler.ops.systems import (
+    adjoint,
     computed_or_failing,
     diagonal,
     finite,
     require_matrices,
     require_square,
     solve_matrices,
-    transposed,
     triangle,
 )
 
-__all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
 
 
 def _factors(
@@ -74,6 +77,7 @@ def _factors(
             checked=True,
             lowering=Host(),
             floating=True,
+            complex="own",
             doc=doc,
         )
     )
@@ -97,7 +101,7 @@ def _gaps(values: object) -> Any:
 
 
 def _vectors_type(a: TensorType, *, lower: bool) -> TupleType:
-    return TupleType((TensorType(a.shape[:-1], a.dtype), a))
+    return TupleType((TensorType(a.shape[:-1], part_dtype(a.dtype)), a))
 
 
 def _triangle_of(lower: bool) -> Any:
@@ -116,17 +120,17 @@ def _eigh_vjp(gs: Sequence[object], out: Sequence[object], a: object, *, lower: 
     # Giles, An extended collection of matrix derivative results, 2008, section 3.1
     (values, vectors), (gl, gv) = out, gs
     if gv is None:  # no gap is divided by: eigenvalues may be equal
-        return matmul(vectors * _row(gl), transposed(vectors))
-    inner = matmul(transposed(vectors), gv) / _gaps(values)
+        return matmul(vectors * _row(gl), adjoint(vectors))
+    inner = matmul(adjoint(vectors), gv) / _gaps(values)
     inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
-    inner = (inner + transposed(inner)) * 0.5  # what else there is changes no symmetric matrix
-    return matmul(matmul(vectors, inner), transposed(vectors))
+    inner = (inner + adjoint(inner)) * 0.5  # what else there is changes no Hermitian matrix
+    return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
 eigh_factors: Op = _factors(
     "eigh", _eigh_numpy, _vectors_type, _eigh_vjp, check=require_square,
     smooth=False,
-    doc="The eigenvalues in order, and orthonormal eigenvectors as columns, of symmetric matrices, "
+    doc="The eigenvalues in order, and orthonormal eigenvectors as columns, of Hermitian matrices, "
     "of which one triangle is read: (..., n, n) -> (..., n) and (..., n, n).",
 )  # fmt: skip
 
@@ -145,7 +149,7 @@ def _is_lower(name: str, triangle: str) -> bool:
 
 
 def eigh(a: Value, UPLO: str = "L") -> Eigh:
-    """The eigenvalues in order and eigenvectors of symmetric matrices (..., n, n).
+    """The eigenvalues in order and eigenvectors of Hermitian matrices (..., n, n).
 
     One triangle is read. The gradient by the eigenvectors needs distinct eigenvalues, and a
     function that does not depend on their signs.
@@ -165,12 +169,12 @@ def eigh(a: Value, UPLO: str = "L") -> Eigh:
 
 def _eigenvalues_vjp(g: object, o: object, a: object, *, lower: bool) -> Any:
     _, vectors = items(eigh_factors.bound((a,), {"lower": lower}))
-    return matmul(vectors * _row(g), transposed(vectors))
+    return matmul(vectors * _row(g), adjoint(vectors))
 
 
 def _eigenvalues_type(a: TensorType, *, lower: bool) -> TensorType:
     require_square("eigvalsh", a)
-    return TensorType(a.shape[:-1], a.dtype)
+    return TensorType(a.shape[:-1], part_dtype(a.dtype))
 
 
 def _eigenvalues_bind(a: object, UPLO: str = "L") -> tuple[Sequence[Any], Attrs]:
@@ -195,11 +199,91 @@ eigvalsh: Op = register(
         floating=True,
         batching=unchanged,
         smooth=False,
-        doc="The eigenvalues in order of symmetric matrices, of which one triangle is read: (..., "
+        complex="own",
+        doc="The eigenvalues in order of Hermitian matrices, of which one triangle is read: (..., "
         "n, n) -> (..., n). They may be equal for one gradient, but not for a second one.",
         example=">>> sg.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))\narray([1., 3.])",
     )
 )
+
+
+def _eig_type(a: TensorType) -> TupleType:
+    return TupleType((TensorType(a.shape[:-1], a.dtype), a))
+
+
+def _eig_check(name: str, a: TensorType) -> None:
+    require_square(name, a)
+    if a.dtype.kind != "c":
+        raise DTypeError(f"{name}: {a} is not complex: cast it with astype")
+
+
+def _eig_numpy(a: Any) -> tuple[Any, ...]:
+    def found(one: Any) -> tuple[Any, ...]:
+        return tuple(np.linalg.eig(finite(one)))
+
+    several: tuple[Any, ...] = computed_or_failing("eig", found, "does not converge", a)
+    return several
+
+
+def _eig_vjp(gs: Sequence[Any], out: Sequence[Any], a: object) -> Any:
+    # Boeddeker et al., On the computation of complex-valued gradients, 2017, section 4.14; columns
+    # have length 1
+    (values, vectors), (gl, gv) = out, gs
+    inner: Any = zeros_like(vectors)
+    if gv is not None:
+        inner = matmul(adjoint(vectors), gv)
+        lengths = sum(where(diagonal(inner), real_part(inner), 0), axis=-2)
+        inner = inner - matmul(adjoint(vectors), vectors) * _row(lengths)
+        inner = inner / conjugate(_gaps(values))
+    inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
+    return solve_matrices(adjoint(vectors), matmul(inner, adjoint(vectors)))
+
+
+eig_factors: Op = _factors(
+    "eig", _eig_numpy, _eig_type, _eig_vjp, check=_eig_check,
+    smooth=False,
+    doc="The eigenvalues and the eigenvectors, as columns of length 1, of square complex matrices: "
+    "(..., n, n) -> (..., n) and (..., n, n).",
+)  # fmt: skip
+
+
+class Eig(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns of length 1: complex."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def eig(a: Value) -> Eig:
+    """The eigenvalues, in no order, and eigenvectors of square matrices: complex.
+
+    The gradient by the eigenvectors needs distinct eigenvalues, and a function that does not
+    depend on the phases of the eigenvectors.
+
+    Raises:
+        LinAlgError: LAPACK's iteration does not converge.
+
+    Example:
+        >>> values, vectors = sg.linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+        >>> np.sort(values.imag)
+        array([-1.,  1.])
+    """
+    a = as_operand(a)
+    dtype = np.dtype(a.dtype)
+    if dtype.kind != "c":
+        a = astype(a, complex_dtype(dtype if is_inexact(dtype) else np.dtype(np.float64)))
+    return Eig(*items(eig_factors.bound((a,), {})))
+
+
+def eigvals(a: Value) -> Value:
+    """The eigenvalues, in no order, of square matrices: complex. See `eig`.
+
+    Example:
+        >>> np.sort(sg.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag)
+        array([-1.,  1.])
+    """
+    return eig(a).eigenvalues
+
 
 # -- singular values ---------------------------------------------------------------------------
 
@@ -209,7 +293,8 @@ def _svd_type(a: TensorType, *, full: bool) -> TupleType:
     short = dims.minimum(rows, columns)
     left, right = (rows, columns) if full else (short, short)
     shapes = ((*lead, rows, left), (*lead, short), (*lead, right, columns))
-    return TupleType(tuple(TensorType(shape, a.dtype) for shape in shapes))
+    dtypes = (a.dtype, part_dtype(a.dtype), a.dtype)
+    return TupleType(tuple(map(TensorType, shapes, dtypes)))
 
 
 def _svd_numpy(a: Any, *, full: bool) -> tuple[Any, ...]:
@@ -227,7 +312,7 @@ FULL = (
 
 
 def _skew(x: object) -> Any:
-    return x - transposed(x)
+    return x - adjoint(x)
 
 
 def _svd_vjp(gs: Sequence[object], out: Sequence[Any], a: Any, *, full: bool) -> Any:
@@ -243,18 +328,22 @@ def _svd_vjp(gs: Sequence[object], out: Sequence[Any], a: Any, *, full: bool) ->
     row, column = _row(s), _column(s)
     apart = _gaps(square(s))
     inner: Any = 0
+    along = 0 if gd is None else _column(gd)
     if gu is not None:
-        inner = _skew(matmul(transposed(u), gu)) / apart * row
+        turned = _skew(matmul(adjoint(u), gu))
+        inner = turned / apart * row
+        if np.dtype(a.dtype).kind == "c":  # of pairs of vectors, turned by a common phase
+            along = along + turned / (2 * row)
     if gvh is not None:
-        inner = inner + column * (_skew(matmul(vh, transposed(gvh))) / apart)
-    inner = where(diagonal(inner), 0 if gd is None else _column(gd), inner)
+        inner = inner + column * (_skew(matmul(vh, adjoint(gvh))) / apart)
+    inner = where(diagonal(inner), along, inner)
     found = matmul(matmul(u, inner), vh)
     if gu is not None and rows != s.shape[-1]:  # else nothing is orthogonal to the columns of u
         rest = gu / row
-        found = found + matmul(rest - matmul(u, matmul(transposed(u), rest)), vh)
+        found = found + matmul(rest - matmul(u, matmul(adjoint(u), rest)), vh)
     if gvh is not None and columns != s.shape[-1]:
         rest = gvh / column
-        found = found + matmul(u, rest - matmul(matmul(rest, transposed(vh)), vh))
+        found = found + matmul(u, rest - matmul(matmul(rest, adjoint(vh)), vh))
     return found
 
 
@@ -265,8 +354,8 @@ def _first_columns(x: object, count: object) -> Any:
 svd_factors: Op = _factors(
     "svd", _svd_numpy, _svd_type, _svd_vjp, saves="ao",
     doc="The singular value decompositions of matrices (..., m, n): U (..., m, k), the singular "
-    "values from the largest on (..., k), and V^T (..., k, n), with k = min(m, n); if `full` U and "
-    "V^T are square.",
+    "values from the largest on (..., k), and V^H (..., k, n), with k = min(m, n); if `full` U and "
+    "V^H are square.",
 )  # fmt: skip
 
 
@@ -299,7 +388,7 @@ def svd(a: Value, full_matrices: bool = True) -> SVD:
 
 def _singular_type(a: TensorType) -> TensorType:
     require_matrices("svdvals", a)
-    return TensorType((*a.shape[:-2], dims.minimum(*a.shape[-2:])), a.dtype)
+    return TensorType((*a.shape[:-2], dims.minimum(*a.shape[-2:])), part_dtype(a.dtype))
 
 
 def _singular_vjp(g: object, o: object, a: object) -> Any:
@@ -323,6 +412,7 @@ svdvals: Op = register(
         lowering=Host(),
         floating=True,
         batching=unchanged,
+        complex="own",
         doc="The singular values of matrices from the largest on: (..., m, n) -> (..., min(m, n)). "
         "They may be equal for one gradient, but not for a second one.",
         example=">>> sg.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))\narray([4., 3.])",
@@ -359,7 +449,7 @@ def _qr_vjp(gs: Sequence[object], out: Sequence[object], a: Any, *, complete: bo
     # the first columns have the factor, the others, of which there may be none, are turned by it
     short = dims.minimum(rows, columns)
     behind = (Ellipsis, slice(short, None))
-    gq = gq + matmul(getitem(a, behind), transposed(getitem(gr, behind)))
+    gq = gq + matmul(getitem(a, behind), adjoint(getitem(gr, behind)))
     first = _tall(q, _first_columns(r, short), gq, _first_columns(gr, short))
     return concatenate([first, matmul(q, getitem(gr, behind))], a.ndim - 1)
 
@@ -371,11 +461,13 @@ def _is_known(difference: Any) -> bool:
 
 def _tall(q: object, r: object, gq: object, gr: object) -> Any:
     # Walter, Lehmann, On algorithmic differentiation of the QR factorization, 2018
-    inner = matmul(r, transposed(gr)) - matmul(transposed(gq), q)
+    inner = matmul(r, adjoint(gr)) - matmul(adjoint(gq), q)
     below = triangle(inner)
     strict = logical_and(below, logical_not(diagonal(inner)))
-    inner = where(below, inner, 0) + transposed(where(strict, inner, 0))
-    return transposed(solve_matrices(r, transposed(gq + matmul(q, inner))))
+    inner = where(below, inner, 0) + adjoint(where(strict, inner, 0))
+    if np.dtype(inner.dtype).kind == "c":  # the diagonal of R is real
+        inner = (inner + adjoint(inner)) / 2
+    return adjoint(solve_matrices(r, adjoint(gq + matmul(q, inner))))
 
 
 qr_factors: Op = _factors(

@@ -169,6 +169,7 @@ print = register(
         evaluate=_show,
         batching=_refuse_batches,
         lowering=Host(),
+        complex="any",
         doc="The token; the values are written to stdout.",
     )
 )
@@ -180,6 +181,7 @@ check = register(
         evaluate=_require,
         batching=_refuse_batches,
         lowering=Host(),
+        complex="any",
         doc="The token; CheckError unless the condition holds, of an array in all places.",
     )
 )
@@ -213,6 +215,7 @@ after = register(
         batching=first_of_all,
         lowering=Alias(),
         exact=True,
+        complex="any",
         doc="x, when the others have been computed.",
     )
 )

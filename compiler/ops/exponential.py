@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Cost, Domain, Op
+from compiler.core.op import Cost, Domain, Meaning, Op
 from compiler.ops.comparison import equal, where
 from compiler.ops.declare import elementwise
 from compiler.reference import activation, error_function, inverse_error
@@ -35,6 +35,8 @@ def _unary(
     arrays: Any = None,
     cost: Cost = "expensive",
     domain: Domain = "all",
+    complex: Meaning = "",
+    by_complex: Any = None,
 ) -> Any:
     return elementwise(
         name,
@@ -47,6 +49,8 @@ def _unary(
         vjp=(rule,),
         vjp_arrays=arrays,
         saves=(saves,),
+        complex=complex,
+        complex_vjp=() if by_complex is None else (by_complex,),
         doc=doc,
         example=example,
     )
@@ -62,105 +66,123 @@ def _softplus(x: Any) -> Any:
 
 sqrt = _unary(
     "sqrt", np.sqrt, lambda g, o, a: g / (2 * o), "o",
+    complex="holomorphic",
     doc="The square root; nan below 0.",
     example=">>> sg.sqrt(np.array([4.0, 2.25]))\narray([2. , 1.5])",
     cost="moderate", domain="positive",
 )  # fmt: skip
 rsqrt = _unary(
     "rsqrt", _rsqrt, lambda g, o, a: g * (-0.5 * (o * o * o)), "o",
+    complex="holomorphic",
     doc="1 / sqrt(x).",
     example=">>> sg.rsqrt(np.array([4.0, 0.25]))\narray([0.5, 2. ])",
     cost="moderate", domain="positive",
 )  # fmt: skip
 exp = _unary(
     "exp", np.exp, lambda g, o, a: g * o, "o",
+    complex="holomorphic",
     doc="e to the power of a.",
     example=">>> sg.exp(np.array([0.0, 1.0]))\narray([1.        , 2.71828183])",
     cost="moderate", domain="small",
 )  # fmt: skip
 exp2 = _unary(
     "exp2", np.exp2, lambda g, o, a: g * (o * _LN2), "o",
+    complex="holomorphic",
     doc="2 to the power of a, exact where that is an integer.",
     example=">>> sg.exp2(np.array([3.0, -1.0]))\narray([8. , 0.5])",
     domain="small",
 )  # fmt: skip
 expm1 = _unary(
     "expm1", np.expm1, lambda g, o, a: g * (o + 1), "o",
+    complex="holomorphic",
     doc="exp(a) - 1, exact near 0.",
     example=">>> sg.expm1(np.array([1e-20]))\narray([1.e-20])",
     domain="small",
 )  # fmt: skip
 log = _unary(
     "log", np.log, lambda g, o, a: g / a, "a",
+    complex="holomorphic",
     doc="The natural logarithm.",
     example=">>> sg.log(np.array([1.0, np.e]))\narray([0., 1.])",
     domain="positive",
 )  # fmt: skip
 log2 = _unary(
     "log2", np.log2, lambda g, o, a: g / (a * _LN2), "a",
+    complex="holomorphic",
     doc="The binary logarithm, exact at powers of two.",
     example=">>> sg.log2(np.array([8.0, 0.25]))\narray([ 3., -2.])",
     domain="positive",
 )  # fmt: skip
 log10 = _unary(
     "log10", np.log10, lambda g, o, a: g / (a * _LN10), "a",
+    complex="holomorphic",
     doc="The decimal logarithm, exact at powers of ten.",
     example=">>> sg.log10(np.array([1000.0, 0.1]))\narray([ 3., -1.])",
     domain="positive",
 )  # fmt: skip
 log1p = _unary(
     "log1p", np.log1p, lambda g, o, a: g / (a + 1), "a",
+    complex="holomorphic",
     doc="log(1 + a), exact near 0.",
     example=">>> sg.log1p(np.array([1e-20]))\narray([1.e-20])",
     domain="positive",
 )  # fmt: skip
 sin = _unary(
     "sin", np.sin, lambda g, o, a: g * cos(a), "a",
+    complex="holomorphic",
     doc="The sine of a in radians.",
     example=">>> sg.sin(np.array([0.0, np.pi / 2]))\narray([0., 1.])",
 )  # fmt: skip
 cos: Op = _unary(
     "cos", np.cos, lambda g, o, a: -g * sin(a), "a",
+    complex="holomorphic",
     doc="The cosine of a in radians.",
     example=">>> sg.cos(np.array([0.0, np.pi]))\narray([ 1., -1.])",
 )  # fmt: skip
 tan = _unary(
     "tan", np.tan, lambda g, o, a: g * (1 + o * o), "o",
+    complex="holomorphic",
     doc="The tangent of a in radians.",
     example=">>> sg.tan(np.array([0.0, np.pi / 4]))\narray([0., 1.])",
     domain="unit",
 )  # fmt: skip
 asin = _unary(
     "asin", np.arcsin, lambda g, o, a: g * rsqrt(1 - a * a), "a",
+    complex="holomorphic",
     doc="The inverse sine, in radians.",
     example=">>> sg.asin(np.array([0.0, 1.0]))\narray([0.        , 1.57079633])",
     domain="unit",
 )  # fmt: skip
 acos = _unary(
     "acos", np.arccos, lambda g, o, a: -g * rsqrt(1 - a * a), "a",
+    complex="holomorphic",
     doc="The inverse cosine, in radians.",
     example=">>> sg.acos(np.array([1.0, -1.0]))\narray([0.        , 3.14159265])",
     domain="unit",
 )  # fmt: skip
 atan = _unary(
     "atan", np.arctan, lambda g, o, a: g / (a * a + 1), "a",
+    complex="holomorphic",
     doc="The inverse tangent, in radians.",
     example=">>> sg.atan(np.array([0.0, 1.0]))\narray([0.        , 0.78539816])",
 )  # fmt: skip
 sinh = _unary(
     "sinh", np.sinh, lambda g, o, a: g * cosh(a), "a",
+    complex="holomorphic",
     doc="The hyperbolic sine.",
     example=">>> sg.sinh(np.array([0.0, 1.0]))\narray([0.        , 1.17520119])",
     domain="small",
 )  # fmt: skip
 cosh: Op = _unary(
     "cosh", np.cosh, lambda g, o, a: g * sinh(a), "a",
+    complex="holomorphic",
     doc="The hyperbolic cosine.",
     example=">>> sg.cosh(np.array([0.0, 1.0]))\narray([1.        , 1.54308063])",
     domain="small",
 )  # fmt: skip
 tanh = _unary(
     "tanh", np.tanh, lambda g, o, a: g * (1 - o * o), "o",
+    complex="holomorphic",
     doc="The hyperbolic tangent.",
     example=">>> sg.tanh(np.array([0.0, 1.0]))\narray([0.        , 0.76159416])",
     arrays=activation.tanh_vjp, cost="moderate",
@@ -172,19 +194,26 @@ def _acosh_vjp(g: object, o: object, a: Any) -> Any:
     return g * rsqrt((a - 1) * (a + 1) + 0.0)
 
 
+def _acosh_of_complex(g: Any, o: object, a: Any) -> Any:
+    return g * rsqrt(a - 1) * rsqrt(a + 1)
+
+
 asinh = _unary(
     "asinh", np.arcsinh, lambda g, o, a: g * rsqrt(a * a + 1), "a",
+    complex="holomorphic",
     doc="The inverse hyperbolic sine.",
     example=">>> sg.asinh(np.array([0.0, np.sinh(2.0)]))\narray([0., 2.])",
 )  # fmt: skip
 acosh = _unary(
     "acosh", np.arccosh, _acosh_vjp, "a",
+    complex="holomorphic", by_complex=_acosh_of_complex,
     doc="The inverse hyperbolic cosine, at least 0; nan below 1.",
     example=">>> sg.acosh(np.array([1.0, np.cosh(2.0)]))\narray([0., 2.])",
     domain="positive",
 )  # fmt: skip
 atanh = _unary(
     "atanh", np.arctanh, lambda g, o, a: g / ((1 - a) * (1 + a)), "a",
+    complex="holomorphic",
     doc="The inverse hyperbolic tangent: inf at 1, nan beyond.",
     example=">>> sg.atanh(np.array([0.0, np.tanh(2.0)]))\narray([0., 2.])",
     domain="unit",

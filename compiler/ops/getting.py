@@ -95,7 +95,7 @@ def arranged(found: Any, labels: Sequence[int], chosen: Selection) -> Any:
 
 def spread(values: Any, labels: Sequence[int], sizes: Shape, chosen: Selection) -> Any:
     """Values that broadcast to the result, as its axes lie before `arranged`; numbers stay so."""
-    if isinstance(values, bool | int | float):
+    if isinstance(values, bool | int | float | complex):
         return values
     new, permutation = _new_axes(labels, chosen), _permutation(labels, chosen)
     kept = [size for label, size in zip(labels, sizes, strict=True) if label not in chosen.dropped]

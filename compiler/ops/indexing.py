@@ -97,6 +97,7 @@ take = register(
         batching=_batched_take,
         linearity="multilinear",
         exact=True,
+        complex="linear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
         "negative ones count from the end. OutOfRangeError outside.",
         example=">>> sg.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0, -1]))\n"
@@ -161,6 +162,7 @@ take_add = register(
         lowering=Scatter(_take_split),
         batching=_batched_take_add,
         linearity="multilinear",
+        complex="linear",
         doc="Zeros with `size` slices along `axis` into which those of g are added at the indices: "
         "the adjoint of `take`. Negative ones count from the end if `wrap`.",
     )
@@ -218,6 +220,7 @@ take_along_axis = register(
         batching=shifted_one,
         linearity="multilinear",
         exact=True,
+        complex="linear",
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
         "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
         example=">>> sg.take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), "
@@ -263,6 +266,7 @@ along_add = register(
         lowering=Scatter(along_split),
         batching=shifted_one,
         linearity="multilinear",
+        complex="linear",
         doc="Zeros with `size` elements along `axis` into which those of g are added at the "
         "indices: the adjoint of `take_along_axis`.",
     )
@@ -339,6 +343,7 @@ as_strided = register(
         lowering=IndexMap(_as_strided_map),
         batching=_batched_view,
         exact=True,
+        complex="linear",
         doc="Memory, a vector, as an array whose axes have these strides in elements: what the "
         "compiler reads an input through that is not row-major. No two elements share a place.",
     )

@@ -56,6 +56,7 @@ placeholder = register(
         name="placeholder",
         infer_type=lambda shape, dtype, key: TensorType(shape, dtype),
         evaluate=_unfed,
+        complex="any",
         doc="An input that each call feeds; `key` tells placeholders apart.",
     )
 )
@@ -65,6 +66,7 @@ variable = register(
         name="variable",
         infer_type=lambda shape, dtype, key: TensorType(shape, dtype),
         evaluate=_unfed,
+        complex="any",
         doc="State that lives between calls; `key` is the object that holds its value.",
     )
 )
@@ -79,6 +81,7 @@ constant = register(
         name="constant",
         infer_type=_constant_type,
         evaluate=lambda value: value.array,
+        complex="any",
         doc="A value that is part of the graph.",
     )
 )

@@ -127,6 +127,7 @@ matmul: Op = register(
         promotes=slice(None),
         batching=_batched_product,
         linearity="multilinear",
+        complex="holomorphic",
         doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
         "loses its axis; leading axes broadcast.",
         example=">>> sg.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 1.0]))\n"
@@ -193,6 +194,7 @@ dot = composite(
     "dot", lambda a, b: matmul(a, b), evaluate=np.dot, check=_vectors, promotes=slice(None),
     vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
     batching=_batched_product, linearity="multilinear",
+    complex="holomorphic",
     doc="The inner product of two vectors: (k,), (k,) -> ().",
     example=">>> sg.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))\nnp.float64(11.0)",
 )  # fmt: skip
@@ -219,6 +221,7 @@ outer = composite(
     "outer", _outer, evaluate=_outer_numpy, check=_vectors, promotes=slice(None),
     vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
     batching=_batched_outer, linearity="multilinear",
+    complex="holomorphic",
     doc="All products of two vectors: (m,), (n,) -> (m, n).",
     example=">>> sg.outer(np.array([1.0, 2.0]), np.array([1.0, 10.0]))\n"
     "array([[ 1., 10.],\n"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.core import dims
-from compiler.core.dtypes import is_float, limits
+from compiler.core.dtypes import is_inexact, limits
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import TensorType, as_dtype, normalise_axis
 from compiler.core.values import Value
@@ -32,7 +32,7 @@ def _type(a: Any) -> TensorType:
 
 def _floating(a: Any) -> Any:
     a = as_operand(a)
-    return a if is_float(a.dtype) else astype(a, "float64")
+    return a if is_inexact(a.dtype) else astype(a, "float64")
 
 
 def matrix_norm(
@@ -154,7 +154,7 @@ def lstsq(a: Value, b: Value, rcond: float | None = None) -> LeastSquares:
     vector = b.ndim == a.ndim - 1
     right = expand_dims(b, b.ndim) if vector else b
     x = matmul(pinv(a, rtol=rcond), right)
-    residuals = sum(square(matmul(a, x) - right), axis=-2)
+    residuals = sum(square(absolute(matmul(a, x) - right)), axis=-2)
     if vector:
         x, residuals = squeeze(x, x.ndim - 1), getitem(residuals, (Ellipsis, 0))
     return LeastSquares(x, residuals, matrix_rank(a, rtol=rcond), svdvals(a))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import part_dtype
 from compiler.core.op import Attrs
 from compiler.ops.arithmetic import absolute, astype, power, sign, square
 from compiler.ops.batching import shifted
@@ -41,11 +42,11 @@ def _expanded(x: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any
     if abs(p) == math.inf:
         return (max if p > 0 else min).bound((size,), {**attrs, "ties": "even"})
     if p == 0:
-        return sum.bound((astype(not_equal(x, 0), x.dtype),), attrs)
+        return sum.bound((astype(not_equal(x, 0), part_dtype(x.dtype)),), attrs)
     if p == 1:
         return sum.bound((size,), attrs)
     if p == 2:
-        return sqrt(sum.bound((square(x),), attrs))
+        return sqrt(sum.bound((square(size),), attrs))
     return power(sum.bound((power(size, p),), attrs), 1 / p)
 
 
@@ -57,7 +58,7 @@ def _evaluate(x: Any, *, p: float, axes: tuple[int, ...], keepdims: bool) -> Any
     if p == -math.inf:
         return np.min(size, **options)
     if p == 0:
-        return np.sum(x != 0, dtype=x.dtype, **options)
+        return np.sum(x != 0, dtype=size.dtype, **options)
     if p == 1:
         return np.sum(size, **options)
     if p == 2:
@@ -74,7 +75,7 @@ def _vjp(g: object, o: object, a: Any, *, p: float, axes: tuple[int, ...], keepd
         return sign(a) * g
     size = absolute(a)
     if abs(p) == math.inf:
-        winners = astype(equal(size, o), a.dtype)
+        winners = astype(equal(size, o), size.dtype)
         return sign(a) * winners * (g / sum(winners, axis=axes, keepdims=True))
     zero, flat = equal(a, 0), equal(o, 0)
     base = where(flat, 1, o)
@@ -92,6 +93,7 @@ vector_norm = composite(
     floating=True,
     batching=shifted,
     smooth=False,
+    complex="own",
     doc="sum(|x|**p)**(1/p) over axes, p being `ord`; for inf and -inf the largest and the "
     "smallest magnitude, for 0 how many are not 0. The gradient at 0 is 0; ties share it evenly.",
     example=">>> sg.linalg.vector_norm(np.array([3.0, 4.0]))\nnp.float64(5.0)",

@@ -31,7 +31,7 @@ def _known(other: object) -> bool:
     return isinstance(other, _KNOWN) or hasattr(other, "terms")
 
 
-_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
+_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _method(op: Any) -> Any:

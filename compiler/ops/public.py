@@ -4,6 +4,7 @@ from compiler.ops.arithmetic import *
 from compiler.ops.attention import *
 from compiler.ops.bitwise import *
 from compiler.ops.comparison import *
+from compiler.ops.complex_numbers import *
 from compiler.ops.conv import *
 from compiler.ops.cumulative import *
 from compiler.ops.exponential import *

@@ -193,7 +193,7 @@ def index_put(x: Any, indices: Sequence[object], values: Any, accumulate: bool =
     places = ravel_multi_index(given, lead)
     rows = reshape(x, (product(lead), *rest))
     values = number_or_operand(values)
-    if not isinstance(values, bool | int | float) and tuple(values.shape):
+    if not isinstance(values, bool | int | float | complex) and tuple(values.shape):
         values = fitted(values, (*places.shape, *rest))
         values = reshape(values, (product(places.shape), *rest))
     write = index_add if accumulate else index_copy

@@ -13,7 +13,7 @@ from compiler.core.dtypes import accumulator, is_float
 from compiler.core.errors import DTypeError, OptionError, ShapeError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import TensorType, normalise_axes
-from compiler.ops.arithmetic import astype, maximum, square
+from compiler.ops.arithmetic import absolute, astype, maximum, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
 from compiler.ops.declare import (
@@ -89,14 +89,14 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 sum = reduction(
     "sum", total, "sum", result=accumulator, vjp=(_sum_vjp,), saves=("",),
-    linearity="linear", bind=binder("sum", 0),
+    linearity="linear", bind=binder("sum", 0), complex="linear",
     doc="The sum; of integers and bools int64, of unsigned ones uint64. Of the elements that are cast to `dtype`, for which "
     "`where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
     "prod", _prod_numpy, "prod", result=accumulator, vjp=(_prod_vjp,),
-    saves=("ao",), bind=binder("prod", 1),
+    saves=("ao",), bind=binder("prod", 1), complex="holomorphic",
     doc="The product; of integers and bools int64, of unsigned ones uint64. The gradient is right where elements are 0. "
     "`dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
@@ -280,6 +280,7 @@ mean = composite(
     "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
     floating=True,
     batching=shifted, linearity="linear", sweep="reduction",
+    complex="linear",
     doc="The arithmetic mean; nan of no elements.",
     example=">>> sg.mean(np.array([1.0, 2.0, 6.0]))\nnp.float64(3.0)",
 )  # fmt: skip
@@ -319,7 +320,8 @@ def _freedom(x: Any, axes: tuple[int, ...], correction: float) -> Any:
 
 def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
-    return sum(square(centred), axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
+    squares = square(absolute(centred)) if centred.dtype.kind == "c" else square(centred)
+    return sum(squares, axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
 
 
 def _var_vjp(
@@ -342,6 +344,7 @@ var = composite(
     "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
     floating=True,
     batching=shifted, sweep="reduction",
+    complex="own",
     doc="The mean squared distance to the mean, divided by n - correction (NumPy's ddof; 0).",
     example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
@@ -368,6 +371,7 @@ std = composite(
     floating=True,
     batching=shifted, sweep="reduction",
     smooth=False,
+    complex="own",
     doc="The square root of `var`; its gradient where it is 0 is 0, as PyTorch's.",
     example=">>> sg.std(np.array([1.0, 3.0]))\nnp.float64(1.0)",
 )  # fmt: skip

@@ -31,6 +31,7 @@ checkpoint = register(
         bind=lambda x, *entries, region: ((x, *entries), {"region": region}),
         expand=_first,
         batching=first_of_all,
+        complex="any",
         doc="x, a result of the region whose expressions are those between it and the other "
         "operands, which enter the region; results of one region have the same `region`.",
     )
@@ -46,6 +47,7 @@ recompute = register(
         lowering=Alias(),
         batching=first_of_all,
         exact=True,
+        complex="any",
         doc="x, which is not interned with x; what reads it runs after the others are known.",
     )
 )

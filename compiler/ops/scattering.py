@@ -93,7 +93,7 @@ def along_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
 
 def number_or_operand(values: object) -> Any:
     """Values as an operand; a Python number as it is, since its dtype is that of what it meets."""
-    return values if isinstance(values, bool | int | float) else as_operand(values)
+    return values if isinstance(values, bool | int | float | complex) else as_operand(values)
 
 
 def _untouched(x: object, index: object, axis: int, wrap: bool) -> Any:

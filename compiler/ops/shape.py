@@ -92,6 +92,7 @@ reshape: Op = register(
         batching=_batched_shape,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="The same elements in row-major order under another shape; one size may be -1.",
         example=">>> sg.reshape(np.array([1.0, 2.0, 3.0, 4.0]), (2, -1))\n"
         "array([[1., 2.],\n"
@@ -158,6 +159,7 @@ broadcast_to = register(
         batching=_batched_broadcast,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="x repeated along axes of size 1 and along new leading axes.",
         example=">>> sg.broadcast_to(np.array([1.0, 2.0]), (2, 2))\n"
         "array([[1., 2.],\n"
@@ -199,6 +201,7 @@ transpose: Op = register(
         batching=_batched_transpose,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="The axes in another order; reversed if none is given.",
         example=">>> sg.transpose(np.array([[1.0, 2.0]]))\narray([[1.],\n       [2.]])",
     )
@@ -269,6 +272,7 @@ expand_dims = register(
         batching=shifted,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="New axes of size 1 at the given places of the result.",
         example=">>> sg.expand_dims(np.array([1.0, 2.0]), axis=1)\narray([[1.],\n       [2.]])",
     )
@@ -306,6 +310,7 @@ squeeze: Op = register(
         batching=shifted,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="x without the given axes, which have size 1 (all such axes if None).",
         example=">>> sg.squeeze(np.array([[1.0, 2.0]]))\narray([1., 2.])",
     )
@@ -335,6 +340,7 @@ flip: Op = register(
         batching=shifted,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="The elements in reverse order along the given axes (all if None).",
         example=">>> sg.flip(np.array([1.0, 2.0, 3.0]))\narray([3., 2., 1.])",
     )

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.core import dims
 from compiler.core.annotated import as_float
 from compiler.core.dims import Size
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.lowering import Index, IndexMap, Window
 from compiler.core.op import Attrs, Op, register
@@ -92,6 +92,7 @@ concatenate = register(
         batching=shifted_one,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="Tensors joined along an axis that they have; the other sizes agree.",
         example=">>> sg.concatenate([np.array([1.0, 2.0]), np.array([3.0])], axis=0)\n"
         "array([1., 2., 3.])",
@@ -205,6 +206,7 @@ strided_slice = register(
         batching=_batched_slices,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="`sizes` elements per axis, from `starts` by `steps` (positive): basic indexing.",
     )
 )
@@ -259,6 +261,7 @@ embed = register(
         batching=_batched_slices,
         linearity="affine",
         exact=True,
+        complex="linear",
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )
@@ -296,7 +299,7 @@ def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
 
 
 def _check_fill(value: float, dtype: DType) -> None:
-    if is_float(dtype):
+    if is_inexact(dtype):
         return
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not (low <= value <= high and value == int(value)):

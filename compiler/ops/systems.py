@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.core.dims import Dim
-from compiler.core.dtypes import limits
+from compiler.core.dtypes import limits, part_dtype
 from compiler.core.errors import LinAlgError, ShapeError
 from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, Rule, register
+from compiler.core.op import Attrs, Meaning, Op, Rule, register
 from compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -25,9 +25,10 @@ from compiler.core.types import (
     unify,
 )
 from compiler.core.values import Value
-from compiler.ops.arithmetic import negative
+from compiler.ops.arithmetic import astype, negative
 from compiler.ops.batching import aligned, unchanged
 from compiler.ops.comparison import equal, greater_equal, less_equal, where
+from compiler.ops.complex_numbers import conjugate, real_part
 from compiler.ops.declare import as_operand, unbroadcast
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
@@ -62,6 +63,8 @@ def matrix_op(
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     smooth: bool = True,
+    complex: Meaning = "own",
+    complex_vjp: tuple[Rule | None, ...] = (),
     doc: str,
     example: str = "",
 ) -> Op:
@@ -83,6 +86,8 @@ def matrix_op(
             smooth=smooth,
             lowering=Host(),
             floating=True,
+            complex=complex,
+            complex_vjp=complex_vjp,
             doc=doc,
             example=example,
         )
@@ -92,6 +97,11 @@ def matrix_op(
 def transposed(a: Value) -> Value:
     """Matrices with their two axes exchanged."""
     return swapaxes(a, -1, -2)
+
+
+def adjoint(a: Value) -> Value:
+    """Matrices transposed and, if they are complex, conjugated."""
+    return transposed(conjugate(a) if np.dtype(a.dtype).kind == "c" else a)
 
 
 def _as_matrices(g: Any) -> Any:
@@ -134,7 +144,7 @@ def _first_failing(function: Callable[..., object], a: Any, *others: object) -> 
 inv: Op = matrix_op(
     "inv", lambda a: computed_or_failing("inv", np.linalg.inv, "is singular", a), lambda a: a,
     vjp=(lambda g, o, a: negative(matmul(matmul(transposed(o), g), transposed(o))),),
-    saves=("o",),
+    saves=("o",), complex="holomorphic",
     doc="The inverses of square matrices: (..., n, n). LinAlgError for a singular one.",
     example=">>> sg.linalg.inv(np.array([[1.0, 1.0], [0.0, 2.0]]))\n"
     "array([[ 1. , -0.5],\n"
@@ -183,6 +193,7 @@ solve_matrices: Op = register(
         promotes=slice(None),
         floating=True,
         batching=aligned,
+        complex="holomorphic",
         doc="X with A X = B: (..., n, n), (..., n, k) -> (..., n, k).",
     )
 )
@@ -236,6 +247,7 @@ solve_triangular: Op = register(
         floating=True,
         batching=aligned,
         bind=_solve_triangular_bind,
+        complex="holomorphic",
         doc="X with A X = B, where A are lower triangles, or upper ones: (..., n, n), (..., n, k) "
         "-> (..., n, k). What is on the other side of the diagonal is not read. LinAlgError where "
         "a number on the diagonal is 0.",
@@ -256,7 +268,7 @@ def _cofactors(a: Any) -> Any:
     n = s.shape[-1]
     others = np.where(np.eye(n, dtype=np.bool_), 1, s[..., None, :]).prod(-1)
     sign = np.linalg.det(u) * np.linalg.det(vh)
-    return sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+    return sign[..., None, None] * ((u * others[..., None, :]) @ vh).conj()
 
 
 def _cofactor_vjp(g: Any, o: object, a: object) -> Any:
@@ -267,6 +279,7 @@ def _cofactor_vjp(g: Any, o: object, a: object) -> Any:
 
 cofactor: Op = matrix_op(
     "cofactor", _cofactors, lambda a: a, vjp=(_cofactor_vjp,), saves=("ao",),
+    complex="holomorphic",
     doc="The derivatives of the determinants by the elements, of singular matrices too. Their own "
     "derivatives are those of matrices that are not singular.",
 )  # fmt: skip
@@ -276,20 +289,31 @@ def _numbers(a: TensorType) -> TensorType:
     return TensorType(a.shape[:-2], a.dtype)
 
 
+def _real_numbers(a: TensorType) -> TensorType:
+    return TensorType(a.shape[:-2], part_dtype(a.dtype))
+
+
+def _sign_of_complex_vjp(g: Any, o: Any, a: Any) -> Any:
+    # the sign turns by the imaginary part of the logarithm's derivative
+    turned = real_part(conjugate(g) * o * 1j)
+    return _as_matrices(astype(turned, o.dtype) * 1j) * adjoint(inv(a))
+
+
 det: Op = matrix_op(
     "det", lambda a: np.asarray(np.linalg.det(a)), _numbers,
-    vjp=(lambda g, o, a: _as_matrices(g) * cofactor(a),), saves=("a",),
+    vjp=(lambda g, o, a: _as_matrices(g) * cofactor(a),), saves=("a",), complex="holomorphic",
     doc="The determinants of square matrices: (..., n, n) -> (...).",
     example=">>> sg.linalg.det(np.array([[2.0, 1.0], [0.0, 3.0]]))\narray(6.)",
 )  # fmt: skip
 logabsdet: Op = matrix_op(
-    "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _numbers,
-    vjp=(lambda g, o, a: _as_matrices(g) * transposed(inv(a)),), saves=("a",),
+    "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _real_numbers,
+    vjp=(lambda g, o, a: _as_matrices(g) * adjoint(inv(a)),), saves=("a",),
     doc="The logarithms of the magnitudes of determinants: (..., n, n) -> (...).",
 )  # fmt: skip
 signdet: Op = matrix_op(
     "signdet", lambda a: np.asarray(np.linalg.slogdet(a)[0]), _numbers, vjp=(None,),
-    doc="The signs of determinants: (..., n, n) -> (...), -1, 0 or 1.",
+    complex_vjp=(_sign_of_complex_vjp,),
+    doc="The signs of determinants: (..., n, n) -> (...), -1, 0 or 1, or complex numbers of size 1.",
 )  # fmt: skip
 
 
@@ -322,12 +346,12 @@ def diagonal(a: Any) -> Any:
 
 def _cholesky_vjp(g: object, o: object, a: object) -> Any:
     # Murray, Differentiation of the Cholesky decomposition, 2016
-    inner = where(triangle(o), matmul(transposed(o), g), 0)
+    inner = where(triangle(o), matmul(adjoint(o), g), 0)
     inner = where(diagonal(o), inner * 0.5, inner)
-    upper = transposed(o)
+    upper = adjoint(o)
     half = solve_triangular(upper, inner, upper=True)
-    found = solve_triangular(upper, transposed(half), upper=True)
-    return (found + transposed(found)) * 0.5
+    found = solve_triangular(upper, adjoint(half), upper=True)
+    return (found + adjoint(found)) * 0.5
 
 
 cholesky_factor: Op = matrix_op(
@@ -335,13 +359,13 @@ cholesky_factor: Op = matrix_op(
     lambda a: computed_or_failing("cholesky", cholesky_by_blocks, "is not positive definite", a),
     lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
     smooth=False,
-    doc="The lower Cholesky factors of symmetric positive definite matrices, of which the lower "
+    doc="The lower Cholesky factors of Hermitian positive definite matrices, of which the lower "
     "triangles are read.",
 )  # fmt: skip
 
 
 def cholesky(a: Value, *, upper: bool = False) -> Value:
-    """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
+    """L with A = L L^H of Hermitian positive definite matrices, lower; or its transpose.
 
     Only the lower triangle is read.
 
@@ -354,7 +378,7 @@ def cholesky(a: Value, *, upper: bool = False) -> Value:
                [1., 2.]])
     """
     factor = cholesky_factor(a)
-    return transposed(factor) if upper else factor
+    return adjoint(factor) if upper else factor
 
 
 def _pinv_type(a: TensorType, **attrs: object) -> TensorType:
@@ -375,17 +399,17 @@ def _pinv_numpy(a: Any, *, rtol: float | None, hermitian: bool) -> Any:
 
 def _pinv_vjp(g: object, o: object, a: Any, *, rtol: float | None, hermitian: bool) -> Any:
     # Golub, Pereyra, The differentiation of pseudo-inverses, 1973; by the shorter products
-    gt, ot = transposed(g), transposed(o)
+    gt, ot = adjoint(g), adjoint(o)
     rows, columns = a.shape[-2:]
     if isinstance(rows - columns, Dim) or rows <= columns:
         k = matmul(gt, o)
         ko = matmul(k, ot)
         first = matmul(matmul(ot, o), gt - matmul(k, a))
-        return ko - transposed(matmul(o, k)) - matmul(matmul(a, o), ko) + first
+        return ko - adjoint(matmul(o, k)) - matmul(matmul(a, o), ko) + first
     k = matmul(o, gt)
     ok = matmul(ot, k)
     first = matmul(matmul(gt - matmul(a, k), o), ot)
-    return first - transposed(matmul(k, o)) + ok - matmul(matmul(ok, o), a)
+    return first - adjoint(matmul(k, o)) + ok - matmul(matmul(ok, o), a)
 
 
 def _pinv_bind(a: object, *, rtol: float | None = None, hermitian: bool = False) -> Any:
@@ -405,6 +429,7 @@ pinv: Op = register(
         lowering=Host(),
         floating=True,
         batching=unchanged,
+        complex="own",
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
         "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
         example=">>> sg.linalg.pinv(np.array([[1.0], [1.0]]))\narray([[0.5, 0.5]])",

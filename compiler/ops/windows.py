@@ -99,6 +99,7 @@ sliding_windows = register(
         batching=unchanged,
         linearity="linear",
         exact=True,
+        complex="linear",
         doc="Every window over the last axes: (..., n) -> (..., windows, window), for one axis; "
         "for k axes k counts and then k window axes.",
         example=">>> sg.sliding_windows(np.array([1.0, 2.0, 3.0, 4.0]), (2,), (1,), (1,))\n"
@@ -192,6 +193,7 @@ overlap_add = register(
         ),
         batching=unchanged,
         linearity="linear",
+        complex="linear",
         doc="Windows added back into the axes that they were taken from, of sizes `shape`: the "
         "adjoint of `sliding_windows`.",
     )

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from compiler.codegen.encoding import program_words, with_products
 from compiler.codegen.kernel import Kernel
 from compiler.codegen.memory import Slot
+from compiler.core.types import DType
 from compiler.graph.definition import Definition
 from compiler.ops import leaves
 from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
@@ -26,11 +27,12 @@ def launch_plan_of(kernel: Kernel, definition: Definition) -> LaunchPlan:
     address = dict(zip(map(id, kernel.memory.slots), table.address, strict=True))
     inputs, outputs = (
         tuple(
-            Array(address[id(slot)], slot.shape, slot.dtype)
-            for slot in kernel.arguments
-            if slot.kind == kind
+            _array(address[id(slot)], slot, definition.nodes[node].type.dtype)
+            for slot, node in zip(
+                [slot for slot in kernel.arguments if slot.kind == kind], nodes, strict=True
+            )
         )
-        for kind in ("input", "output")
+        for kind, nodes in (("input", definition.inputs), ("output", definition.outputs))
     )
     sizes = [(at, one) for at, one in table.computed if not isinstance(one, Cut)]
     counts = [(at, one) for at, one in table.computed if isinstance(one, Cut)]
@@ -61,6 +63,12 @@ def launch_plan_of(kernel: Kernel, definition: Definition) -> LaunchPlan:
             if slot.kind == "arena"
         ),
     )
+
+
+def _array(at: int, slot: Slot, dtype: DType) -> Array:
+    """An input or output; of complex numbers the kernel has the parts, along a last axis."""
+    shape = slot.shape[:-1] if dtype.kind == "c" else slot.shape
+    return Array(at, shape, dtype)
 
 
 def _piece(at: int, slot: Slot) -> Piece:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dtypes import computing, is_float, is_narrow
+from compiler.core.dtypes import computing, is_inexact, is_narrow
 from compiler.core.errors import GraphError
 from compiler.core.source import of_gradient
 from compiler.core.types import TensorType, TupleType, Type, unify
@@ -115,7 +115,7 @@ def pushforward(
     pulling the tangents back through it gives the derivative: J t = d/du <u J, t> (Townsend 2017,
     "A new trick for calculating Jacobian vector products").
     """
-    floating = [out for out in outputs if is_float(out.dtype)]
+    floating = [out for out in outputs if is_inexact(out.dtype)]
     seeds = [abstract(out.type) for out in floating]
     token = _forward.set(True)
     try:
@@ -125,7 +125,7 @@ def pushforward(
         _forward.reset(token)
     # u is still read where a rule looks at more than its shape; its values do not matter
     values = iter(replaced(found, {seed: zeros_like(seed) for seed in seeds}))
-    return [next(values) if is_float(out.dtype) else zeros_like(out) for out in outputs]
+    return [next(values) if is_inexact(out.dtype) else zeros_like(out) for out in outputs]
 
 
 def _walk(
@@ -163,7 +163,10 @@ def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) 
 
 
 def _has_rule(node: Expression, position: int) -> bool:
-    return node.op.vjp_items is not None or node.op.rule(position) is not None
+    op = node.op
+    if op.vjp_items is not None or op.rule(position) is not None:
+        return True
+    return bool(op.complex_vjp) and op.rule_of(position, is_of_complex(node)) is not None
 
 
 def _parts(node: Expression, g: Any, positions: Sequence[int]) -> Sequence[Any]:
@@ -210,8 +213,18 @@ def _by_rules(
         type: Any = node.type
         gs = [g.get(index) for index in range(len(type.items))]
         return node.op.vjp_items(positions, gs, out, *operands, **node.attrs)
-    rules: Any = map(node.op.rule, positions)
+    of_complex = is_of_complex(node)
+    rules: Any = [node.op.rule_of(position, of_complex) for position in positions]
     return [rule(g, out, *operands, **node.attrs) for rule in rules]
+
+
+def is_of_complex(node: Expression) -> bool:
+    """Whether complex numbers enter or leave a node."""
+    return any(one.dtype.kind == "c" for one in (node, *node.operands) if _is_tensor(one))
+
+
+def _is_tensor(node: Expression) -> bool:
+    return isinstance(node.type, TensorType)
 
 
 def _add(cotangents: dict[int, Any], to: Expression, part: Cotangent) -> None:
@@ -266,7 +279,12 @@ def _is_cotangent(part: Any, operand: Expression) -> bool:
 
 
 def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | None) -> None:
-    if not is_float(output.dtype):
+    if output.dtype.kind == "c" and seed is None:
+        raise GraphError(
+            f"grad: {output} ({output.source}) is complex, and gradients are of real losses: take "
+            "real or abs, or give a seed"
+        )
+    if not is_inexact(output.dtype):
         raise GraphError(f"grad: {output} ({output.source}) is not floating point")
     if seed is None and output.ndim:
         raise GraphError(
@@ -276,7 +294,7 @@ def _check(output: Expression, wrt: Sequence[Expression], seed: Expression | Non
     if seed is not None and seed.type != output.type:
         raise GraphError(f"grad: the seed is {seed.type}, the output {output.type}")
     for target in wrt:
-        if not is_float(target.dtype):
+        if not is_inexact(target.dtype):
             raise GraphError(f"grad: {target} ({target.source}) is not floating point")
 
 
@@ -308,5 +326,5 @@ def origins(outputs: Sequence[Expression], wrt: Sequence[Expression]) -> list[fr
 
 def _is_floating(type: Type) -> bool:
     if isinstance(type, TensorType):
-        return is_float(type.dtype)
+        return is_inexact(type.dtype)
     return any(map(_is_floating, type.items))

@@ -71,7 +71,7 @@ def _with_arrays(after: object, carry: object) -> Any:
 
 def is_number(leaf: object) -> bool:
     """Whether a leaf is a Python number, whose dtype what it meets decides."""
-    return isinstance(leaf, bool | int | float)
+    return isinstance(leaf, bool | int | float | complex)
 
 
 def _slices(xs: object, index: int) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from compiler import ops
 from compiler.core import provided
 from compiler.core.dims import atoms, evaluate
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from compiler.core.types import TensorType
 from compiler.graph.body import Body
@@ -142,7 +142,7 @@ def _reads(inputs: Sequence[Expression], outputs: Sequence[Expression]) -> list[
     """Per output the positions of the floating-point inputs that it depends on."""
     positions: dict[int, set[int]] = {}
     for i, one in enumerate(inputs):
-        positions[one.serial] = {i} if is_float(one.dtype) else set()
+        positions[one.serial] = {i} if is_inexact(one.dtype) else set()
     for node in between(outputs, positions):
         positions[node.serial] = set[int]().union(
             *(positions[operand.serial] for operand in node.operands)

@@ -16,7 +16,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core import provided
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from compiler.core.op import Operand
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
@@ -291,12 +291,14 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
                 f"{call.made.name}: the cotangent of array {i} among the arguments has the shape "
                 f"{list(shapes[0])}, the array {list(shapes[1])}"
             )
-        made.append(part if part.dtype == leaf.dtype else ops.astype(part, leaf.dtype))
+        made.append(
+            part if part.dtype == leaf.dtype else ops.astype.bound((part,), {"dtype": leaf.dtype})
+        )
     return made
 
 
 def _is_float(value: Value) -> bool:
-    return isinstance(value, Expression) and is_float(value.dtype)
+    return isinstance(value, Expression) and is_inexact(value.dtype)
 
 
 _tracing: ContextVar[tuple[CustomFunction, ...]] = ContextVar("tracing", default=())

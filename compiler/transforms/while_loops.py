@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from compiler.core import provided
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import GraphError
 from compiler.core.op import Op
 from compiler.core.types import TensorType, TupleType
@@ -31,7 +31,7 @@ from compiler.transforms.packing import packed, unpacked
 
 
 def _is_float(one: Expression) -> bool:
-    return is_float(one.dtype)
+    return is_inexact(one.dtype)
 
 
 # -- forward mode ------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def _is_float(one: Expression) -> bool:
 def _pulled_type(*types: TensorType, test: Body, body: Body, consts: int) -> TupleType:
     """Of the cotangents of floating carries, then the operands of the loop: those of these."""
     operands = types[len(types) - len(body.inputs) :]
-    return TupleType(tuple(one for one in operands if is_float(one.dtype)))
+    return TupleType(tuple(one for one in operands if is_inexact(one.dtype)))
 
 
 def _pulled_value(*operands: Value, **attrs: Value) -> NoReturn:

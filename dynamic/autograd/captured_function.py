@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, abstract, construct
 from compiler.ops.declare import unbroadcast, zeros_like
@@ -76,7 +76,7 @@ def _differentiate(
     results = [
         one
         for one in outputs
-        if isinstance(one, Traced) and is_float(one._array.dtype) and id(one) not in constant
+        if isinstance(one, Traced) and is_inexact(one._array.dtype) and id(one) not in constant
     ]
     inputs = [i for i, arg in enumerate(args) if _is_floating(arg)]
     if not results or not inputs:
@@ -119,7 +119,7 @@ def _place(results: Sequence[Any], values: Sequence[Expression], joint: Expressi
 def _is_floating(arg: object) -> bool:
     return (
         isinstance(arg, Traced)
-        and is_float(arg._array.dtype)
+        and is_inexact(arg._array.dtype)
         and isinstance(arg._current(), Expression)
     )
 

@@ -76,7 +76,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "enter_dual_level() first."
         )
     for name, one in (("primal", tensor), ("tangent", tangent)):
-        if not one.is_floating_point():
+        if one._array.dtype.kind not in "fc":
             raise OptionError(
                 f"Expected {name} to be floating point or complex, but got: "
                 f"{DTYPES[one._array.dtype]!r}"

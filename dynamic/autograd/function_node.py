@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Operand
 from compiler.ops import astype
 from compiler.ops.declare import unbroadcast
@@ -202,7 +202,7 @@ def place_outputs(
                 if id(output) in inputs:
                     output = _view_of(output, origin)
                 recorded = node is not None and id(output) not in constant
-                floating = is_float(output._array.dtype)
+                floating = is_inexact(output._array.dtype)
                 output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
                 if output._view is not None:
                     output._note = (output._view.base, origin, output._counter[0])

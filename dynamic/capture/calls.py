@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import CaptureError
 from compiler.core.protocols import CompiledFunction, CompiledPullback
 from dynamic.capture.effects import Call, Effects, requires
@@ -72,7 +72,7 @@ def _failing(function: CompiledFunction, values: Sequence[Any], error: Any) -> l
     """The results, whose derivatives are an error."""
     tensors = [wrap(result) for result in function.forward(values)]
     for one in tensors:
-        if is_float(one._array.dtype):
+        if is_inexact(one._array.dtype):
             one._node = Failing(one._array, error, f"{function.name}Backward")
     return tensors
 

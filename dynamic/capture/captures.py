@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim, Size
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.refusals import place_of, raised_by_user, refuse, user_place
 from compiler.core.types import Shape, mapped
 from compiler.graph.expression import Expression, constant, construct
@@ -197,7 +197,7 @@ class Capture:
             (place, x, one)
             for place, x in self._traced.items()
             for one in self._inputs_at(place)
-            if one.serial in present and is_float(one.dtype)
+            if one.serial in present and is_inexact(one.dtype)
         ]
 
     def outside_requires(self, expression: Expression) -> bool:
@@ -299,7 +299,7 @@ class Capture:
         """Turn what is pending into steps."""
         for place, recorded in self._written.items():
             value = self._traced[place].expression
-            if not recorded and is_float(value.dtype):
+            if not recorded and is_inexact(value.dtype):
                 value = ops.stop_gradient(value)
             self.add(Write(place, self.output(value), recorded))
         self._written.clear()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.refusals import refuse
 from compiler.core.watching import unwatched
 from compiler.graph.biases import biases_of
@@ -24,6 +24,7 @@ from compiler.transforms.zero_gradients import note_zeros
 from dynamic.capture.effects import Backward, SetGrad
 from dynamic.core.errors import AutogradError, DeferredError
 from dynamic.tape.grad_mode import record_if
+from dynamic.tape.gradients import refuse_complex_output
 from dynamic.tape.nodes import FREED
 
 
@@ -88,7 +89,7 @@ class Gradients:
     @unwatched
     def requires(self, expression: Expression) -> bool:
         """Whether a value depends, for gradients, on a leaf."""
-        if not is_float(expression.dtype):
+        if not is_inexact(expression.dtype):
             return False
         nodes = ancestors([expression])
         own = [node for node in nodes if node.serial in self._leaves]
@@ -261,6 +262,7 @@ def _seeds(tensors: Sequence[Any], given: Any) -> list[Any]:
         if seed is None:
             if tensor.numel() != 1:
                 raise AutogradError("grad can be implicitly created only for scalar outputs")
+            refuse_complex_output(tensor._array.dtype)
             one = tensor.constant(np.ones((), tensor._array.dtype))
             seed = ops.broadcast_to(one, tuple(tensor.shape))
         elif tuple(seed.shape) != tuple(tensor.shape):

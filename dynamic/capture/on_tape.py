@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, construct
 from compiler.ops.arithmetic import copy
@@ -31,7 +31,7 @@ class OnTape:
     def requires_grad(self) -> bool:
         """Whether a gradient flows to it; of an operand that is that of each call."""
         value = self._current()
-        if not isinstance(value, Expression) or not is_float(value.dtype):
+        if not isinstance(value, Expression) or not is_inexact(value.dtype):
             return False
         capture = mode.capture
         place = capture.place_of(self)
@@ -59,7 +59,7 @@ class OnTape:
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
             )
-        if not is_float(self._array.dtype):
+        if not is_inexact(self._array.dtype):
             raise AutogradError("only Tensors of floating point dtype can require gradients")
         leaf = ops.stop_gradient(self.expression)
         self._value = leaf

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, as_expression, construct
@@ -36,7 +36,7 @@ _LOGICAL = (ops.logical_and, ops.logical_not, ops.logical_or, ops.logical_xor)
 
 def operand(op: Op, value: object) -> Any:
     """An operand as a traced tensor, or a Python number."""
-    if isinstance(value, Handle | bool | int | float):
+    if isinstance(value, Handle | bool | int | float | complex):
         return value
     if isinstance(value, Tensor):
         return mode.capture.lifted(value)
@@ -70,7 +70,7 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
     dtype = None
     if len(shared):
         dtype = result_type(_standing(operands[i]) for i in shared)
-        if op.floating and not is_float(dtype):
+        if op.floating and not is_inexact(dtype):
             dtype = get_default_dtype().dtype
     tensors = []
     for i, value in enumerate(operands):
@@ -78,7 +78,7 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
         if not isinstance(value, Handle):
             array = np.asarray(value)
             value = mode.capture.made(array if wanted is None else array.astype(wanted))
-        if wanted is None and op.floating and not is_float(value._array.dtype):
+        if wanted is None and op.floating and not is_inexact(value._array.dtype):
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:
             value = _cast(op, value, wanted)
@@ -94,14 +94,14 @@ def _handles(operands: Sequence[Any]) -> list[Any]:
 
 
 def _as_bool(value: Any) -> Any:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         return bool(value)
     return value if value._array.dtype.kind == "b" else ops.not_equal(value, 0)
 
 
 def _standing(value: Any) -> Any:
     """What the promotion is told of an operand: something with ndim and dtype, or a number."""
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         return value
     return _ELEMENT[value._value.dtype.kind] if value._weak else value._array
 

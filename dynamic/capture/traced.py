@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, is_registered
 from compiler.core.refusals import refuse, remembered, user_place
@@ -259,7 +259,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
             while root._link is not None:
                 root = root._link.parent
             root._lost, self._link = user_place(), None
-        if not recording() and isinstance(before, Expression) and is_float(before.dtype):
+        if not recording() and isinstance(before, Expression) and is_inexact(before.dtype):
             new = value if isinstance(value, Expression) else constant(value)
             value = construct(gradient_to, (new, before), {})
         self._value = value
@@ -393,7 +393,7 @@ def _is_known(x: Any) -> bool:
 
 def _has_no_gradient(x: Traced) -> bool:
     value = x._current()
-    return not is_float(value.dtype) or (
+    return not is_inexact(value.dtype) or (
         value.op is ops.stop_gradient if isinstance(value, Expression) else True
     )
 
@@ -458,7 +458,7 @@ def _evaluated(op: Op, tensors: Sequence[Any], attrs: Attrs) -> Any:
 
 def _recorded(expression: Expression) -> Expression:
     """The expression, without a gradient if nothing is recorded."""
-    if recording() or not is_float(expression.dtype):
+    if recording() or not is_inexact(expression.dtype):
         return expression
     made: Expression = ops.stop_gradient(expression)
     return made

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import as_dtype, is_float, is_narrow, limits, promoted
+from compiler.core.dtypes import (
+    as_dtype,
+    complex_dtype,
+    is_float,
+    is_inexact,
+    is_narrow,
+    limits,
+    part_dtype,
+    promoted,
+)
 from compiler.core.errors import DTypeError, OutOfRangeError
 from dynamic.core.errors import ArgumentError, AutogradError
 
@@ -25,7 +34,7 @@ class DType:
     """
 
     __slots__ = (
-        "_dtype", "category", "is_floating_point", "itemsize", "kind", "legacy", "name"
+        "_dtype", "category", "is_complex", "is_floating_point", "itemsize", "kind", "legacy", "name",
     )  # fmt: skip
 
     def __init__(self, name: str, legacy: str) -> None:
@@ -35,6 +44,7 @@ class DType:
         self.kind = "V" if self._dtype is None else self._dtype.kind
         self.itemsize = 2 if self._dtype is None else self._dtype.itemsize
         self.is_floating_point = is_float(self)
+        self.is_complex = self.kind == "c"
         self.category = _CATEGORY[self.kind]
 
     @property
@@ -44,7 +54,13 @@ class DType:
             self._dtype = as_dtype(self.name, repr(self))
         return self._dtype
 
-    is_complex = False
+    def to_complex(self) -> DType:
+        """The dtype of complex numbers whose parts have this dtype."""
+        return DTYPES[complex_dtype(self.dtype)]
+
+    def to_real(self) -> DType:
+        """The dtype of the parts of complex numbers of this dtype."""
+        return DTYPES[part_dtype(self.dtype)]
 
     @property
     def type(self) -> Any:
@@ -66,7 +82,7 @@ class DType:
         return (dtype_named, (self.name,))
 
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 boolean = DType("bool", "Bool")
 uint8 = DType("uint8", "Byte")
@@ -81,6 +97,8 @@ bfloat16 = DType("bfloat16", "BFloat16")
 float16 = DType("float16", "Half")
 float32 = DType("float32", "Float")
 float64 = DType("float64", "Double")
+complex64 = DType("complex64", "ComplexFloat")
+complex128 = DType("complex128", "ComplexDouble")
 
 
 class _Known(dict[NumpyDType, DType]):
@@ -98,6 +116,7 @@ class _Known(dict[NumpyDType, DType]):
 
 _NATIVE = (
     boolean, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64,
+    complex64, complex128,
 )  # fmt: skip
 DTYPES = _Known({one.dtype: one for one in _NATIVE})
 _UNPROMOTED = (uint16.dtype, uint32.dtype, uint64.dtype)
@@ -109,6 +128,7 @@ _default = [float32]
 _C_NAMES = {
     "Bool": "bool", "Byte": "unsigned char", "Char": "signed char", "Short": "short int",
     "Int": "int", "Long": "long int", "Float": "float", "Double": "double",
+    "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
     "UInt16": "short unsigned int", "UInt32": "unsigned int", "UInt64": "long unsigned int",
     "Half": "c10::Half", "BFloat16": "c10::BFloat16",
 }  # fmt: skip
@@ -149,8 +169,8 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     """The dtype of an op on two tensors of equal standing."""
     if first == second:
         return first
-    if (is_float(first)) != (is_float(second)):
-        return first if is_float(first) else second
+    if is_inexact(first) != is_inexact(second):
+        return first if is_inexact(first) else second
     for one in (first, second):
         if one in _UNPROMOTED:
             raise AutogradError(
@@ -164,6 +184,8 @@ def dtype_of_number(value: object) -> NumpyDType:
     """The dtype of a Python number as a tensor."""
     if isinstance(value, bool):
         return BOOL
+    if isinstance(value, complex):
+        return complex_dtype(_default[0].dtype)
     return INT64 if isinstance(value, int) else _default[0].dtype
 
 
@@ -171,6 +193,7 @@ _SCALARS = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "float32": "float", "float64": "double", "bool": "bool", "uint16": "uint16_t",
     "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
 MOST_F32 = float(np.finfo(np.float32).max)
 """The largest finite float32."""
@@ -190,7 +213,7 @@ def element(value: object, dtype: NumpyDType) -> Any:
     number: Any = value
     fits: Any
     if isinstance(value, complex | np.complexfloating):
-        fits = False
+        fits = dtype.kind == "c"
     elif dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
         least = -most if dtype.kind == "u" else -most - 1
@@ -217,10 +240,11 @@ def as_element(value: object, x: Any) -> Any:
     """A number that is to be an element of a tensor, which keeps its dtype; a tensor as it is."""
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, bool | int | float | complex):
         return value
     dtype = x._array.dtype
-    if is_float(dtype) and abs(value) <= (MOST_F16 if is_narrow(dtype) else MOST_F32):
+    most = MOST_F16 if is_narrow(dtype) else MOST_F32
+    if is_float(dtype) and not isinstance(value, complex) and abs(value) <= most:
         return value
     return x.constant(element(value, dtype))
 
@@ -229,7 +253,7 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     """The dtype that arrays and Python numbers are cast to before an op combines them."""
     standing: list[NumpyDType | None] = [None, None, None]  # with axes, 0-d, Python numbers
     for operand in operands:
-        if not isinstance(operand, bool | int | float):
+        if not isinstance(operand, bool | int | float | complex):
             rank, dtype = (0 if operand.ndim else 1), operand.dtype
         else:
             rank, dtype = 2, dtype_of_number(operand)
@@ -238,7 +262,8 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     result: NumpyDType | None = None
     for dtype in standing:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
-            result = dtype
+            keeps_width = result is not None and dtype is not None and is_float(result)
+            result = complex_dtype(result) if keeps_width else dtype
     return F32 if result is None else result
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Size
+from compiler.core.dtypes import part_dtype
 from compiler.core.errors import ShapeError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import TensorType, require_same_dtype
@@ -38,7 +39,16 @@ def _fitted(g: Any, operand: Any) -> Any:
     if extra > 0:  # what is assigned may have axes of size 1 in front that its place has not
         g = ops.reshape(g, (1,) * extra + tuple(g.shape))
     g = unbroadcast(g, operand)
-    return g if g.dtype == operand.dtype else ops.astype(g, operand.dtype)
+    return (
+        g
+        if g.dtype == operand.dtype
+        else ops.astype.bound((g,), {"dtype": np.dtype(operand.dtype)})
+    )
+
+
+def _cast(source: Any, like: Any) -> Any:
+    """`source` in the dtype of another, without a word where an imaginary part is lost."""
+    return ops.astype.bound((source,), {"dtype": np.dtype(like.dtype)})
 
 
 def _nothing(g: Any) -> Any:
@@ -79,6 +89,7 @@ select: Op = Op(
     expand=lambda x, *, key: ops.getitem(x, key),
     batching=_batched_key,
     linearity="linear",
+    complex="linear",
     doc="x[key] for a basic index, as one view.",
 )
 place: Op = Op(
@@ -89,6 +100,7 @@ place: Op = Op(
     saves=("",),
     batching=_batched_key,
     linearity="linear",
+    complex="linear",
     doc="Zeros of `shape` with x at the basic index `key`: the adjoint of `select`.",
 )
 
@@ -122,6 +134,7 @@ clone = Op(
     expand=lambda x: x,
     batching=aligned,
     linearity="linear",
+    complex="linear",
     doc="A copy of x with memory of its own.",
 )
 tied = Op(
@@ -131,18 +144,20 @@ tied = Op(
     vjp=(lambda g, o, a, b: g, lambda g, o, a, b: _nothing(g)),
     saves=("", ""),
     expand=lambda x, other: x,
+    complex="linear",
     doc="x, which counts as depending on `other`, with gradient 0.",
 )
 contiguous = replace(clone, evaluate=lambda x: np.array(x, order="C"))
 copy = Op(
     name="copy",
     infer_type=_same_type,
-    evaluate=lambda x, source: np.broadcast_to(source, x.shape).astype(x.dtype),
+    evaluate=lambda x, source: np.broadcast_to(_cast(source, x), x.shape).copy(),
     vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
     saves=("", ""),
-    expand=lambda x, source: ops.broadcast_to(ops.astype(source, x.dtype), x.shape),
+    expand=lambda x, source: ops.broadcast_to(_cast(source, x), x.shape),
     batching=aligned_to_first,
     linearity="diagonal",
+    complex="own",
     doc="`source` broadcast to x's shape and cast to its dtype: what x becomes in place.",
 )
 fill = Op(
@@ -154,6 +169,7 @@ fill = Op(
     expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
     batching=aligned,
     linearity="diagonal",
+    complex="own",
     doc="`value` in x's shape and dtype.",
 )
 fill_of_tensor = replace(fill, name="fill_of_tensor")
@@ -169,6 +185,7 @@ fill_where = Op(
     ),
     saves=("b", "", "b"),
     expand=lambda x, mask, value: ops.where(mask, ops.astype(value, x.dtype), x),
+    complex="own",
     doc="x with `value` where the mask holds: what x becomes in place.",
 )
 
@@ -191,12 +208,21 @@ roll: Op = Op(
     saves=("",),
     expand=_roll_expanded,
     linearity="linear",
+    complex="linear",
     doc="The elements moved by `shifts` along `axes`; those past the end come first.",
 )
 
 
+def _squares(x: Any) -> Any:
+    return ops.square(ops.absolute(x) if np.dtype(x.dtype).kind == "c" else x)
+
+
+def _norm_type(x: TensorType, **attrs: Any) -> TensorType:
+    return TensorType(ops.sum.infer_type(x, **attrs).shape, part_dtype(x.dtype))
+
+
 def _norm(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return ops.sqrt(ops.sum(ops.square(x), axis=axes, keepdims=keepdims))
+    return ops.sqrt(ops.sum(_squares(x), axis=axes, keepdims=keepdims))
 
 
 def _norm_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -205,14 +231,14 @@ def _norm_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 
 
 def _norm_expanded(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-    squares = ops.sum(ops.square(x), axis=axes, keepdims=keepdims)
+    squares = ops.sum(_squares(x), axis=axes, keepdims=keepdims)
     zero = ops.equal(squares, 0)
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 
 
 norm = Op(
     name="norm",
-    infer_type=ops.sum.infer_type,
+    infer_type=_norm_type,
     evaluate=_norm,
     vjp=(_norm_vjp,),
     saves=("ao",),
@@ -220,6 +246,7 @@ norm = Op(
     floating=True,
     expand=_norm_expanded,
     batching=shifted,
+    complex="own",
     doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
 )
 
@@ -247,6 +274,7 @@ stack = Op(
     expand=lambda *xs, axis: ops.concatenate([ops.expand_dims(x, axis) for x in xs], axis),
     batching=shifted_one,
     linearity="linear",
+    complex="linear",
     doc="Tensors of one shape joined along a new axis.",
 )
 

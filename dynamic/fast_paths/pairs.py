@@ -18,7 +18,7 @@ from dynamic.tensors.inplace_methods import scaled_operand
 from dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
 
 _array = np.array
-_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float)
+_KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _plans(op: Op, number: bool) -> Plans:

@@ -20,6 +20,7 @@ from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import mode
+from dynamic.tape.gradients import refuse_complex_output
 from dynamic.tensors.tensor import Tensor
 
 
@@ -30,7 +31,7 @@ def lifted(x: Any) -> Any:
     """
     if isinstance(x, Tracer):
         return x._variable() if isinstance(x, Handle) else x._with(lifted(x._held))
-    if not x.is_floating_point():
+    if x._array.dtype.kind not in "fc":
         raise AutogradError("only Tensors of floating point dtype can require gradients")
     if x._node is None or not mode.enabled:
         leaf = x.detach()
@@ -105,6 +106,8 @@ def gradients(
             )
         if given is None and out.numel() != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
+        if given is None:
+            refuse_complex_output(out._array.dtype)
     if not all(x.requires_grad for x in inputs):
         raise AutogradError("One of the differentiated Tensors does not require grad")
     ones = [

@@ -17,6 +17,7 @@ from dynamic.func.batched import Batched, spread
 from dynamic.func.pull import lifted, pull, released
 from dynamic.func.tracer import batch_of, new_level, zeros_of
 from dynamic.tape.grad_mode import enable_grad
+from dynamic.tape.gradients import refuse_complex_output
 from dynamic.tensors.tensor import Tensor
 
 Argnums = int | tuple[int, ...]
@@ -136,6 +137,7 @@ def grad_and_value(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with "
                 f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
+        refuse_complex_output(value._array.dtype)
         one = value.constant(np.ones((), value.dtype.dtype))
         found = rebuilt([args[i] for i in places], run.pulled([value], [one]))
         result = found[0] if isinstance(argnums, int) else tuple(found)

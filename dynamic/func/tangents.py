@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler import ops
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op
 from dynamic.func.pull import lifted, pull
 from dynamic.func.tracer import evaluated, zeros_of
@@ -25,10 +28,12 @@ def tangent_of_op(
     op: Op, attrs: Attrs, primals: Sequence[object], tangents: Sequence[object], out: Any
 ) -> Any:
     """The tangent of an op's output, or None where it is 0."""
-    if not out.is_floating_point():
+    if not is_inexact(out._array.dtype):
         return None
     moving = [
-        i for i, tangent in enumerate(tangents) if tangent is not None and op.rule(i) is not None
+        i
+        for i, tangent in enumerate(tangents)
+        if tangent is not None and op.rule_of(i, _is_of_complex(primals, out)) is not None
     ]
     if not moving:
         return None
@@ -43,7 +48,7 @@ def tangent_of_op(
         return _total(
             evaluated(op, [*primals[:i], tangents[i], *primals[i + 1 :]], attrs) for i in moving
         )
-    if op.linearity == "diagonal":
+    if op.linearity == "diagonal" and (op.complex == "linear" or not _is_of_complex(primals, out)):
         return _through_diagonal(op, attrs, primals, tangents, out, moving)
     return _through_double_vjp(op, attrs, primals, tangents, out, moving)
 
@@ -57,13 +62,17 @@ def tangents_of_items(
         return [None] * len(out)
     assert op.vjp_items is not None
     with enable_grad():
-        us = [lifted(one.detach()) if one.is_floating_point() else None for one in out]
+        us = [lifted(one.detach()) if is_inexact(one._array.dtype) else None for one in out]
         found = op.vjp_items(moving, us, tuple(out), *primals, **attrs)
     pairs = [(one, tangents[i]) for one, i in zip(found, moving, strict=True) if one is not None]
     moved = iter(
         pull([x for x, _ in pairs], [u for u in us if u is not None], [t for _, t in pairs])
     )
     return [None if u is None else next(moved) for u in us]
+
+
+def _is_of_complex(primals: Iterable[Any], out: Any) -> bool:
+    return any(one._array.dtype.kind == "c" for one in (out, *primals))
 
 
 def _total(parts: Iterable[Any]) -> Any:
@@ -89,7 +98,11 @@ def _through_diagonal(
         t = t if t.shape == out.shape else ops.broadcast_to(t, out.shape)
         t = t if t.dtype == out.dtype else ops.astype(t, out.dtype)
         part = op.rule(i)(t, out, *wide, **attrs)  # type: ignore[misc]
-        parts.append(part if part.dtype == out.dtype else ops.astype(part, out.dtype))
+        parts.append(
+            part
+            if part.dtype == out.dtype
+            else ops.astype.bound((part,), {"dtype": np.dtype(out.dtype)})
+        )
     return _total(parts)
 
 
@@ -101,8 +114,9 @@ def _through_double_vjp(
     out: Any,
     moving: Sequence[int],
 ) -> Any:
+    of_complex = _is_of_complex(primals, out)
     with enable_grad():
         # the values of u do not matter, only where it is a batch: as the output is
         u = lifted(out.detach())
-        cotangents = [op.rule(i)(u, out, *primals, **attrs) for i in moving]  # type: ignore[misc]
+        cotangents = [op.rule_of(i, of_complex)(u, out, *primals, **attrs) for i in moving]  # type: ignore[misc]
     return pull(cotangents, [u], [tangents[i] for i in moving])[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import LinAlgError
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.errors import AutogradError
@@ -16,7 +16,7 @@ def require_matrices(name: str, a: Any, symbol: str = "A") -> None:
     """RuntimeError unless a tensor is of floating matrices."""
     if a.ndim < 2:
         raise AutogradError(f"{name}: The input tensor {symbol} must have at least 2 dimensions.")
-    if not is_float(a._array.dtype):
+    if not is_inexact(a._array.dtype):
         raise AutogradError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{DTYPES[a._array.dtype].legacy}"

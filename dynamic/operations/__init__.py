@@ -11,6 +11,7 @@ from typing import Any
 from dynamic.operations import (
     arranging,
     attributes,
+    complex_numbers,
     cumulative,
     distances,
     elements,
@@ -27,7 +28,7 @@ from dynamic.operations import (
 from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
-    arranging, cumulative, distances, elements, numeric_types, places, pointwise, products,
+    arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise, products,
     sampling, scattering, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
@@ -38,7 +39,7 @@ FUNCTIONS: dict[str, Any] = {
 _ONLY_METHODS = {"repeat": arranging.repeat, "unfold": places.unfold}
 ONLY_FUNCTIONS = {
     "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "bucketize", "can_cast",
-    "cartesian_prod", "cdist", "column_stack", "combinations", "concat", "cumulative_trapezoid",
+    "cartesian_prod", "cdist", "complex", "polar", "real", "imag", "view_as_complex", "view_as_real", "column_stack", "combinations", "concat", "cumulative_trapezoid",
     "dstack", "einsum", "finfo", "isin", "rsub", "threshold", "logspace", "pdist",
     "row_stack", "searchsorted", "trapezoid", "trapz", "vander", "hstack", "iinfo",
     "is_floating_point", "meshgrid", "normal", "poisson",
@@ -81,6 +82,7 @@ FUNCTIONS_AS_METHODS: dict[str, Any] = {
 ATTRIBUTES: dict[str, Any] = {
     **{name: getattr(attributes, name) for name in attributes.__all__},
     **attributes.PROPERTIES,
+    **complex_numbers.PROPERTIES,
     **{name: getattr(shape_in_place, name) for name in shape_in_place.__all__},
 }
 _REPLACING = (

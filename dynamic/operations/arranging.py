@@ -294,7 +294,7 @@ def _triangle_op(name: str, function: Any, doc: str) -> Op:
 
     op = Op(
         name=name, infer_type=lambda x, diagonal: x, evaluate=function, vjp=(vjp,), saves=("",),
-        expand=function, doc=doc,
+        expand=function, complex="linear", doc=doc,
     )  # fmt: skip
     return op
 
@@ -388,6 +388,7 @@ _diagonal_planes = Op(
     vjp=(lambda g, o, a, *, offset: g.diagonal(offset, -2, -1),),
     saves=("",),
     expand=_planes,
+    complex="linear",
     doc="Planes of two new last axes with the last axis on a diagonal, zeros elsewhere.",
 )
 

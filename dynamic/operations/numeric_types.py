@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, limits
+from compiler.core.dtypes import is_float, limits, part_dtype
 from dynamic.core import dtypes
 from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [
-    "can_cast", "finfo", "iinfo", "is_complex", "is_floating_point", "is_nonzero", "promote_types",
+    "can_cast", "finfo", "iinfo", "is_floating_point", "is_nonzero", "promote_types",
     "result_type",
 ]  # fmt: skip
 
@@ -23,6 +23,8 @@ class finfo:  # noqa: N801 - PyTorch's name
 
     def __init__(self, dtype: object = None) -> None:
         numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+        if numpy.kind == "c":
+            numpy = part_dtype(numpy)
         if not is_float(numpy):
             raise ArgumentError(
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
@@ -79,11 +81,6 @@ def can_cast(from_: object, to: object) -> bool:
 def is_floating_point(input: Any) -> bool:
     """Whether the dtype of the tensor is floating."""
     return bool(input.is_floating_point())
-
-
-def is_complex(input: object) -> bool:
-    """Whether the dtype of the tensor is complex: never."""
-    return False
 
 
 def is_nonzero(input: object) -> bool:

@@ -69,11 +69,15 @@ def _scatter_op(name: str, cut: Any) -> Op:
 
     def by_src(g: object, o: object, a: object, b: Any, **attrs: object) -> Any:
         part = cut(g, **attrs)
-        return part if part.dtype == b.dtype else ops.astype(part, b.dtype)
+        return (
+            part
+            if part.dtype == b.dtype
+            else ops.astype.bound((part,), {"dtype": np.dtype(b.dtype)})
+        )
 
     op = Op(
         name=name, infer_type=lambda x, src, **attrs: x, evaluate=scattered, vjp=(by_x, by_src),
-        saves=("", ""), doc="x with `src` in the place of a view.",
+        saves=("", ""), complex="linear", doc="x with `src` in the place of a view.",
     )  # fmt: skip
     return op
 

@@ -54,6 +54,7 @@ lerp_by_number = Op(
     promotes=slice(None),
     floating=True,
     expand=_lerp,
+    complex="linear",
     doc="a at weight 0, b at weight 1, a number, and on the line through both elsewhere.",
 )
 
@@ -102,6 +103,7 @@ _addcdiv = Op(
     promotes=slice(None),
     floating=True,
     expand=_added_quotient,
+    complex="holomorphic",
     doc="x + value * a / b.",
 )
 

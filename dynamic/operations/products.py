@@ -12,6 +12,7 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
 from dynamic.operations.arranging import diagonal, movedim
+from dynamic.operations.complex_numbers import conj
 from dynamic.tensors.views import computed
 
 __all__ = [
@@ -65,8 +66,8 @@ def ger(input: object, vec2: object) -> Any:
 
 
 def vdot(input: object, other: object) -> Any:
-    """The sum of the products of two vectors."""
-    return ops.dot(input, other)
+    """The sum of the products of two vectors, the first conjugated."""
+    return ops.dot(conj(input), other)
 
 
 def inner(input: Any, other: Any) -> Any:

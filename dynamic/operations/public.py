@@ -7,6 +7,7 @@ Where two modules have a name, the later import counts: PyTorch's meaning.
 
 from compiler.ops.public import *
 from dynamic.operations.arranging import *
+from dynamic.operations.complex_numbers import *
 from dynamic.operations.cumulative import *
 from dynamic.operations.distances import *
 from dynamic.operations.elements import *

@@ -63,6 +63,7 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
+                refuse_complex_output(array.dtype)
                 value = array.item()
                 if waiting or lost or value - value:  # inf or nan
                     look(node, value)
@@ -213,6 +214,15 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
     return roots
 
 
+def refuse_complex_output(dtype: Any) -> None:
+    """RuntimeError for a complex tensor, whose gradient needs a cotangent."""
+    if dtype.kind == "c":
+        raise AutogradError(
+            "grad can be implicitly created only for real scalar outputs but got "
+            f"torch.{np.dtype(dtype).name}"
+        )
+
+
 def _cotangent(i: int, tensor: Any, given: Any) -> Any:
     """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
     array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
@@ -221,6 +231,7 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
             return None
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
+        refuse_complex_output(array.dtype)
         return as_tensor(np.ones(array.shape, array.dtype))
     given = as_tensor(given)
     if given.shape != array.shape:

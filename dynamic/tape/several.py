@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op
 from dynamic.core.errors import AutogradError
 from dynamic.core.pytorch import stem_of
@@ -112,7 +112,7 @@ def record_several(
     """Put new results of an op on the tape, one of whose operands requires grad."""
     node = SeveralNode(op, attrs, operands, [one._array for one in results])
     for i, one in enumerate(results):
-        if is_float(one._array.dtype):
+        if is_inexact(one._array.dtype):
             one._maker = node.head(i, one._array)
     node.guard(results)
     if observers:

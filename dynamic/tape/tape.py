@@ -65,24 +65,29 @@ def _reduces(op: Op) -> bool:
     return op.sweep == "windows" or (op.sweep == "reduction" and op.linearity != "linear")
 
 
-_recipes: dict[tuple[Op, tuple[bool, ...], bool], Recipe] = {}
+_recipes: dict[tuple[Op, tuple[bool, ...], bool, bool], Recipe] = {}
 
 
-def recipe(op: Op, needs: tuple[bool, ...], number: bool = False) -> Recipe:
-    """The recipe for an op of which these operands require grad."""
-    found = _recipes.get((op, needs, number))
+def recipe(
+    op: Op, needs: tuple[bool, ...], number: bool = False, of_complex: bool = False
+) -> Recipe:
+    """The recipe for an op of which these operands require grad.
+
+    `of_complex`: whether complex numbers enter or leave it.
+    """
+    found = _recipes.get((op, needs, number, of_complex))
     if found is not None:
         return found
-    rules = [(i, op.rule(i)) for i, needed in enumerate(needs) if needed]
+    rules = [(i, op.rule_of(i, of_complex)) for i, needed in enumerate(needs) if needed]
     steps = tuple((i, rule) for i, rule in rules if rule is not None)
-    letters = "".join(op.saved(i) for i, _ in steps)
+    letters = "".join(op.saved(i, of_complex) for i, _ in steps)
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
     positions = tuple(i for i, _ in steps)
     made = Recipe(
-        op, steps, positions, op.vjp_arrays, keeps, "o" in letters, bool(letters),
+        op, steps, positions, None if of_complex else op.vjp_arrays, keeps, "o" in letters, bool(letters),
         _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
     )  # fmt: skip
-    _recipes[op, needs, number] = made
+    _recipes[op, needs, number, of_complex] = made
     return made
 
 
@@ -327,9 +332,10 @@ def record(
 
     `number` says whether an operand was a Python number.
     """
+    of_complex = "c" in (result._array.dtype.kind, operands[0]._array.dtype.kind)
     if len(operands) == 1:
         edge = operands[0]._node
-        plan = recipe(op, (edge is not None,))
+        plan = recipe(op, (edge is not None,), of_complex=of_complex)
         if not plan.steps:
             return None
         node = record_one(plan, attrs, edge, operands[0], result)
@@ -337,7 +343,7 @@ def record(
             flat.note(op.name, node)
         return node
     edges = tuple([operand._node for operand in operands])
-    plan = recipe(op, tuple([edge is not None for edge in edges]), number)
+    plan = recipe(op, tuple([edge is not None for edge in edges]), number, of_complex)
     if not plan.steps:
         return None
     if len(operands) == 2:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Operand
 from compiler.core.watching import changing
 from dynamic.core import eager_ops
@@ -82,7 +82,7 @@ class Autograd(Operand):
             freeze(self._maker)
             self._node = None
         elif self._maker is None:
-            if not is_float(self._array.dtype):
+            if not is_inexact(self._array.dtype):
                 raise AutogradError("only Tensors of floating point dtype can require gradients")
             if self._counter is UNTRACKED and not mode.inference:
                 raise AutogradError(

@@ -12,7 +12,14 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float, is_real
 from compiler.core.dims import Dim
-from compiler.core.dtypes import computing, is_float, is_narrow, limits
+from compiler.core.dtypes import (
+    complex_dtype,
+    computing,
+    is_inexact,
+    is_narrow,
+    limits,
+    part_dtype,
+)
 from compiler.core.errors import OptionError, ShapeError
 from compiler.core.types import is_static
 from dynamic.core.dtypes import (
@@ -50,7 +57,7 @@ def _leaf(array: Any, requires_grad: bool) -> Tensor:
     keep_silent()
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if requires_grad:
-        if not is_float(result._array.dtype):
+        if not is_inexact(result._array.dtype):
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
@@ -89,7 +96,7 @@ def _as_array(data: object, dtype: object) -> Any:
         data = values_of(data)
     if isinstance(data, np.ndarray | np.generic):
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
-        if wanted not in DTYPES or data.dtype.kind == "c":
+        if wanted not in DTYPES:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return np.asarray(data, wanted)
     plain, only_numbers = _plain(data)
@@ -101,12 +108,13 @@ def _as_array(data: object, dtype: object) -> Any:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
-    if only_numbers and not is_float(array.dtype):
+    if only_numbers and not is_inexact(array.dtype):
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
-    return array.astype(wanted or get_default_dtype().dtype)
+    default = get_default_dtype().dtype
+    return array.astype(wanted or (complex_dtype(default) if array.dtype.kind == "c" else default))
 
 
 def _narrowed(numbers: Any, dtype: Any) -> Any:
@@ -134,14 +142,14 @@ def _dtype_of(data: object) -> Any:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
         return data.dtype
     kinds = set(map(type, data))
-    if kinds <= {float, int, bool}:  # at once: most data are long lists of numbers
-        kind = next((one for one in (float, int, bool) if one in kinds), None)
+    if kinds <= {complex, float, int, bool}:  # at once: most data are long lists of numbers
+        kind = next((one for one in (complex, float, int, bool) if one in kinds), None)
         return None if kind is None else dtype_of_number(kind())
     dtypes = {_dtype_of(one) for one in data} - {None}
     return functools.reduce(promote_types, dtypes) if dtypes else None
 
 
-_NUMBERS = frozenset({bool, float, int})
+_NUMBERS = frozenset({bool, complex, float, int})
 
 
 def _plain(data: object) -> tuple[Any, bool]:
@@ -353,6 +361,13 @@ def eye(
     return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
 
 
+def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
+    """Random numbers in the dtype that ops compute in; of complex ones the parts are drawn."""
+    if dtype.kind != "c":
+        return draw(shape, computing(dtype))
+    return ops.view_as_complex(draw((*shape, 2), part_dtype(dtype)))
+
+
 def rand(
     *sizes: object,
     size: object = None,
@@ -364,7 +379,7 @@ def rand(
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
     wanted = _float(dtype)
-    array = source_of(generator).random(_shape(sizes, size), computing(wanted))
+    array = _drawn(source_of(generator).random, _shape(sizes, size), wanted)
     if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
         steps = 2.0 ** (limits(wanted).nmant + 1)
         array = ops.astype(ops.floor(array * steps) / steps, wanted)
@@ -379,10 +394,12 @@ def randn(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Normal numbers of mean 0 and variance 1."""
+    """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
     _check("randn", options)
     wanted = _float(dtype)
-    array = source_of(generator).standard_normal(_shape(sizes, size), computing(wanted))
+    array = _drawn(source_of(generator).standard_normal, _shape(sizes, size), wanted)
+    if wanted.kind == "c":
+        array = array * array.dtype.type(math.sqrt(0.5))
     return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.op import Attrs, Op, Operand, refuse_more
+from compiler.ops.complex_numbers import warn_of_lost_part
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from dynamic.core.errors import AutogradError, SizeError
@@ -170,9 +171,12 @@ def replace(
         return overwrite(tensor, op, others, attrs)
     check_writable(tensor, others, overlapping)
     node = None
-    if mode.enabled and is_float(tensor._array.dtype):  # integers have no gradient
+    if mode.enabled and is_inexact(tensor._array.dtype):  # integers have no gradient
         # before the version changes, and with it the nodes of views
         node = record(op, attrs, (tensor, *others), tensor, False)
+    if tensor._array.dtype.kind != "c" and np.asarray(values).dtype.kind == "c":
+        warn_of_lost_part()
+        values = np.real(values)
     try:
         np.copyto(writable(tensor._array), values, casting="unsafe")
     except ValueError:
@@ -269,7 +273,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
     if advanced is not None:
         _refuse_bytes(key, advanced, value)
         _put(tensor, advanced, value, exact)
-    elif isinstance(value, bool | int | float):
+    elif isinstance(value, bool | int | float | complex):
         value = element(value, tensor._array.dtype).item()
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
@@ -288,7 +292,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
 
 def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     """Set the elements that tensors, lists and masks select."""
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float | complex):
         value = tensor.constant(element(value, tensor._array.dtype))
     elif not isinstance(value, Operand):
         value = known_array("__setitem__", value)

@@ -23,6 +23,7 @@ from dynamic.core.dtypes import (
     as_element,
     as_numpy_dtype,
     bfloat16,
+    element,
     float16,
     require_index,
     require_mask,
@@ -454,10 +455,13 @@ class Methods(_Made, Division, Indexing):
         raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(element(self.item(), F64))
 
     def __int__(self) -> int:
         return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
     def __index__(self) -> int:
         if self._array.dtype.kind not in "iu" or self._array.size != 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import complex_dtype, is_float
 from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 from dynamic.core.errors import ArgumentError
 from dynamic.tensors.values import values_of
@@ -41,7 +41,8 @@ def tensor_text(tensor: Any) -> str:
     notes = []
     if not array.size and array.ndim != 1:
         notes.append(f"size={tuple(array.shape)}")
-    shown = (BOOL, INT64, get_default_dtype().dtype)
+    default = get_default_dtype().dtype
+    shown = (BOOL, INT64, default, complex_dtype(default))
     if array.dtype not in shown or (not array.size and array.dtype != shown[2]):
         notes.append(f"dtype={DTYPES[array.dtype]}")
     if not tensor.is_leaf:
@@ -95,14 +96,39 @@ class _Format:
         return _written(float(value) if self.style else value.item(), self.style).rjust(self.width)
 
 
+@dataclass(frozen=True, slots=True)
+class _ComplexFormat:
+    """How complex numbers are written: their parts each in a format of their own."""
+
+    re: _Format
+    im: _Format
+
+    @property
+    def width(self) -> int:
+        """The width of a number."""
+        return self.re.width + self.im.width + 1
+
+    def write(self, value: Any) -> str:
+        """One element; of the imaginary part, the sign takes the place of the padding."""
+        imaginary = self.im.write(value.imag).lstrip() + "j"
+        sign = "" if imaginary[0] in "+-" else "+"
+        return f"{self.re.write(value.real)}{sign}{imaginary}"
+
+
 def _written(value: Any, style: str) -> str:
     if style == "integer":
         return f"{value:.0f}" + ("." if math.isfinite(value) else "")
     return f"{value:.{_options.precision}{style}}" if style else str(value)
 
 
-def _formatter(values: Any) -> _Format:
+def _formatter(values: Any) -> _Format | _ComplexFormat:
     """The format of these numbers: whole, fixed-point or scientific, by their magnitudes."""
+    if values.dtype.kind == "c":
+        return _ComplexFormat(_format_of(values.real), _format_of(values.imag))
+    return _format_of(values)
+
+
+def _format_of(values: Any) -> _Format:
     if not is_float(values.dtype):
         return _Format("", max(len(str(value)) for value in values.tolist()))
     values = values.astype(np.float64)
@@ -119,7 +145,7 @@ def _formatter(values: Any) -> _Format:
     return _Format(style, max(len(_written(value, style)) for value in ordinary.tolist()))
 
 
-def _rows(array: Any, form: _Format, indent: int, cut: bool) -> str:
+def _rows(array: Any, form: _Format | _ComplexFormat, indent: int, cut: bool) -> str:
     """The nested brackets of an array; the middle of long axes left out if `cut`."""
     if not array.ndim:
         return form.write(array)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import AxisError
 from compiler.core.op import Op, Operand
 from dynamic.core.dtypes import BOOL, DTYPES
@@ -56,7 +56,7 @@ def total(op: Op, over_dims: Op) -> Any:
         self: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None
     ) -> Any:
         x = self if dtype is None else self.to(dtype)
-        if needs_float and not is_float(x._array.dtype):
+        if needs_float and not is_inexact(x._array.dtype):
             raise AutogradError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating "
                 f"point or complex dtype. Got: {DTYPES[x._array.dtype].legacy}"

@@ -84,7 +84,12 @@ class Region:
 
     __slots__ = ("_dtype", "_first", "_size", "base", "view")
 
-    def __init__(self, view: object, base: Any) -> None:
+    def __init__(self, view: Any, base: Any) -> None:
+        if view.dtype != base.dtype:
+            raise AutogradError(
+                f"a view in {view.dtype} of a tensor in {base.dtype}, one of which is modified in "
+                "place: that is not recorded: make the tensor anew, as torch.complex does"
+            )
         self.view, self.base = layout(view), layout(base)
         low, high = _bounds(view, self.view)
         first, end = _bounds(base, self.base)
@@ -212,6 +217,7 @@ as_strided: Op = Op(
     evaluate=lambda x, region: strided(x, *region.view),
     vjp=(_as_strided_vjp,),
     saves=("",),
+    complex="linear",
     doc="The elements of the memory of x where a region has its view.",
 )
 _recorded = replace(as_strided, vjp=(lambda g, o, a, *, region: spread(g, region),))

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.annotated import is_real
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, is_inexact
 from compiler.core.errors import GraphError, ShapeError, StaticGraphError
 from compiler.core.op import Attrs, Op, Operand
 from compiler.core.types import type_of
@@ -137,13 +137,15 @@ class Tensor(Autograd, InPlace, Methods, Operators):
                 return self.apply(op, (ops.astype(self, INT64),), attrs)
         else:
             arrays, dtype, needed, mixed = _gather(op, operands)
-        if mixed or (op.floating and not is_float(dtype)):
+        if mixed or (op.floating and not is_inexact(dtype)):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
+        if not op.complex:
+            op.refuse_complex(arrays)
         if op.checked:
             _validate(op, arrays, attrs)
         try:
@@ -170,7 +172,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             result = fresh(array)
         if watching:
             told(op, operands, attrs, result)
-        if needed and is_float(array.dtype) and (not paused or recording()):
+        if needed and is_inexact(array.dtype) and (not paused or recording()):
             result._maker = record(op, attrs, operands, result, number)
         return result
 
@@ -385,14 +387,15 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
             value._array if isinstance(value, Tensor) else value
             for value in (values[i] for i in shared)
         )
-        if op.floating and not is_float(dtype):
+        if op.floating and not is_inexact(dtype):
             dtype = get_default_dtype().dtype
     number = False
     for i, value in enumerate(values):
         wanted = dtype if i in shared else None
         if not isinstance(value, Tensor):
             number = True
-            if op is ops.power and i and value < 0 and wanted is not None and not is_float(wanted):
+            whole = wanted is not None and not is_inexact(wanted)
+            if op is ops.power and i and whole and value < 0:
                 raise AutogradError("Integers to negative integer powers are not allowed.")
             if wanted is None:
                 array = np.asarray(value)
@@ -402,7 +405,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
                 array = np.asarray(value).astype(wanted)
             values[i] = wrap(array)
             continue
-        if wanted is None and op.floating and not is_float(value._array.dtype):
+        if wanted is None and op.floating and not is_inexact(value._array.dtype):
             wanted = get_default_dtype().dtype
         if wanted is not None and value._array.dtype != wanted:
             values[i] = ops.astype(value, wanted)
@@ -432,9 +435,9 @@ def _note_promotion(op: Op, value: Tensor, operands: Sequence[Any], node: object
 
 def _as_value(op: Op, operand: object) -> Any:
     """A tensor on the operand's memory, or a Python number, which is weak."""
-    if isinstance(operand, bool | int | float):
+    if isinstance(operand, bool | int | float | complex):
         return operand
-    if isinstance(operand, np.generic) and operand.dtype.kind in "biuf":
+    if isinstance(operand, np.generic) and operand.dtype.kind in "biufc":
         return operand.item()
     if isinstance(operand, Operand):
         raise GraphError(

@@ -357,7 +357,9 @@ def _is_tensor(x: object) -> bool:
 
 def _kind(x: Any) -> tuple[Any, ...]:
     """The type of a Python number; the type, dtype and sizes of an array."""
-    return (type(x),) if isinstance(x, bool | int | float) else (type(x), x.dtype, *x.shape)
+    return (
+        (type(x),) if isinstance(x, bool | int | float | complex) else (type(x), x.dtype, *x.shape)
+    )
 
 
 def _identity(x: object) -> Any:

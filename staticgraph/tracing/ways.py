@@ -190,7 +190,7 @@ def as_output(name: str, value: object) -> Expression:
         return value.expression
     if isinstance(value, Dim):
         return construct(leaves.size_of, (), {"size": value})
-    if isinstance(value, np.ndarray | np.generic | bool | int | float):
+    if isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
         return constant(value)
     raise OptionError(
         f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "

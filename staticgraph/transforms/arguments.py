@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
 from compiler.core.pytree import leaves, mapped, rebuilt
 from compiler.core.types import unify
@@ -122,7 +122,7 @@ def variable(name: str, x: object) -> Expression:
     """The value of an argument as a new expression, to differentiate by."""
     if not isinstance(x, Expression):
         x = expression(name, x)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         raise DTypeError(f"{name}: an argument is {x.type}: only floating point has a gradient")
     made: Expression = ops.reshape.bound((x,), {"shape": x.shape})
     made.weak = x.weak
@@ -134,7 +134,7 @@ def expression(name: str, x: object) -> Expression:
     if isinstance(x, str) or callable(x):
         raise DTypeError(f"{name}: the argument {x!r} is no array")
     made = as_output(name, x)
-    made.weak = made.weak or isinstance(x, bool | int | float)
+    made.weak = made.weak or isinstance(x, bool | int | float | complex)
     return made
 
 
@@ -160,12 +160,17 @@ def scalar(name: str, result: object) -> Expression:
             f"{name}: the function returns {result.type} ({result.source}), no scalar: "
             "reduce it with sum or mean, or use jacobian or vjp"
         )
+    if result.dtype.kind == "c":
+        raise OutputError(
+            f"{name}: the function returns {result.type} ({result.source}): a loss is real: take "
+            "real or abs, or use vjp"
+        )
     return floating(name, result)
 
 
 def floating(name: str, result: Expression) -> Expression:
     """The output, if it is floating point; OutputError otherwise."""
-    if not is_float(result.dtype):
+    if not is_inexact(result.dtype):
         raise OutputError(
             f"{name}: the function returns {result.type} ({result.source}): "
             "only floating point has a gradient"

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import OptionError
 from compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from compiler.graph.expression import Expression, constant
@@ -166,7 +166,7 @@ def _vjp(f: Callable[..., object], primals: tuple[object, ...], has_aux: bool) -
         pairs = [
             (out, like("vjp", "cotangent", given, out))
             for out, given in zip(leaves(result), leaves(cotangents), strict=True)
-            if is_float(out.dtype)
+            if is_inexact(out.dtype)
         ]
         outputs, seeds = [out for out, _ in pairs], [seed for _, seed in pairs]
         return rebuilt(primals, pullback(outputs, variables, seeds))

@@ -1,0 +1,150 @@
+"""Complex tensors: their parts, and what makes them (PyTorch's functions)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from compiler.core.op import Operand
+from compiler.functions import complex_numbers as shared
+from dynamic.core.dtypes import DTYPES
+from dynamic.core.errors import AutogradError, SizeError
+from dynamic.tensors.creation import as_tensor
+from dynamic.tensors.tensor import Tensor
+
+__all__ = [
+    "adjoint", "angle", "complex", "conj", "conj_physical", "imag", "is_complex", "is_conj",
+    "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn", "view_as_complex",
+    "view_as_real",
+]  # fmt: skip
+
+
+def _is_complex(input: Any) -> bool:
+    return np.dtype(input.dtype).kind == "c"
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the dtype of the tensor is complex."""
+    return _is_complex(input)
+
+
+def real(input: Any) -> Any:
+    """The real part, on the memory of a complex tensor; a real tensor itself."""
+    return ops.real_part(input) if _is_complex(input) else input
+
+
+def imag(input: Any) -> Any:
+    """The imaginary part, on the memory of the tensor; RuntimeError for a real one."""
+    if not _is_complex(input):
+        raise AutogradError("imag is not implemented for tensors with non-complex dtypes.")
+    return ops.imaginary_part(input)
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugate, computed at once; a real tensor itself."""
+    return ops.conjugate(input) if _is_complex(input) else input
+
+
+conj_physical = conj
+
+
+def resolve_conj(input: object) -> Any:
+    """The tensor itself: conjugates are computed at once."""
+    return input
+
+
+resolve_neg = resolve_conj
+
+
+def is_conj(input: object) -> bool:
+    """Whether the tensor is a conjugate that is still to be computed: never."""
+    return False
+
+
+def adjoint(input: Any) -> Any:
+    """The matrices of the last two axes, transposed and conjugated."""
+    return conj(input.mT)
+
+
+def angle(input: Any) -> Any:
+    """The angle in the complex plane, in (-pi, pi]; the gradient at 0 is 0."""
+    return shared.angle(input)
+
+
+def sgn(input: Any) -> Any:
+    """The sign; of a complex number z, z / |z|, and 0 of 0."""
+    return ops.sign(input)
+
+
+def isreal(input: Any) -> Any:
+    """Whether an element has no imaginary part."""
+    return shared.isreal(input)
+
+
+def complex(real: Any, imag: Any) -> Any:
+    """Complex numbers of their real and imaginary parts, of one floating dtype."""
+    if isinstance(real, Operand) and isinstance(imag, Operand):
+        first, second = (DTYPES.get(np.dtype(one.dtype)) for one in (real, imag))
+        if first is None or second is None or {first.kind, second.kind} != {"f"}:
+            names = " and ".join("?" if one is None else one.legacy for one in (first, second))
+            raise AutogradError(
+                f"Expected both inputs to be Half, Float or Double tensors but got {names}"
+            )
+        if first is not second:
+            raise AutogradError(
+                f"Expected object of scalar type {first.legacy} but got scalar type "
+                f"{second.legacy} for second argument"
+            )
+    return ops.make_complex(real, imag)
+
+
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers of their absolute values and angles."""
+    return complex(abs * ops.cos(angle), abs * ops.sin(angle))
+
+
+def view_as_real(input: Any) -> Any:
+    """A complex tensor as a real one on the same memory, with a last axis of two."""
+    if not _is_complex(input):
+        raise AutogradError("view_as_real is only supported for complex tensors")
+    return ops.view_as_real(input)
+
+
+def view_as_complex(input: Any) -> Any:
+    """A real tensor whose last axis has size two as a complex one on the same memory."""
+    tensor = input if isinstance(input, Operand) else as_tensor(input)
+    if not tensor.ndim or tensor.shape[-1] != 2:
+        raise SizeError("Tensor must have a last dimension of size 2")
+    if isinstance(tensor, Tensor) and tensor._array.strides[-1] != tensor._array.itemsize:
+        raise SizeError("Tensor must have a last dimension with stride 1")
+    return ops.view_as_complex(tensor)
+
+
+def _matrix_adjoint(self: Any) -> Any:
+    return adjoint(self)
+
+
+def _adjoint(self: Any) -> Any:
+    if self.ndim not in (0, 2):
+        raise AutogradError(
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' * (self.ndim > 2)}"
+        )
+    return adjoint(self) if self.ndim else conj(self)
+
+
+def _set_real(self: Any, values: object) -> None:
+    real(self).copy_(as_tensor(values))
+
+
+def _set_imag(self: Any, values: object) -> None:
+    imag(self).copy_(as_tensor(values))
+
+
+PROPERTIES = {
+    "real": property(real, _set_real), "imag": property(imag, _set_imag), "H": property(_adjoint),
+    "mH": property(_matrix_adjoint),
+}  # fmt: skip
+"""What tensors have as properties; the functions of these names are no methods."""
