@@ -17,7 +17,7 @@ from compiler import ops
 from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from compiler.core.values import Value
-from compiler.functions import LINALG, NAMES, function_named
+from compiler.functions import LINALG, NAMES, fft, function_named
 
 Options: TypeAlias = Mapping[str, Value]
 
@@ -59,7 +59,7 @@ _OF_TYPES = _named(
 _IN_PLACE = _named("copyto fill_diagonal place put put_along_axis putmask")
 """The functions that write into their first operand, which ours do not."""
 
-_OTHERWISE = _named("bitwise_count einsum_path lstsq polydiv")
+_OTHERWISE = _named("bitwise_count eig eigvals einsum_path lstsq polydiv")
 """The functions whose results have other shapes or dtypes here."""
 
 
@@ -121,6 +121,8 @@ def _function(module: str | None, name: str) -> Callable[..., Any] | None:
             return function_named(name, LINALG)
         known = (name in ops.LINALG and name not in _OTHERWISE) or name in ("matmul", "outer")
         return getattr(ops, name) if known else None
+    if module == "numpy.fft":
+        return getattr(fft, name, None) if name in fft.__all__ else None
     if module != "numpy" or name in _IN_PLACE or name in _OTHERWISE:
         return None
     if name in _OF_THE_PROTOCOL:

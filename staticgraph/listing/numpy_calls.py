@@ -70,6 +70,10 @@ def _on_x(name: str) -> Call:
     return lambda g: getattr(np, name)(g.x)
 
 
+def _on_fft(name: str) -> Call:
+    return lambda g: getattr(np.fft, name)(g.x)
+
+
 def _on_m(name: str) -> Call:
     return lambda g: getattr(np.linalg, name)(g.m)
 
@@ -231,3 +235,12 @@ LINALG: dict[str, Call] = {
     "vecdot": lambda g: np.linalg.vecdot(g.x, g.y),
 }
 """The same of numpy.linalg."""
+
+FFT: dict[str, Call] = {
+    name: _on_fft(name)
+    for name in _listed(
+        "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 "
+        "rfftn"
+    )
+}
+"""The same of numpy.fft."""

@@ -13,7 +13,7 @@ from compiler.core.errors import StaticGraphError
 from compiler.core.op import Operand
 from staticgraph.compilation import compile
 from staticgraph.leaves import placeholder
-from staticgraph.listing.numpy_calls import CALLS, LINALG, Call, Given, arrays, of_ufunc
+from staticgraph.listing.numpy_calls import CALLS, FFT, LINALG, Call, Given, arrays, of_ufunc
 
 OURS, PLAIN, REFUSED, WRONG = "ours", "no gradient", "refused", "WRONG"
 
@@ -32,15 +32,16 @@ class Outcome(NamedTuple):
 
 
 def calls() -> Iterator[tuple[str, Call]]:
-    """The name and a call of each ufunc, of each function that takes arrays, and of linalg's."""
+    """The name and a call of each ufunc, of each function that takes arrays, of linalg's and of fft's."""
     for name in dir(np):
         function = getattr(np, name)
         if isinstance(function, np.ufunc) and name != "isnat":
             yield name, of_ufunc(function)
         elif name in CALLS and not isinstance(function, np.ufunc):
             yield name, CALLS[name]
-    for name, call in LINALG.items():
-        yield f"linalg.{name}", call
+    for module, table in (("linalg", LINALG), ("fft", FFT)):
+        for name, call in table.items():
+            yield f"{module}.{name}", call
 
 
 def outcomes() -> dict[str, tuple[Outcome, Outcome]]:
@@ -82,7 +83,7 @@ def _judged(call: Call, results: list[Any] | Outcome, computed: dict[int, Any]) 
     lost = [
         one
         for one, result in zip(expected, results, strict=True)
-        if isinstance(one, np.ndarray | np.floating) and one.dtype.kind == "f"
+        if isinstance(one, np.ndarray | np.floating) and one.dtype.kind in "fc"
         and not (isinstance(result, Operand) and getattr(result, "requires_grad", True))
     ]  # fmt: skip
     if not lost:
