@@ -15,24 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import MissingExtraError, StaticGraphError
+from compiler.core.errors import MissingExtraError
+from dynamic import pytorch_files
 from dynamic.core.dtypes import DTYPES, DType, dtype_named
-from dynamic.core.errors import ArgumentError
+from dynamic.core.errors import ArgumentError, LoadError
 from dynamic.core.results import Size
 from dynamic.nn.parameter import Parameter
 from dynamic.tensors.devices import check_device
 from dynamic.tensors.tensor import Tensor, wrap
 
 FORMAT = "staticgraph.dynamic 1"
-DEEPEST = 200
-"""The number of containers inside each other that are saved; cyclic ones have no end."""
 
 
-class LoadError(StaticGraphError, RuntimeError):
-    """A file is damaged, or holds something else than what `save` writes."""
-
-
-def save(obj: object, f: Any) -> None:
+def save(obj: object, f: Any, *, format: str = "safetensors") -> None:
     """Write tensors, arrays, numbers, strings, None, and lists, tuples and dicts of these.
 
     What occurs twice is one object after loading, too; views become tensors of their own, and
@@ -41,16 +36,16 @@ def save(obj: object, f: Any) -> None:
     Args:
         obj: what to save, such as a state dict.
         f: the path of a file, or something with a `write` method for bytes.
+        format: "safetensors", or "torch" for a file that PyTorch's `torch.load` reads.
 
     Raises:
-        ArgumentError: `obj` contains something else; the message says where.
+        ArgumentError: `obj` contains something else; the message says where. There is no such
+            format.
         MissingExtraError: safetensors is not installed.
     """
-    npy = _safetensors("save")
-    writer = _Writer()
-    structure = writer.encoded(obj, ())
-    metadata = {"format": FORMAT, "structure": json.dumps(structure)}
-    content = npy.save(writer.arrays, metadata)
+    if format not in ("safetensors", "torch"):
+        raise ArgumentError(f"save: the format is 'safetensors' or 'torch', not {format!r}")
+    content = pytorch_files.written(obj) if format == "torch" else _written(obj)
     if hasattr(f, "write"):
         f.write(content)
         return
@@ -63,8 +58,20 @@ def save(obj: object, f: Any) -> None:
         draft.unlink(missing_ok=True)
 
 
+def _written(obj: object) -> bytes:
+    npy = _safetensors("save")
+    writer = _Writer()
+    structure = writer.encoded(obj, ())
+    metadata = {"format": FORMAT, "structure": json.dumps(structure)}
+    content: bytes = npy.save(writer.arrays, metadata)
+    return content
+
+
 def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> Any:
     """What `save` wrote; of another safetensors file its tensors as a dict by their names.
+
+    A file of PyTorch's (`torch.save(model.state_dict(), "model.pt")`) is read without PyTorch:
+    tensors, parameters and plain containers, and nothing that could run code.
 
     Args:
         f: the path of a file, or something with a `read` method that returns bytes.
@@ -77,13 +84,22 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
     """
     if isinstance(map_location, str):
         check_device(map_location)
-    npy = _safetensors("load")
     content = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
+    if content.startswith(pytorch_files.MAGIC):
+        return pytorch_files.read(content)
+    if content.startswith(pytorch_files.LEGACY):
+        raise LoadError(
+            "load: a file as PyTorch wrote them before 1.6: save it again with a newer one, or "
+            "torch.save(..., _use_new_zipfile_serialization=True)"
+        )
+    _safetensors("load")
     try:
-        arrays = npy.load(content)
+        arrays = _arrays(content)
         size = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
     except Exception as error:  # safetensors has an error of its own, and passes on others
+        if isinstance(error, LoadError):
+            raise
         raise LoadError(f"load: not a safetensors file, or a damaged one: {error}") from None
     if metadata.get("format") != FORMAT:
         return {name: _tensor(name, array) for name, array in arrays.items()}
@@ -103,10 +119,35 @@ def _safetensors(caller: str) -> Any:
     return safetensors.numpy
 
 
+_KINDS = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32",
+    "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16",
+    "F32": "float32", "F64": "float64", "C64": "complex64",
+}  # fmt: skip
+"""The dtypes of the format, by its names."""
+
+
+def _arrays(content: bytes) -> dict[str, Any]:
+    """The arrays of a file; safetensors' own reader has no bfloat16 for NumPy."""
+    import safetensors
+
+    found = {}
+    for name, one in safetensors.deserialize(content):
+        if one["dtype"] not in _KINDS:
+            raise LoadError(f"load: tensor {name!r} is {one['dtype']}, which no tensor here can be")
+        array = np.frombuffer(bytearray(one["data"]), dtype_named(_KINDS[one["dtype"]]).dtype)
+        found[name] = array.reshape(one["shape"])
+    return found
+
+
 def _tensor(name: str, array: Any) -> Tensor:
     if array.dtype not in DTYPES:
         raise LoadError(f"load: tensor {name!r} is {array.dtype}, which no tensor here can be")
     return wrap(array)
+
+
+def _complexity(value: Any) -> dict[str, bool]:
+    return {"complex": True} if value.dtype == np.dtype(np.complex128) else {}
 
 
 class _Writer:
@@ -123,14 +164,16 @@ class _Writer:
 
     def encoded(self, value: object, path: tuple[str, ...]) -> Any:
         """The JSON for a value at a path."""
-        if len(path) > DEEPEST:
-            raise ArgumentError(f"save: more than {DEEPEST} containers inside each other")
+        if len(path) > pytorch_files.DEEPEST:
+            raise ArgumentError(
+                f"save: more than {pytorch_files.DEEPEST} containers inside each other"
+            )
         if value is None or type(value) in (bool, str, int):
             return value
         if isinstance(value, Tensor):
             kind = "parameter" if isinstance(value, Parameter) else "tensor"
             name = self._name(value, value._array, path)
-            return {kind: name, "requires_grad": value.requires_grad}
+            return {kind: name, "requires_grad": value.requires_grad, **_complexity(value)}
         encode = next((one for kind, one in _ENCODERS.items() if isinstance(value, kind)), None)
         if encode is None:
             where = ".".join(path) or "the top"
@@ -148,6 +191,8 @@ class _Writer:
             number += 1
             name = f"{plain} {number}"
         self.arrays[name] = np.array(array, order="C")
+        if self.arrays[name].dtype == np.complex128:  # which the format has not: its parts
+            self.arrays[name] = self.arrays[name][..., None].view(np.float64)
         self.names[id(owner)] = name
         self.kept.append(owner)
         return name
@@ -156,7 +201,7 @@ class _Writer:
         """An array that is no tensor."""
         if value.dtype not in DTYPES:
             raise ArgumentError(f"save: cannot save the {value.dtype} array at {'.'.join(path)}")
-        return {"array": self._name(value, value, path)}
+        return {"array": self._name(value, value, path), **_complexity(value)}
 
     def items(self, values: Any, path: tuple[str, ...]) -> list[Any]:
         """The JSON of each element."""
@@ -217,7 +262,10 @@ class _Reader:
     def _array(self, kind: str, code: Mapping[str, Any]) -> Any:
         name = code[kind]
         if (kind, name) not in self.made:
-            self.made[kind, name] = self._made(kind, self.arrays[name], code)
+            array = self.arrays[name]
+            if code.get("complex"):
+                array = array.view(np.complex128)[..., 0]
+            self.made[kind, name] = self._made(kind, array, code)
         return self.made[kind, name]
 
     def _made(self, kind: str, array: object, code: Mapping[str, Any]) -> Any:

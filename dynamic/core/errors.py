@@ -27,3 +27,7 @@ class DeferredError(Exception):
 
 class SizeError(ShapeError, RuntimeError):
     """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""
+
+
+class LoadError(StaticGraphError, RuntimeError):
+    """A file is damaged, or holds something else than what `save` writes."""

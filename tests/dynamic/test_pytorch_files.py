@@ -1,0 +1,209 @@
+"""PyTorch's files, read and written without it; what they must not be able to do."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import random
+import zipfile
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamic as torch
+from dynamic.core.errors import ArgumentError, LoadError
+from tests.paths import ROOT
+
+RECORDED = ROOT / "tests" / "data" / "pytorch.pt"
+
+
+def archive(pickled: bytes, **storages: bytes) -> io.BytesIO:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as made:
+        made.writestr("archive/data.pkl", pickled)
+        for key, content in storages.items():
+            made.writestr(f"archive/data/{key.strip('_')}", content)
+    stream.seek(0)
+    return stream
+
+
+def copied(value: Any) -> Any:
+    stream = io.BytesIO()
+    torch.save(value, stream, format="torch")
+    stream.seek(0)
+    return torch.load(stream)
+
+
+def test_a_file_of_pytorchs_is_read() -> None:
+    found = torch.load(RECORDED)
+    base, across, part, wide = found["views"]
+    expected = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    np.testing.assert_array_equal(base, expected)
+    np.testing.assert_array_equal(across, expected.T)
+    np.testing.assert_array_equal(part, expected[1:, ::2])
+    np.testing.assert_array_equal(wide, np.broadcast_to(expected, (2, 3, 4)))
+    base[0, 0] = 9.0  # those of one storage share it
+    assert across[0, 0].item() == wide[1, 0, 0].item() == 9
+    names = "float16 bfloat16 float64 int8 int16 int32 int64 uint8 bool complex64 complex128 uint16"
+    assert [str(one.dtype) for one in found["kinds"]] == [f"torch.{x}" for x in names.split()]
+    for one in found["kinds"]:
+        assert [complex(x).real for x in one.tolist()] == [
+            0,
+            1,
+            1 if one.dtype is torch.bool else 3,
+        ]
+    assert isinstance(found["parameter"], torch.nn.Parameter)
+    assert found["parameter"].requires_grad and found["parameter"].item() == 2.5
+    assert [tuple(one.shape) for one in found["shapes"]] == [(), (0, 3)]
+    plain = ["é", -1, 2**70, 1e300, None, True, (1, [2]), {1: "a"}, {3}, torch.float32]
+    assert found["plain"] == plain
+    assert found["size"] == torch.Size([2, 3])
+    assert list(found["ordered"].items()) == [("b", 1), ("a", 2)]
+
+
+def test_a_run_goes_on_where_pytorch_left_it() -> None:
+    found = torch.load(RECORDED)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    model.load_state_dict(found["model"])
+    np.testing.assert_array_equal(model[1].num_batches_tracked, 1)
+    optimizer = torch.optim.Adam(model.parameters())
+    optimizer.load_state_dict(found["optimizer"])
+    assert optimizer.param_groups[0]["lr"] == 0.5
+    model(torch.ones(4, 3).cumsum(0)).sum().backward()
+    optimizer.step()
+    assert copied(optimizer.state_dict())["state"][0]["step"].item() == 2
+
+
+def test_what_is_written_is_read() -> None:
+    tensor = torch.arange(6.0).reshape(2, 3).t()
+    weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    value = {
+        "tensors": [tensor, tensor.half(), tensor.to(torch.uint32), tensor.to(torch.complex64)],
+        "same": [weight, weight],
+        "plain": ["é", -1, 2**31, -(2**70), 0.1, None, True, (), (1, [2]), {1: "a"}, torch.int8],
+        "numbers": [np.float64(1.5), np.int32(3), np.bool_(True)],
+        "ordered": OrderedDict(b=1, a=torch.zeros(0, 2)),
+    }
+    found = copied(value)
+    for one, expected in zip(found["tensors"], value["tensors"], strict=True):
+        assert one.dtype == expected.dtype
+        np.testing.assert_array_equal(one.numpy(), expected.numpy())
+    assert found["same"][0] is found["same"][1]
+    assert isinstance(found["same"][0], torch.nn.Parameter)
+    assert found["plain"] == value["plain"]
+    assert found["numbers"] == [1.5, 3, True]
+    assert type(found["ordered"]) is OrderedDict
+    assert found["ordered"]["a"].shape == (0, 2)
+
+
+def test_what_pytorchs_files_do_not_have_is_refused() -> None:
+    cyclic: list[Any] = []
+    cyclic.append([cyclic])
+    assert len(copied(cyclic)) == 1  # what occurs twice is one object
+    deep: Any = None
+    for _ in range(300):
+        deep = [deep]
+    for value, text in [
+        ({"a": [object()]}, "and no object, as at a.0"),
+        (deep, "more than 200 containers"),
+        ([2**4000], "an integer of 501 bytes at 0"),
+    ]:
+        with pytest.raises(ArgumentError, match=text):
+            torch.save(value, io.BytesIO(), format="torch")
+    with pytest.raises(ArgumentError, match="the format is 'safetensors' or 'torch', not 'zip'"):
+        torch.save(1, io.BytesIO(), format="zip")
+
+
+class Calls:
+    def __reduce__(self) -> Any:
+        return print, ("called",)
+
+
+class Sets:
+    def __reduce__(self) -> Any:
+        return OrderedDict, (), {"keys": 1}
+
+
+REBUILD = b"ctorch._utils\n_rebuild_tensor_v2\n"
+STORAGE = (
+    b"((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04tQ"
+)
+END = b"\x89ccollections\nOrderedDict\n)RtR."
+HOSTILE: list[tuple[bytes, str]] = [
+    (pickle.dumps(Calls(), 2), r"the file asks for __builtin__\.print: only tensors, parameters"),
+    (b"cos\nsystem\n(X\x02\x00\x00\x00lstR.", r"the file asks for os\.system"),
+    (
+        b"ctorch._utils\n_rebuild_tensor_v2.__globals__\n.",
+        r"asks for torch\._utils\._rebuild_tensor",
+    ),
+    (b"ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.", "the file sets attributes of a _Named"),
+    (b"ctorch\nFloatStorage\n)R.", "the file makes a storage by itself"),
+    (REBUILD + STORAGE + b"K\x00(K\x05t(K\x01t" + END, r"a tensor of \(5,\) .* does not lie in"),
+    (REBUILD + STORAGE + b"K\x03(K\x02t(K\x01t" + END, "does not lie in its storage of 4"),
+    (REBUILD + STORAGE + b"K\x00(K\x02t(J\xff\xff\xff\xfft" + END, "no tensor lies at 0"),
+    (REBUILD + STORAGE + b"K\x00(J\xff\xff\xff\x7fK\x02t(K\x00K\x00t" + END, "does not lie in"),
+    (REBUILD + b"(K\x01K\x00(K\x02t(K\x01t" + END, "no tensor lies at 0"),
+    (STORAGE.replace(b"FloatStorage", b"LongStorage")[1:] + b".", r"'0' has .* elements of|buffer"),
+    (STORAGE[1:].replace(b"K\x04", b"K\x09") + b".", "has 4 elements of float32, not 9 of float32"),
+    (b"K\x01Q.", "the file refers to 1, which is no storage"),
+    (b"r\xff\xff\xff\x7f.", "no file of PyTorch's, or a damaged one"),
+    (b"X\xff\xff\xff\x7fa.", "no file of PyTorch's, or a damaged one"),
+    (b"", "no file of PyTorch's, or a damaged one"),
+]
+
+
+@pytest.mark.parametrize(("pickled", "text"), HOSTILE)
+def test_hostile_files_are_refused(pickled: bytes, text: str, capfd: Any) -> None:
+    with pytest.raises(LoadError, match=text):
+        torch.load(archive(pickled, _0=np.zeros(4, np.float32).tobytes()))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_ordered_dict_keeps_its_versions() -> None:
+    found = torch.load(archive(pickle.dumps(Sets(), 2)))
+    assert found.__dict__ == {"keys": 1}
+
+
+def test_bytes_of_another_order_are_turned() -> None:
+    stream = archive(
+        REBUILD + STORAGE + b"K\x00(K\x04t(K\x01t" + END, _0=np.arange(4, dtype=">f4").tobytes()
+    )
+    with zipfile.ZipFile(stream, "a") as made:
+        made.writestr("archive/byteorder", "big")
+    stream.seek(0)
+    assert torch.load(stream).tolist() == [0, 1, 2, 3]
+
+
+def test_other_archives_and_formats_are_refused() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("archive/data.pkl", b"N.")
+    stream.seek(0)
+    with pytest.raises(LoadError, match="the archive is compressed"):
+        torch.load(stream)
+    empty = io.BytesIO()
+    zipfile.ZipFile(empty, "w").writestr("x", "y")
+    empty.seek(0)
+    with pytest.raises(LoadError, match=r"an archive without a data\.pkl"):
+        torch.load(empty)
+    with pytest.raises(LoadError, match=r"a file as PyTorch wrote them before 1\.6"):
+        torch.load(io.BytesIO(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.more"))
+
+
+def test_damaged_files_are_refused_or_read() -> None:
+    whole = RECORDED.read_bytes()
+    rng = random.Random(0)
+    outcomes = set()
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(rng.choice((1, 4, 30))):
+            damaged[rng.randrange(4, len(damaged))] = rng.randrange(256)
+        content = bytes(damaged[: rng.choice((len(damaged), rng.randrange(4, len(damaged))))])
+        try:
+            torch.load(io.BytesIO(content))
+            outcomes.add("read")
+        except LoadError:
+            outcomes.add("refused")
+    assert outcomes == {"read", "refused"}
