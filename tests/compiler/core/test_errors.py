@@ -15,6 +15,7 @@ import staticgraph as sg
 from compiler.graph.traversal import ancestors
 from compiler.inspect.interpret import interpret
 from compiler.runtime.blas import set_threads
+from tests.combinations import some
 
 LINE = r"\((gradient of \w+ at )?\S*test_errors\.py:\d+\)"
 
@@ -237,7 +238,7 @@ def test_sizes_that_contradict_only_within_the_graph() -> None:
     assert h([1, 3]) == 3
 
 
-@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("fuse", some([True, False], 1))
 @pytest.mark.parametrize(
     ("make", "index", "message"),
     [

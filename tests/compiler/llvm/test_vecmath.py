@@ -428,7 +428,7 @@ def points_for(name: str, dtype: str) -> list[np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", some(FORMULAS, 20))
 def test_vectors_their_rest_and_numbers_have_the_same_bits(name: str, dtype: str) -> None:
     """So the bounds, which are tested on loops, are those of whatever a kernel makes."""
     operands = points_for(name, dtype)

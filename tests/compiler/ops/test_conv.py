@@ -176,7 +176,7 @@ PACKED = [
 @pytest.mark.slow
 @pytest.mark.parametrize("batches", some([(0, 5), (1, 2)], 1), ids=str)
 @pytest.mark.parametrize("dtype", some(["float32", "float64"], 1))
-@pytest.mark.parametrize("case", range(len(PACKED)))
+@pytest.mark.parametrize("case", some(range(len(PACKED)), 7))
 def test_packed_windows_are_numpy(case: int, dtype: str, batches: tuple[int, int]) -> None:
     sizes, weight, options = PACKED[case]
     inputs, outputs = convolution(sizes, weight, dtype, **options)

@@ -9,6 +9,7 @@ import pytest
 
 import staticgraph as sg
 from compiler.graph.traversal import ancestors
+from tests.combinations import some
 
 FORMS: dict[str, dict[str, Any]] = {"compiled": {}, "debug": {"debug": True}}
 X = sg.placeholder("x", (None,), "int32")
@@ -82,7 +83,7 @@ def _fed(output: Any, value: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", some(FORMS, 1))
 @pytest.mark.parametrize(("output", "value", "says"), WRONG, ids=range(len(WRONG)))
 def test_what_is_wrong_is_told(output: Any, value: Any, says: str, form: str) -> None:
     with pytest.raises(sg.CheckError, match=f"check: {says}.*test_integer_checks.py"):

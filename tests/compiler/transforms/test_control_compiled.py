@@ -18,7 +18,7 @@ from tests.loops import PROGRAMS, values
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 7))
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 @pytest.mark.parametrize(
     "options",
     [

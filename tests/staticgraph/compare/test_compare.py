@@ -32,7 +32,7 @@ from staticgraph.compare.workloads import WORKLOADS, path_of, scaled
 from tests.staticgraph.compare.found_limits import FoundLimits
 from tests.workloads import SMALL, small
 
-LONG = ("resnet", "hmc", "gpt")
+LONG = ("resnet", "hmc", "gpt", "bundle_adjustment", "lstm_lm")
 """What takes longest to compile in small, too."""
 
 QUICK = ["--seconds", "0.002", "--rounds", "2", "--starts", "1", "--threads", "1"]
