@@ -178,7 +178,7 @@ def rot90(x: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
 def roll(x: Value, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
     """The elements moved along axes, those past the end to the front; along the flat x if None.
 
-    `shift` is one number for all axes, or one per axis.
+    `shift` is one number for all axes, or one per axis. The result is new, even if nothing moves.
 
     Example:
         >>> sg.roll(np.array([1.0, 2.0, 3.0]), 1)
@@ -187,11 +187,14 @@ def roll(x: Value, shift: int | Sequence[int], axis: int | Sequence[int] | None 
     x = as_operand(x)
     if axis is None:
         whole = sum(_listed(shift))
-        return ops.reshape(_rolled(ops.reshape(x, (-1,)), whole, 0), x.shape)
+        flat = ops.reshape(x, (-1,))
+        moved = _rolled(flat, whole, 0)
+        return ops.copy(x) if moved is flat else ops.reshape(moved, x.shape)
+    before = x
     pairs = np.broadcast(_listed(shift), _listed(axis))
     for one, along in pairs:
         x = _rolled(x, int(one), normalise_axis("roll", int(along), x.ndim))
-    return x
+    return ops.copy(x) if x is before else x
 
 
 def _rolled(x: Any, shift: int, axis: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,15 +114,32 @@ def while_loop(cond: Callable[..., object], body: Callable[..., object], init: o
 
 
 def own(tree: Tree) -> Tree:
-    """Results as tensors of their own: a loop or branch that hands an operand on is a step of the
-    graph, so that a gradient by its result is not one by the operand.
+    """Results in memory of their own, as those of a compiled loop or branch: one that hands an
+    operand on is a step of the graph, so that a gradient by its result is not one by the operand,
+    and who writes to the result does not change the operand.
     """
+    return mapped(_copied, tree)
 
-    def view(leaf: Any) -> Any:
-        eager = isinstance(leaf, Operand) and not is_symbolic(leaf)
-        return leaf[...] if eager else leaf
 
-    return mapped(view, tree)
+def unshared(tree: Tree, given: Sequence[object]) -> Tree:
+    """Results of which those that are given, or views of others, are copied."""
+
+    def copied(leaf: Any) -> Any:
+        shared = any(leaf is one for one in given)
+        return _copied(leaf) if shared or _is_view(leaf) else leaf
+
+    return mapped(copied, tree)
+
+
+def _copied(leaf: Any) -> Any:
+    if isinstance(leaf, Operand):
+        return leaf if is_symbolic(leaf) else ops.copy(leaf)
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+def _is_view(leaf: Any) -> bool:
+    array = getattr(leaf, "_array", leaf)
+    return isinstance(array, np.ndarray) and array.base is not None
 
 
 def truth(what: str, value: object) -> bool:

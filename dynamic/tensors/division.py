@@ -20,6 +20,7 @@ from dynamic.tape.nodes import Failing
 
 def floor_divide(x: object, y: object) -> Any:
     """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
+    _refuse_bools("div_floor", x, y)
     refuse_zero(x, y)
     result = ops.floor_divide(x, y)
     if mode.enabled and any(map(_requires_grad, (x, y))):
@@ -54,12 +55,14 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
 
 def remainder(x: object, y: object) -> Any:
     """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError."""
+    _refuse_bools("remainder", x, y)
     refuse_zero(x, y)
     return ops.remainder(x, y)
 
 
 def fmod(x: object, y: object) -> Any:
     """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError."""
+    _refuse_bools("fmod", x, y)
     refuse_zero(x, y)
     return ops.fmod(x, y)
 
@@ -80,6 +83,12 @@ class Division:
 
     def __rmod__(self, other: object) -> Any:
         return remainder(other, self)
+
+
+def _refuse_bools(name: str, x: object, y: object) -> None:
+    """Raise as PyTorch does where both operands are truths."""
+    if all(type(one) is bool or getattr(one, "dtype", F32).kind == "b" for one in (x, y)):
+        raise AutogradError(f"\"{name}_cpu\" not implemented for 'Bool'")
 
 
 def refuse_zero(x: object, y: object) -> None:

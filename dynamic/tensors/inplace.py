@@ -92,6 +92,13 @@ def fill(tensor: Any, op: Op, value: Any) -> Any:
 _LEAF = "{} that requires grad is being used in an in-place operation."
 
 
+def traced_form(tensor: Any) -> Any:
+    """What stands for a tensor in a function that is captured; elsewhere the tensor."""
+    if paused and mode.capture is not None:
+        return mode.capture.lifted(tensor)
+    return tensor
+
+
 def overwrite(
     tensor: Any,
     op: Op,
@@ -103,8 +110,7 @@ def overwrite(
 
     `written` is the mask of the elements that the op changes, if they may be one in memory.
     """
-    if paused and mode.capture is not None:
-        tensor = mode.capture.lifted(tensor)
+    tensor = traced_form(tensor)
     if tensor._overwritten is not None:  # a tracer
         return tensor._overwritten(op, others, attrs or {})
     refuse_more(op.name, op.evaluate, 1 + len(others))

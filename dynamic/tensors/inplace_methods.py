@@ -36,6 +36,7 @@ from dynamic.tensors.inplace import (
     overwrite,
     refuse_axes,
     replace,
+    traced_form,
 )
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.strided import address, may_overlap
@@ -267,6 +268,7 @@ class InPlace(Operand):
 
         RuntimeError if the tensor must not be overwritten: see `check_writable`.
         """
+        self = traced_form(self)  # noqa: PLW0642 - what stands for it
         if self._overwritten is None:
             check_writable(self, overlapping=overlapping)
         key = (slice(None),) * axis_of("index", dim, self._array.ndim) + (index,)
@@ -286,6 +288,7 @@ class InPlace(Operand):
 
     def lerp_(self, end: Any, weight: object) -> Any:
         """Go a part of the way, `weight`, to `end`; RuntimeError if these have another dtype."""
+        self = traced_form(self)  # noqa: PLW0642 - what stands for it
         if self._overwritten is None:
             check_writable(self, (end, weight))
         require_dtype("expected dtype {2} for `end` but got dtype {3}", self, end)
@@ -323,7 +326,8 @@ class InPlace(Operand):
         for one in args:
             if not is_real(one):
                 raise TypeError(f"{name}_(): its numbers must be real, not {type(one).__name__}")
-        return self.copy_(self.constant(getattr(source, name)(*args, self._array.shape)))
+        drawn = getattr(source, name)(*args, self._array.shape)
+        return self.copy_(drawn if isinstance(drawn, Operand) else self.constant(drawn))
 
     def resize_(self, *sizes: object) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.

@@ -89,6 +89,12 @@ class TracedArray(Expression):
         value: Any = ops.reshape(self, ()) if sizes else self
         return current.truth(value if self.dtype.kind == "b" else value != 0)
 
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
     def __pos__(self) -> Expression:
         found: Expression = ops.copy(self)  # as NumPy's is
         return found

@@ -87,7 +87,7 @@ def has_parts(value: object) -> bool:
 
 
 @functools.lru_cache(4096)
-def has_memory(kind: type) -> bool:
+def has_memory(kind: Any) -> bool:
     """Whether the objects of a type are memory that others may change."""
     of_ctypes = any(one.__module__ == "_ctypes" for one in kind.__mro__)
     name = f"{kind.__module__}.{kind.__name__}"

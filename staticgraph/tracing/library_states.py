@@ -87,19 +87,19 @@ _MOVED: dict[str, Getter] = {
 """Those of what a call may move on, and other calls may have moved on before."""
 
 
-def _first(kind: type, table: Mapping[str, Getter]) -> Getter | None:
+def _first(kind: Any, table: Mapping[str, Getter]) -> Getter | None:
     names = (f"{one.__module__}.{one.__qualname__}" for one in kind.__mro__)
     return next((table[name] for name in names if name in table), None)
 
 
 @functools.lru_cache(4096)
-def getter_of(kind: type) -> Getter | None:
+def getter_of(kind: Any) -> Getter | None:
     """What says the state of objects of a library; None if nothing is known that does."""
     return _first(kind, _GETTERS)
 
 
 @functools.lru_cache(4096)
-def place_of(kind: type) -> Getter | None:
+def place_of(kind: Any) -> Getter | None:
     """What says how far iterators and generators of random numbers have come."""
     return _first(kind, _MOVED)
 
@@ -183,7 +183,7 @@ _NEUTRAL = frozenset(("acquire", "release", "__enter__", "__exit__"))
 
 
 @functools.lru_cache(4096)
-def is_fixed(kind: type) -> bool:
+def is_fixed(kind: Any) -> bool:
     """Whether objects of a type stay as they are, or have nothing of their own."""
     names = {f"{one.__module__}.{one.__qualname__}" for one in kind.__mro__}
     return kind is object or not names.isdisjoint(_FIXED)
