@@ -76,6 +76,7 @@ from dynamic.tensors.creation import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
+    from_dlpack as from_dlpack,
     from_numpy as from_numpy,
     full as full,
     full_like as full_like,
@@ -108,17 +109,18 @@ _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
-        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16", "bool",
-        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
-        "erfinv", "eye", "float", "float16", "float32", "float64", "from_numpy", "full", "full_like", "func",
-        "get_default_dtype",
-        "get_num_threads", "half", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
+        "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",
+        "bool", "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like",
+        "enable_grad", "erfinv", "eye", "float", "float16", "float32", "float64", "from_dlpack", "from_numpy",
+        "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half", "inf",
+        "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
         "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
-        "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap", "while_loop", "zeros", "zeros_like",
+        "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap",
+        "while_loop", "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
 

@@ -232,8 +232,17 @@ class Op:
         refuse_more(self.name, self.evaluate, len(operands))
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                return self._applied(operand, operands, attrs)
         return self._of_arrays(operands, attrs)
+
+    def _applied(self, to: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
+        try:
+            return to.apply(self, operands, attrs)
+        except TypeError as error:
+            named = _named(error, self.infer_type, self.name)
+            if named is error:
+                raise
+            raise named from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         given = _floating(operands, self.promotes) if self.floating else operands
@@ -249,7 +258,8 @@ class Op:
     def moves(self) -> bool:
         """Whether elements are moved as they are stored, and none is computed with."""
         if self.lowering is None:
-            return self.linearity == "linear" and not self.floating or self.name in _MOVING
+            linear = self.linearity == "linear" and not self.floating
+            return linear or self.name in _MOVING
         if isinstance(self.lowering, Host):
             return self in _own or self.name in _MOVING
         return isinstance(self.lowering, _MOVES) or self.name in _MOVING
@@ -289,7 +299,7 @@ class Op:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                return self._applied(operand, operands, attrs)
         return self._of_arrays(operands, attrs)
 
     def _check_shapes(self, operands: Sequence[Any], attrs: Attrs, error: Exception) -> None:

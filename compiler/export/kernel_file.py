@@ -365,7 +365,8 @@ class KernelFile:
             yield f"{INDENT}apart({', '.join(f'{{{part}}}' for part in parts)})"
         for kind in ("output", "arena"):
             for name, slot in self._slots(kind):
-                yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, {name_of(stored(slot.dtype))})"
+                dtype = name_of(stored(slot.dtype))
+                yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, {dtype})"
         if driver.failing:
             yield f"{INDENT}failed = np.zeros(1, np.int64)"
         yield from (INDENT + line if line else line for line in body)
@@ -441,9 +442,10 @@ class KernelFile:
 
 RESERVED = frozenset(
     {
-        "FAILURES", "IndexError", "OutOfRangeError", "SAVED", "abs", "annotations", "chunk",
+        "FAILURES", "IndexError", "OutOfRangeError", "SAVED", "abs", "annotations", "bfloat16",
+        "chunk",
         "chunks", "extent", "failed", "first", "found", "last", "main", "math", "max", "min",
-        "bfloat16", "njit", "np", "objmode", "pathlib", "range", "run", "saved", "status", "sys", "type",
+        "njit", "np", "objmode", "pathlib", "range", "run", "saved", "status", "sys", "type",
     }
 )  # fmt: skip
 """Names of an exported file that mean something else than a user's array."""
