@@ -97,6 +97,13 @@ def computing(dtype: DType) -> DType:
     return _F32 if is_narrow(dtype) else dtype
 
 
+def stored(dtype: DType) -> DType:
+    """The dtype of the numbers that memory holds: of bools bytes, of floats of 16 bits the bits."""
+    if dtype.kind == "b":
+        return np.dtype(np.uint8)
+    return np.dtype(np.uint16) if is_narrow(dtype) else dtype
+
+
 def accumulator(dtype: DType) -> DType:
     """The dtype of sums and products of elements of a dtype, which is NumPy's."""
     return dtype if is_inexact(dtype) else _U64 if dtype.kind == "u" else _I64
