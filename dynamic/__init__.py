@@ -124,8 +124,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "manual_seed", "nan", "nn", "no_grad", "ones", "ones_like", "optim", "pi", "rand",
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
         "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
-        "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap",
-        "while_loop", "zeros", "zeros_like",
+        "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap", "while_loop",
+        "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
 

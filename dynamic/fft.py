@@ -6,7 +6,6 @@ from typing import Any
 
 from compiler.functions import fft as _shared
 from compiler.functions.fft import *
-from compiler.functions.fft import __all__ as __all__
 from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from dynamic.tensors.creation import as_tensor
 

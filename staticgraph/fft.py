@@ -1,4 +1,3 @@
 """Discrete Fourier transforms in NumPy's names, by its pocketfft; differentiable."""
 
 from compiler.functions.fft import *
-from compiler.functions.fft import __all__ as __all__

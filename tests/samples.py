@@ -90,7 +90,15 @@ SAMPLES: dict[str, list[Sample]] = {
 }  # fmt: skip
 
 
+OF_COMPLEX = frozenset((
+    "complex", "conjugate", "dft", "eig", "eigvals", "imaginary_part", "on_complex", "real_dft", "real_part",
+    "real_inverse_dft", "view_as_complex", "view_as_real",
+))  # fmt: skip
+"""Ops of complex operands or results, without samples: tests/compiler/complex_numbers has theirs."""
+
+
 WITHOUT = {
+    **dict.fromkeys(OF_COMPLEX - {"eigvals"}, "tests/compiler/complex_numbers compares it"),
     **dict.fromkeys(
         (
             "bitwise_and",

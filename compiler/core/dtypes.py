@@ -84,6 +84,8 @@ def part_dtype(dtype: DType) -> DType:
 
 def complex_dtype(dtype: DType) -> DType:
     """The dtype of complex numbers whose parts have a dtype."""
+    if dtype.itemsize < _F32.itemsize and dtype.kind != "c":
+        raise DTypeError(f"no complex numbers have parts of {dtype}: cast it with astype")
     return dtype if dtype.kind == "c" else np.dtype(f"c{dtype.itemsize * 2}")
 
 

@@ -47,8 +47,6 @@ def _complex(name: str, x: Value) -> Any:
     x = floats(x)
     if np.dtype(x.dtype).kind == "c":
         return x
-    if np.dtype(x.dtype).itemsize < 4:
-        raise DTypeError(f"{name}: no complex numbers have parts of {x.dtype}: cast it with astype")
     return ops.astype(x, complex_dtype(np.dtype(x.dtype)))
 
 

@@ -313,7 +313,7 @@ logabsdet: Op = matrix_op(
 signdet: Op = matrix_op(
     "signdet", lambda a: np.asarray(np.linalg.slogdet(a)[0]), _numbers, vjp=(None,),
     complex_vjp=(_sign_of_complex_vjp,),
-    doc="The signs of determinants: (..., n, n) -> (...), -1, 0 or 1, or complex numbers of size 1.",
+    doc="The signs of determinants: (..., n, n) -> (...), -1, 0 or 1, complex ones of size 1.",
 )  # fmt: skip
 
 

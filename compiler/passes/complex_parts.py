@@ -164,7 +164,7 @@ def _cosh(a: Parts) -> Parts:
     re = ops.where(ops.logical_and(lost, endless), np.inf, re)
     im = ops.where(ops.logical_and(lost, ops.equal(x, 0)), 0, im)
     flat = ops.logical_and(ops.equal(y, 0), ops.logical_not(ops.isfinite(im)))
-    return Parts(re, ops.where(flat, ops.where(endless, y * ops.sign(x), y), im))
+    return Parts(re, ops.where(flat, ops.where(ops.isnan(x), y, y * ops.sign(x)), im))
 
 
 def _sin(a: Parts) -> Parts:

@@ -34,7 +34,8 @@ class DType:
     """
 
     __slots__ = (
-        "_dtype", "category", "is_complex", "is_floating_point", "itemsize", "kind", "legacy", "name",
+        "_dtype", "category", "is_complex", "is_floating_point", "itemsize", "kind", "legacy",
+        "name",
     )  # fmt: skip
 
     def __init__(self, name: str, legacy: str) -> None:

@@ -28,8 +28,8 @@ from dynamic.operations import (
 from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
-    arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise, products,
-    sampling, scattering, sorting, statistics,
+    arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise,
+    products, sampling, scattering, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__
@@ -39,7 +39,8 @@ FUNCTIONS: dict[str, Any] = {
 _ONLY_METHODS = {"repeat": arranging.repeat, "unfold": places.unfold}
 ONLY_FUNCTIONS = {
     "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "bucketize", "can_cast",
-    "cartesian_prod", "cdist", "complex", "polar", "real", "imag", "view_as_complex", "view_as_real", "column_stack", "combinations", "concat", "cumulative_trapezoid",
+    "cartesian_prod", "cdist", "column_stack", "combinations", "complex", "concat",
+    "cumulative_trapezoid", "imag", "polar", "real", "view_as_complex", "view_as_real",
     "dstack", "einsum", "finfo", "isin", "rsub", "threshold", "logspace", "pdist",
     "row_stack", "searchsorted", "trapezoid", "trapz", "vander", "hstack", "iinfo",
     "is_floating_point", "meshgrid", "normal", "poisson",

@@ -128,9 +128,9 @@ def _matrix_adjoint(self: Any) -> Any:
 
 def _adjoint(self: Any) -> Any:
     if self.ndim not in (0, 2):
+        hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
         raise AutogradError(
-            "tensor.H is only supported on matrices (2-D tensors). Got "
-            f"{self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' * (self.ndim > 2)}"
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}"
         )
     return adjoint(self) if self.ndim else conj(self)
 

@@ -84,8 +84,8 @@ def recipe(
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
     positions = tuple(i for i, _ in steps)
     made = Recipe(
-        op, steps, positions, None if of_complex else op.vjp_arrays, keeps, "o" in letters, bool(letters),
-        _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
+        op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
+        "o" in letters, bool(letters), _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
     )  # fmt: skip
     _recipes[op, needs, number, of_complex] = made
     return made

@@ -97,12 +97,12 @@ def _judged(call: Call, results: list[Any] | Outcome, computed: dict[int, Any]) 
 def _nearby(call: Call) -> list[Any]:
     """The results at a point close by: equal where there is no gradient."""
     given = arrays()
-    moved = [one + 1e-4 if is_float(one.dtype) else one for one in given]
+    moved = [one + 1e-4 if is_inexact(one.dtype) else one for one in given]
     return _flat(call(Given(*moved)))
 
 
 def _of_tensors(call: Call) -> Outcome:
-    leaves = [dynamic.tensor(one, requires_grad=is_float(one.dtype)) for one in arrays()]
+    leaves = [dynamic.tensor(one, requires_grad=is_inexact(one.dtype)) for one in arrays()]
     results = _called(call, Given(*(one * 1 if one.requires_grad else one for one in leaves)))
     return _judged(call, results, {id(one): one.detach().numpy() for one in _handles(results)})
 

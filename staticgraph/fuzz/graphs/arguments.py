@@ -378,7 +378,13 @@ OF_RANDOM_NUMBERS = frozenset((
 """What random numbers are made by, which no program makes: kernels evaluate most of it themselves,
 so that nothing would be compared. `tests/staticgraph/random` has known answers."""
 
-_MEANT = [op for op in all_ops() if op.name not in OF_RANDOM_NUMBERS]
+OF_COMPLEX = frozenset((
+    "complex", "conjugate", "dft", "eig", "imaginary_part", "on_complex", "real_dft", "real_part",
+    "real_inverse_dft", "view_as_complex", "view_as_real",
+))  # fmt: skip
+"""What takes or gives complex numbers, which no program has."""
+
+_MEANT = [op for op in all_ops() if op.name not in OF_RANDOM_NUMBERS | OF_COMPLEX]
 
 _FROM_RECORDS: dict[str, Generator] = {
     op.name: _by_record(op)

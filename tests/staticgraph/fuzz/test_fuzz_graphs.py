@@ -15,7 +15,7 @@ from compiler.ops import control, leaves
 from compiler.ops.effects import EFFECTS
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding, special
-from staticgraph.fuzz.graphs.arguments import GENERATORS, OF_RANDOM_NUMBERS
+from staticgraph.fuzz.graphs.arguments import GENERATORS, OF_COMPLEX, OF_RANDOM_NUMBERS
 from staticgraph.fuzz.graphs.generate import generate
 from staticgraph.fuzz.graphs.nesting import NESTING
 from staticgraph.fuzz.graphs.program import bodies, mend
@@ -34,7 +34,7 @@ def test_every_op_has_a_generator_and_a_meaning_in_numpy() -> None:
     names = {op_named(name).name for name in ops.LIBRARY} | {*ops.PUBLIC, *ops.LINALG}
     names -= {"pow", *LEAVES, *LOOPS, "checkpoint"}
     names -= {op.name for op in EFFECTS}  # which do something: tests/compiler/transforms has them
-    names -= OF_RANDOM_NUMBERS
+    names -= OF_RANDOM_NUMBERS | OF_COMPLEX
     assert names - GENERATORS.keys() == set()
     assert names - REFERENCE.keys() == set()
     assert (LOOPS - {"item"}) | {"checkpoint"} <= NESTING.keys()
