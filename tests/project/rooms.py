@@ -77,7 +77,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("utils", "checkpoints that recompute"),
         _room(
             "root", "the public names, `Tensor` assembled, files, drawing",
-            "", "assembly", "drawing", "handle", "pytorch_files", "serialization", "special",
+            "", "assembly", "drawing", "fft", "handle", "pytorch_files", "serialization", "special",
         ),
     ),
     "staticgraph": (
