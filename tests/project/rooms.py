@@ -83,7 +83,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
     "staticgraph": (
         _room(
             "leaves", "placeholders, variables, constants; optimizers, regions",
-            "leaves", "creation", "linalg", "optim", "regions", "special",
+            "leaves", "creation", "fft", "linalg", "optim", "regions", "special",
         ),
         _room("draw", "drawings of graphs"),
         _room("view", "graphs as a page: lines, graph and kernel, linked"),
