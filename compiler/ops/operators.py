@@ -11,6 +11,7 @@ from compiler.core import provided
 from compiler.core.op import Op, Operand
 from compiler.core.values import Value
 from compiler.ops.at import At
+from compiler.ops.declare import zeros_like
 
 
 def _forward(op: Any) -> Any:
@@ -25,6 +26,20 @@ def _backward(op: Any) -> Any:
         return op(other, self) if _known(other) else NotImplemented
 
     return method
+
+
+def _both_ways(op: Any) -> tuple[Any, Any]:
+    return _forward(op), _backward(op)
+
+
+def _of_bits(logical: Any, bitwise: Any) -> Any:
+    """What Python's signs for bits are: of integers the bits', of masks the logical op."""
+
+    def op(*operands: Any) -> Any:
+        kinds = {np.result_type(getattr(one, "dtype", one)).kind for one in operands}
+        return (bitwise if kinds & set("iu") and kinds <= set("biu") else logical)(*operands)
+
+    return op
 
 
 def _known(other: object) -> bool:
@@ -62,9 +77,11 @@ class Operators(Operand):
     __gt__, __ge__ = _forward(ops.greater), _forward(ops.greater_equal)
     __eq__ = _forward(ops.equal)
     __ne__ = _forward(ops.not_equal)
-    __and__, __rand__ = _forward(ops.logical_and), _backward(ops.logical_and)
-    __or__, __ror__ = _forward(ops.logical_or), _backward(ops.logical_or)
-    __xor__, __rxor__ = _forward(ops.logical_xor), _backward(ops.logical_xor)
+    __and__, __rand__ = _both_ways(_of_bits(ops.logical_and, ops.bitwise_and))
+    __or__, __ror__ = _both_ways(_of_bits(ops.logical_or, ops.bitwise_or))
+    __xor__, __rxor__ = _both_ways(_of_bits(ops.logical_xor, ops.bitwise_xor))
+    __lshift__, __rlshift__ = _both_ways(ops.left_shift)
+    __rshift__, __rrshift__ = _both_ways(ops.right_shift)
 
     def __neg__(self) -> Any:
         return ops.negative(self)
@@ -76,7 +93,7 @@ class Operators(Operand):
         return ops.absolute(self)
 
     def __invert__(self) -> Any:
-        return ops.logical_not(self)
+        return _of_bits(ops.logical_not, ops.bitwise_not)(self)
 
     def __getitem__(self, key: object) -> Any:
         return ops.getitem(self, key)
@@ -115,6 +132,22 @@ class Operators(Operand):
     def mT(self) -> Value:  # noqa: N802 - the array API's name
         """The last two axes exchanged."""
         return ops.swapaxes(self, -1, -2)
+
+    @property
+    def real(self) -> Value:
+        """The real part; of real numbers x itself."""
+        return ops.real_part(self) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Value:
+        """The imaginary part; of real numbers 0."""
+        return ops.imaginary_part(self) if self.dtype.kind == "c" else zeros_like(self)
+
+    def conj(self) -> Value:
+        """The complex conjugate; of real numbers x itself."""
+        return ops.conjugate(self) if self.dtype.kind == "c" else self
+
+    conjugate = conj
 
 
 _OF_ELEMENTS = [
