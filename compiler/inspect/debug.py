@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import NonFiniteWarning
 from compiler.core.source import gradient_of, is_line, place_of
 from compiler.core.types import type_of
@@ -183,7 +183,7 @@ def _finite(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(_finite, value))
     array = np.asarray(value)
-    return not is_float(array.dtype) or bool(np.isfinite(array).all())
+    return not is_inexact(array.dtype) or bool(np.isfinite(array).all())
 
 
 def _message(node: Expression | Node, operands: Sequence[Any], value: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import NonFiniteError, NonFiniteWarning
 from compiler.core.values import Array, Tree
 
@@ -23,7 +23,7 @@ _calls = count(1)
 
 def is_finite(array: Array) -> bool:
     """Whether no element is inf or nan."""
-    return not is_float(array.dtype) or bool(np.isfinite(array).all())
+    return not is_inexact(array.dtype) or bool(np.isfinite(array).all())
 
 
 class Lost:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact, part_dtype
 from compiler.core.source import gradient_of, place_of
 from compiler.core.types import type_of
 from compiler.graph.body import Body
@@ -24,6 +24,7 @@ from compiler.inspect.bodies import Iteration, Run, run_body
 from compiler.inspect.interpreted import Interpreted
 from compiler.ops import leaves
 from compiler.ops.effects import quiet
+from compiler.runtime.arguments import as_inputs, in_order
 from compiler.runtime.sizes import Feed, feeds_of
 
 SHOWN = 4  # causes, and operands, of which a report shows more than their number
@@ -33,7 +34,7 @@ SHOWN = 4  # causes, and operands, of which a report shows more than their numbe
 class Range:
     """What is known of an array: its type, its least and greatest finite value, how many are not.
 
-    `low` and `high` are None if nothing is finite.
+    `low` and `high` are None if nothing is finite, and of complex numbers those of |z|.
     """
 
     type: str
@@ -69,7 +70,7 @@ class Origin:
     value: Range
     operands: tuple[Range, ...]
     place: tuple[int, ...]
-    first: tuple[float, ...]
+    first: tuple[complex, ...]
     iterations: tuple[Iteration, ...]
 
     @property
@@ -200,9 +201,17 @@ def replay(
     if lowered is None:
         return Replay(name, defined.lost, defined.causes, defined.others, (), (), compiled=False)
 
+    # the graph that ran has the parts of complex numbers, along a last axis
+    parts = [
+        array[..., None].view(part_dtype(array.dtype)) if array.dtype.kind == "c" else array
+        for array in map(
+            np.ascontiguousarray, as_inputs(name, feeds, in_order(name, feeds, args, kwargs))
+        )
+    ]
+
     def look(without: Collection[str]) -> _Looked:
         graph = lowered(without)
-        return _look(graph, feeds_of(graph), name, args, kwargs)
+        return _look(graph, feeds_of(graph), name, parts, {})
 
     ran = look(())
     guilty: tuple[str, ...] = ()
@@ -413,7 +422,7 @@ def _lost_in(values: Sequence[object]) -> tuple[bool, bool]:
             nan, inf = nan or below[0], inf or below[1]
             continue
         array = np.asarray(value)
-        if is_float(array.dtype) and not np.isfinite(array).all():
+        if is_inexact(array.dtype) and not np.isfinite(array).all():
             nan, inf = nan or bool(np.isnan(array).any()), inf or bool(np.isinf(array).any())
     return nan, inf
 
@@ -430,9 +439,9 @@ def _origin(
     is_new_nan = np.isnan(array).any() and _lost_in(given) == (False, True)
     wrong = np.isnan(array) if is_new_nan else ~np.isfinite(array)
     place = tuple(map(int, np.argwhere(wrong)[0]))
-    first = [float(array[place])]
+    first = [_number(array[place])]
     if node.op.elementwise:
-        first += [float(np.broadcast_to(one, array.shape)[place]) for one in given]
+        first += [_number(np.broadcast_to(one, array.shape)[place]) for one in given]
     return Origin(
         node.op.name,
         node.name,
@@ -443,6 +452,10 @@ def _origin(
         tuple(first),
         path,
     )
+
+
+def _number(value: Any) -> complex:
+    return complex(value) if np.iscomplexobj(value) else float(value)
 
 
 def _flat(values: Sequence[Any]) -> Iterator[Any]:
@@ -458,5 +471,6 @@ def _range(value: object) -> Range:
     kind = str(type_of(array))
     finite = array[np.isfinite(array)]
     nan, inf = int(np.isnan(array).sum()), int(np.isinf(array).sum())
+    finite = np.abs(finite) if np.iscomplexobj(finite) else finite
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
     return Range(kind, low, high, nan, inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tensors.tensor import Tensor
 from dynamic.tensors.values import values_of
@@ -22,7 +22,7 @@ class Parameter(Tensor):
         super().__init__()
         if data is not None:
             self._array = _tensor("Parameter", data)._array
-        if requires_grad and not is_float(self._array.dtype):
+        if requires_grad and not is_inexact(self._array.dtype):
             raise AutogradError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )

@@ -16,7 +16,7 @@ import numpy as np
 
 import dynamic
 from compiler.core.arrays import row_major
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import CaptureError, OptionError, StaticGraphError
 from compiler.core.pytree import leaves, mapped
 from compiler.core.values import Array
@@ -178,7 +178,7 @@ def _on_tensors(tree: Any, gradient: bool) -> Any:
             one = one.detach().clone()
         else:
             return one
-        return one.requires_grad_(gradient and one.is_floating_point())
+        return one.requires_grad_(gradient and one.is_inexacting_point())
 
     return mapped(lifted, tree)
 
@@ -206,7 +206,7 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     rng = np.random.default_rng(0)
     found: list[Any] = []
     for i, (one, value) in enumerate(zip(outputs, values, strict=True)):
-        if is_float(one.dtype):
+        if is_inexact(one.dtype):
             array = rng.uniform(0.5, 1.5, value.shape) if value.ndim else np.ones(())
             seed = placeholder(f"cotangent {i} of {name}", one.shape, one.dtype)
             found.append((one, seed, i, array.astype(one.dtype)))
@@ -215,8 +215,8 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     return found
 
 
-def _is_floating(value: object) -> bool:
-    return isinstance(value, dynamic.Tensor) and value.is_floating_point()
+def _is_inexacting(value: object) -> bool:
+    return isinstance(value, dynamic.Tensor) and value.is_inexacting_point()
 
 
 def _array(value: Any) -> Array:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, part_dtype
 from compiler.core.values import Array
 
 
@@ -29,7 +29,7 @@ class Distance:
     ulp: float
     gap: float
     where: tuple[int, ...] | None = None
-    values: tuple[float, float] | None = None
+    values: tuple[complex, complex] | None = None
 
 
 SAME = Distance(True, 0.0, 0.0)
@@ -41,6 +41,8 @@ def distance(one: Array, other: Array) -> Distance:
         return Distance(False, np.inf, np.inf)
     if not one.size:
         return SAME
+    if one.dtype.kind == "c":
+        return _of_complex(one, other)
     shape = one.shape
     one, other = one.reshape(-1), other.reshape(-1)
     apart = gaps(one, other)
@@ -52,9 +54,23 @@ def distance(one: Array, other: Array) -> Distance:
     return Distance(False, ulp, float(apart[at]), where, (one[at].item(), other[at].item()))
 
 
+def _of_complex(one: Array, other: Array) -> Distance:
+    """How far apart the parts are that differ most."""
+    parts = [
+        np.ascontiguousarray(x).reshape(*x.shape, 1).view(part_dtype(x.dtype)) for x in (one, other)
+    ]
+    found = distance(*parts)
+    if found.where is None:
+        return found
+    where = found.where[:-1]
+    return replace(found, where=where, values=(one[where].item(), other[where].item()))
+
+
 def gaps(one: Array, other: Array) -> Array:
     """|one - other|: 0 of two nan or the same infinity, inf where one alone is finite."""
-    wide = np.float64 if one.dtype.itemsize <= 4 else np.longdouble
+    wide: type[np.inexact] = np.float64 if one.dtype.itemsize <= 4 else np.longdouble
+    if one.dtype.kind == "c":
+        wide = np.clongdouble
     with np.errstate(all="ignore"):
         found = np.abs(np.subtract(one, other, dtype=wide)).astype(np.float64)
     if np.isfinite(found).all():

@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Unknown
-from compiler.core.dtypes import is_float, limits
+from compiler.core.dtypes import is_float, is_inexact, limits
 from compiler.core.errors import LinAlgError
 from compiler.core.types import mapped
 from compiler.core.values import Array
@@ -29,10 +29,13 @@ UNIT = 3  # units in the last place by which a value is moved
 
 def distance(left: Array, right: Array) -> Array:
     """|left - right|: 0 where both are nan, or the same infinity; inf where only one is."""
-    wide = np.float64 if np.result_type(left, right).itemsize <= 4 else np.longdouble
+    both = np.result_type(left, right)
+    wide: type[np.inexact] = np.float64 if both.itemsize <= 4 else np.longdouble
+    if both.kind == "c":
+        wide = np.clongdouble
     with np.errstate(all="ignore"):
         found = np.subtract(left, right, dtype=wide)
-        found = np.abs(found, out=found if isinstance(found, np.ndarray) else None)
+        found = np.abs(found)
         if np.isfinite(np.max(found, initial=0)):
             return found
         strange = ~np.isfinite(found)
@@ -42,10 +45,10 @@ def distance(left: Array, right: Array) -> Array:
 
 def tight(value: Array) -> Array:
     """What two ways of rounding one op may differ by."""
-    if not is_float(value.dtype):
+    if not is_inexact(value.dtype):
         return np.zeros(value.shape)
     info = limits(value.dtype)
-    size = np.where(np.isfinite(value), np.abs(value, dtype=np.float64), 0)
+    size = np.where(np.isfinite(value), np.abs(value).astype(np.float64), 0)
     return 16 * info.eps * size + 4 * float(info.tiny)
 
 
@@ -186,6 +189,8 @@ def _moved(value: object, rng: np.random.Generator, terms: float = 1) -> Any:
     if isinstance(value, tuple):
         return tuple(_moved(one, rng, terms) for one in value)
     value = np.asarray(value)
+    if value.dtype.kind == "c":
+        return _moved_complex(value, rng)
     if not is_float(value.dtype):
         return value
     step = float(UNIT * limits(value.dtype).eps)
@@ -203,6 +208,15 @@ def _moved(value: object, rng: np.random.Generator, terms: float = 1) -> Any:
     signed = (value == 0) | np.isnan(value)
     moved[signed] = np.copysign(value[signed], rng.uniform(-1, 1, int(signed.sum())))
     return moved
+
+
+def _moved_complex(value: Array, rng: np.random.Generator) -> Array:
+    """Each part by what rounding does to numbers of the whole's size: parts may cancel."""
+    step = float(UNIT * limits(value.dtype).eps)
+    noise = _evenly(rng, value.shape, step) + 1j * _evenly(rng, value.shape, step)
+    with np.errstate(all="ignore"):
+        moved = value + (np.abs(value) * noise).astype(value.dtype)
+    return np.where(np.isfinite(value), moved, value)
 
 
 def _evenly(rng: np.random.Generator, shape: tuple[int, ...], most: float) -> Array:
