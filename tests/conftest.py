@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import signal
 from collections.abc import Iterator
@@ -51,6 +52,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(300_000, 20, 20)
     gc.enable()
+
+
+_ended = itertools.count(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Nor at what stays of a thousand tests: later a collection would take seconds.
+
+    So would a search for referrers, which captures of functions make.
+    """
+    if next(_ended) % 1000 == 0:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture

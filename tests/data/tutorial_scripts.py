@@ -186,17 +186,17 @@ except RuntimeError as error:
 y = []
 leaves = []
 for i in range(100):
-    x = (numbers(1,256,256) * i).requires_grad_()
+    x = (numbers(1,32,32) * i).requires_grad_()
     leaves.append(x)
     y.append( x )
 y = torch.cat(y, dim=0)
 z = (y * y).mean()
 z.backward()
 print(z, y.shape, leaves[99].grad[0, :2, :2])
-y = torch.empty(100,256,256)
+y = torch.empty(100,32,32)
 others = []
 for i in range(100):
-    x = (numbers(256,256) * i).requires_grad_()
+    x = (numbers(32,32) * i).requires_grad_()
     others.append(x)
     y[i] = x
 z = (y * y).mean()

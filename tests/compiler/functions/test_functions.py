@@ -208,7 +208,7 @@ def test_gradients_are_difference_quotients(group: str) -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_second_gradients_are_difference_quotients(group: str) -> None:
     for name, samples in SAMPLES.items():
-        for place, sample in enumerate(samples):
+        for place, sample in enumerate(samples[:2]):
             if functions.NAMES[name] != group or sample.order < 2:
                 continue
             with Noted(name, sample):

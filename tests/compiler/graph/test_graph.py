@@ -228,7 +228,7 @@ for name, make in DEFINITIONS.items():
 @pytest.mark.slow
 def test_text_and_kernels_are_the_same_in_every_process() -> None:
     texts = set()
-    for hash_seed in ("0", "1", "4711"):
+    for hash_seed in ("0", "4711"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
         done = subprocess.run(
             [sys.executable, "-c", PRINT],

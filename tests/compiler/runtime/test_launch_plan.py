@@ -274,13 +274,12 @@ def _lines(seed: int, program: str = WARM) -> list[str]:
 
 @pytest.mark.slow
 def test_a_warm_start_loads_nothing_that_compiles() -> None:
-    cold, warm, again = (_lines(seed) for seed in (1, 2, 3))
+    cold, warm = (_lines(seed) for seed in (1, 2))
     assert warm[:3] == cold[:3]
     assert (cold[3], warm[3]) == ("0", "3")
     assert cold[4] != "[]"
     assert warm[4] == "[]"
     assert warm[5:] == cold[5:]  # made again when it was looked at
-    assert again == warm
 
 
 @pytest.mark.slow

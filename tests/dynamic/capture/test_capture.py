@@ -12,6 +12,7 @@ import dynamic as torch
 import staticgraph as sg
 from dynamic import nn
 from staticgraph.fuzz.capture.compare import REFUSED, SAME, verdict
+from tests.combinations import some
 
 HERE = r"test_capture\w*\.py:\d+: "
 
@@ -230,7 +231,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("program", some(PROGRAMS, 20), ids=lambda one: one.__name__)
 def test_a_program_means_the_same_captured(program: Any) -> None:
     assert verdict(program, [leaf(3, 4)]) == SAME
 
