@@ -24,6 +24,7 @@ from compiler.runtime.sizes import check_sizes, sizes_of
 if TYPE_CHECKING:
     from compiler.runners.compiled import CompiledRunner
 
+_NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
 _LINE = re.compile(r".*:\d+", re.DOTALL)
 MOST = 12  # lines, ops or names that an error lists
 
@@ -207,6 +208,18 @@ class _Debugger(pdb.Pdb):
                 self.set_continue()
                 return
         super().user_line(frame)
+
+    def setup(self, frame: Any, traceback: Any) -> None:
+        """Let values be asked for by the user's names, without the numbers behind them.
+
+        Of several with one name it is the last that was computed.
+        """
+        super().setup(frame, traceback)
+        known: Any = self.curframe_locals
+        numbered = [(name, found) for name in known if (found := _NUMBERED.fullmatch(name))]
+        for name, found in sorted(numbered, key=lambda one: int(one[1][2])):
+            if found[1] not in frame.f_locals:
+                known[found[1]] = known[name]
 
     def do_EOF(self, arg: str) -> Any:  # noqa: N802 - the name is that of pdb
         """After the last of the lines that were given as `commands`, run to the end."""

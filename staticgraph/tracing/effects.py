@@ -378,10 +378,14 @@ def _place(frame: FrameType) -> str:
 
 
 def _is_users(frame: FrameType | None) -> bool:
-    """Whether the innermost code that is no library's, or the project's, is the user's."""
+    """Whether the innermost code that is no library's, or the project's, is the user's.
+
+    What the collector calls belongs to nobody: it may run between any two lines.
+    """
+    collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
     while frame is not None:
         file = frame.f_code.co_filename
-        if is_own(file) or "importlib" in file:
+        if is_own(file) or "importlib" in file or frame.f_code in collecting:
             return False
         if not is_library(file):
             return True

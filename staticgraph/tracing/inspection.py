@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 from types import CellType, FunctionType, ModuleType
@@ -86,9 +85,9 @@ def has_parts(value: object) -> bool:
     return hasattr(value, "__dict__") or bool(slots_of(kind))
 
 
-@functools.lru_cache(4096)
-def has_memory(kind: Any) -> bool:
-    """Whether the objects of a type are memory that others may change."""
+def has_memory(value: object) -> bool:
+    """Whether it is memory that others may change."""
+    kind = type(value)
     of_ctypes = any(one.__module__ == "_ctypes" for one in kind.__mro__)
     name = f"{kind.__module__}.{kind.__name__}"
     return of_ctypes or name in ("array.array", "mmap.mmap", "numpy.void", "builtins.memoryview")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 from abc import ABCMeta, get_cache_token
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -17,6 +18,7 @@ from staticgraph.tracing.inspection import (
     MAKING,
     OF_CLASSES,
     file_of,
+    has_parts,
     slots_of,
 )  # fmt: skip
 from staticgraph.tracing.library_states import getter_of, is_fixed, of_subclasses
@@ -116,7 +118,7 @@ class Objects:
 
     def _object(self, value: object, name: str, place: str) -> None:
         """The attributes of an object that some code names."""
-        kind = type(value)
+        kind: Any = type(value)
         table = getattr(value, "__dict__", None)
         of_library = is_library(file_of(kind))
         if isinstance(value, threading.local):  # its table is another in each thread
@@ -164,10 +166,11 @@ class Objects:
         """Whether code of a library has it, which may read all of it, and of its parts."""
         if id(value) not in self._handed:
             return False
-        for one in parts:
-            if is_library(file_of(type(one))) and not is_own(file_of(type(one))):
+        for one in _within(parts):
+            if has_parts(one) and is_library(file_of(type(one))):
                 self._handed.setdefault(id(one), one)
         if len(self._handed) > MOST:
+            self._handed.clear()  # so that the next trace is refused as well
             what = f"hands {name} to code of a library, which has more than {MOST} parts"
             refuse(what, "do it outside, and pass what comes out as an argument", place)
         return True
@@ -226,6 +229,17 @@ class Objects:
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
             self._class(kind, own, place)
+
+
+def _within(values: Iterable[object]) -> Iterator[object]:
+    """Values, and what is in those that are containers."""
+    for one in values:
+        if isinstance(one, dict):
+            yield from _within(one.values())
+        elif isinstance(one, list | tuple | set | frozenset | deque):
+            yield from _within(one)
+        else:
+            yield one
 
 
 def _registered(kind: type) -> object:

@@ -229,7 +229,7 @@ class Surroundings(Objects):
             self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
         elif isinstance(value, datetime.datetime | datetime.time):
             self._value(value.tzinfo, f"{name}.tzinfo", place)
-        elif has_memory(type(value)):
+        elif has_memory(value):
             self._bytes(value, name, place)
         else:
             return False

@@ -79,19 +79,20 @@ def state_of(value: object, name: str, place: str) -> State | None:
     """The state of a generator of random numbers, or of an iterator."""
     if isinstance(value, random.Random):
         return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)
-    if type(value).__module__.startswith("numpy.random"):
+    kind: Any = type(value)
+    if kind.__module__.startswith("numpy.random"):
         bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
-        bits = value if place_of(type(value)) is not None else bits
+        bits = value if place_of(kind) is not None else bits
         return None if bits is None else _of_bits(bits, name, place)
     if isinstance(value, Expression) or not isinstance(value, Iterator):
         return None
     if isinstance(value, GeneratorType):
         return _made(lambda: of_generator(value), name, place)
-    if isinstance(value, io.IOBase) and getter_of(type(value)) is None:
+    if isinstance(value, io.IOBase) and getter_of(kind) is None:
         return _made(lambda: _place_in(value), name, place)
-    if (get := place_of(type(value))) is not None:
+    if (get := place_of(kind)) is not None:
         return _made(lambda: get(value), name, place)
-    if type(value).__module__ in ("builtins", "itertools"):
+    if kind.__module__ in ("builtins", "itertools"):
         try:
             copy.copy(value)
         except TypeError:

@@ -130,6 +130,15 @@ def test_values_have_the_users_names() -> None:
     assert repr(x[0, 1]) in shown[4]
 
 
+def test_values_have_the_users_names_without_numbers() -> None:
+    train, inputs, _ = _logistic()
+    text = _session(train, inputs, ["n", "p float(p)", "p y", "p missing"], break_at="p")
+    found = float(text.split("(Pdb) ")[2].splitlines()[1])
+    assert abs(found - 1 / (1 + np.exp(-(inputs[0][0] @ np.array([0.5, -1.0, 2.0]))))) < 1e-15
+    assert repr(inputs[1]) in text  # an input keeps its name
+    assert "NameError: name 'missing' is not defined" in text
+
+
 def test_an_op_a_composite_and_several_places() -> None:
     x = sg.placeholder("x", (None, 3), "float64")
     f = sg.compile([x], sg.log(sg.softmax(sg.exp(x))), name="f")

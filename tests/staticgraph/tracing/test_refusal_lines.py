@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import string
 import sys
+import zlib
 from typing import Any
 
 import numpy as np
@@ -31,3 +33,43 @@ def test_the_line_is_found_under_a_debugger_too() -> None:
         assert sys.gettrace() is _tracer
     finally:
         sys.settrace(before)
+
+
+def test_what_has_too_many_parts_is_not_handed_to_a_library() -> None:
+    formatter = string.Formatter()
+    formatter.parts = [string.Template("$k") for _ in range(500)]  # type: ignore[attr-defined]
+
+    def made(x: Any) -> Any:
+        return x * len(formatter.format("{}", 1))
+
+    line = made.__code__.co_firstlineno
+    what = rf":{line + 1}: .*hands formatter.* to code of a library, which has more than 400 parts"
+    with pytest.raises(sg.CaptureError, match=what):
+        sg.function(made)(np.ones(3))
+
+
+def test_what_another_language_keeps_is_not_asked() -> None:
+    compressor = zlib.compressobj()
+
+    def made(x: Any) -> Any:
+        return x * len(compressor.compress(b"a"))
+
+    line = made.__code__.co_firstlineno + 1
+    what = rf":{line}: .*calls compress of compressor, a Compress, whose state nothing tells"
+    with pytest.raises(sg.CaptureError, match=what):
+        sg.function(made)(np.ones(3))
+
+
+def test_what_is_set_for_the_process_is_left_as_it_was() -> None:
+    before = np.getbufsize()
+
+    def made(x: Any) -> Any:
+        np.setbufsize(2 * before)
+        return x * 2
+
+    what = r"changes what numpy\.getbufsize\(\) says \(8192 before, 16384 now\)"
+    try:
+        with pytest.raises(sg.EffectError, match=what):
+            sg.function(made)(np.ones(3))
+    finally:
+        np.setbufsize(before)

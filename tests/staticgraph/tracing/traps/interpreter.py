@@ -14,6 +14,7 @@ import random
 import signal
 import sys
 import sysconfig
+import time
 import types
 from typing import Any
 
@@ -321,3 +322,22 @@ def an_encoder_of_json(t: Any) -> Any:
     yield f(t.x)
     encoder.indent = 4
     yield f(t.x)
+
+
+@trap()
+def what_the_collector_calls(t: Any) -> Any:
+    seen: list[float] = []
+
+    def clock(phase: str, info: dict[str, int]) -> None:
+        seen.append(time.perf_counter())
+
+    def f(x: Any) -> Any:
+        gc.collect()
+        return x * 2
+
+    g = t.capture(f)
+    gc.callbacks.append(clock)
+    try:
+        yield g(t.x), g(t.x)
+    finally:
+        gc.callbacks.remove(clock)

@@ -250,3 +250,18 @@ def a_weak_proxy(t: Any) -> Any:
     yield f(t.x)
     one.k = 3.0
     yield f(t.x)
+
+
+@trap()
+def a_library_object_in_a_list_of_another(t: Any) -> Any:
+    one: Any = string.Formatter()
+    one.templates = [string.Template("$k")]
+
+    def joined(self: Any) -> str:
+        return "".join(each.template for each in self.templates)
+
+    joined.__code__ = joined.__code__.replace(co_filename=string.__file__)
+    f = t.capture(lambda x: x * len(joined(one)))
+    yield f(t.x)
+    one.templates[0].template = "${k}5"
+    yield f(t.x)
