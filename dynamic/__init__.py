@@ -111,8 +111,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",
         "bool", "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like",
-        "enable_grad", "erfinv", "eye", "float", "float16", "float32", "float64", "from_dlpack", "from_numpy",
-        "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half", "inf",
+        "enable_grad", "erfinv", "eye", "float", "float16", "float32", "float64", "from_dlpack",
+        "from_numpy", "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half", "inf",
         "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",

@@ -196,7 +196,7 @@ def element(value: object, dtype: NumpyDType) -> Any:
         least = -most if dtype.kind == "u" else -most - 1
         fits = least <= number <= most
     else:
-        fits = dtype == F64 or not float(limits(dtype).max) < abs(number) < np.inf
+        fits = dtype in (BOOL, F64) or not float(limits(dtype).max) < abs(number) < np.inf
     if not fits:
         name = _SCALARS[dtype.name]
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
@@ -237,8 +237,10 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         standing[rank] = dtype if before is None else promote_types(before, dtype)
     result: NumpyDType | None = None
     for dtype in standing:
-        if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
+        if result is None:
             result = dtype
+        elif dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
+            result = promote_types(result, dtype)
     return F32 if result is None else result
 
 
