@@ -290,7 +290,7 @@ def elementwise(function: Rule, name: str, dtype: object) -> UserOp:
 
     def code(operand: DType) -> str:
         holes = ", ".join(f"{{{i}}}" for i in range(arity))
-    XX
+        return f"{{t}}({compiled(computing(operand)).symbol}({holes}))"
 
     def evaluate(*arrays: Value) -> Value:
         if {type(one) for one in arrays} == {np.ndarray} and len(
