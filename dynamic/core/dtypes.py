@@ -34,7 +34,7 @@ class DType:
         self._dtype: NumpyDType | None = None if name == "bfloat16" else np.dtype(name)
         self.kind = "V" if self._dtype is None else self._dtype.kind
         self.itemsize = 2 if self._dtype is None else self._dtype.itemsize
-        self.is_floating_point = is_float(self)
+        self.is_floating_point = self.kind in "fV"
         self.category = _CATEGORY[self.kind]
 
     @property

@@ -134,7 +134,7 @@ def test_numbers_are_drawn_below_one_and_saved(dtype: Any, tmp_path: Path) -> No
     given = np.ones(3, dtype)
     np.testing.assert_array_equal(sg.load(tmp_path / "f")(given), f(given))
     if dtype == NARROW[1]:
-        with pytest.raises(sg.OptionError, match="export: NumPy, .* has no bfloat16"):
+        with pytest.raises(sg.OptionError, match=r"export: NumPy, .* has no bfloat16"):
             f.export(tmp_path / "k.py", given)
 
 
