@@ -13,6 +13,7 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.errors import DTypeError
 from compiler.core.record import Record, record
+from compiler.core.values import Value
 
 DType: TypeAlias = "np.dtype[Any]"
 
@@ -67,12 +68,12 @@ REGISTERS = {name: one.register for name, one in DECLARED.items()}
 _known = {np.dtype(name): np.dtype(name) for name in DTYPES if name != "bfloat16"}
 
 
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: DType) -> bool:
     """Whether a dtype of the library is floating point, of real numbers."""
     return dtype.kind in _FLOATS
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: DType) -> bool:
     """Whether a dtype is floating point, real or complex: what gradients flow through."""
     return dtype.kind in _INEXACT
 
@@ -89,7 +90,7 @@ def complex_dtype(dtype: DType) -> DType:
     return dtype if dtype.kind == "c" else np.dtype(f"c{dtype.itemsize * 2}")
 
 
-def is_narrow(dtype: Any) -> bool:
+def is_narrow(dtype: DType) -> bool:
     """Whether a dtype is stored only: float16 and bfloat16, which compute in float32."""
     return dtype.itemsize == _NARROW and dtype.kind in _FLOATS
 
@@ -111,7 +112,7 @@ def accumulator(dtype: DType) -> DType:
     return dtype if is_inexact(dtype) else _U64 if dtype.kind == "u" else _I64
 
 
-def promoted(*operands: Any) -> DType:
+def promoted(*operands: Value) -> DType:
     """The dtype in which dtypes, arrays and Python numbers meet: NumPy's rules.
 
     NumPy has none for bfloat16: it meets others as float16 does, and float16 in float32.
@@ -168,7 +169,7 @@ def _unknown(dtype: object, op: str) -> DTypeError:
     return DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}")
 
 
-def limits(dtype: DType) -> Any:
+def limits(dtype: DType) -> Value:
     """What `np.finfo` says of a dtype of floats."""
     if dtype.kind != "V":
         return np.finfo(dtype)

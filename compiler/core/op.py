@@ -285,7 +285,7 @@ class Op:
             return self in _own or self.name in _MOVING
         return isinstance(self.lowering, _MOVES) or self.name in _MOVING
 
-    def value(self, *arrays: Any, **attrs: Any) -> Value:
+    def value(self, *arrays: Value, **attrs: Value) -> Value:
         """The value for arrays: what `evaluate` gives.
 
         Floats of 16 bits are computed with as float32, and the results are rounded once.
@@ -298,7 +298,7 @@ class Op:
         """Whether one of the arrays is of floats that are stored only, and computed with."""
         return any(map(_is_stored, arrays)) and not self.moves
 
-    def rounded(self, evaluate: Rule, arrays: Sequence[Any], attrs: Attrs) -> Value:
+    def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
         type = self.infer_type(*map(type_of, arrays), **attrs)
         with np.errstate(over="ignore"):
@@ -450,7 +450,7 @@ def _is_stored(operand: object) -> bool:
     return dtype is not None and is_narrow(dtype)
 
 
-def in_computing(array: Any) -> Any:
+def in_computing(array: Value) -> Value:
     """An array in the dtype that ops compute in."""
     return array.astype(computing(array.dtype), copy=False)
 

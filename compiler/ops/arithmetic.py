@@ -368,16 +368,15 @@ hypot = elementwise(
 
 
 def _heaviside(a: object, b: object) -> Any:
-    return where(equal(a, 0), b, maximum(sign(a), 0))
+    truth = getattr(a, "dtype", np.dtype(type(a))).kind == "b"
+    return where(equal(a, 0), b, a if truth else maximum(sign(a), 0))
 
 
 heaviside = composite(
     "heaviside", _heaviside, vjp=(None, None), elementwise=True, promotes=slice(None),
-    floating=True,
     smooth=False,
     exact=True,
-    doc="0 where a is negative, 1 where it is positive, and b where it is 0; integers are cast "
-    "to floating point first. Without gradients.",
+    doc="0 where a is negative, 1 where it is positive, and b where it is 0; without gradients.",
     example=">>> sg.heaviside(np.array([-2.0, 0.0, 3.0]), 0.5)\narray([0. , 0.5, 1. ])",
 )  # fmt: skip
 

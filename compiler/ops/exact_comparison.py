@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from compiler.core.op import Op
+from compiler.core.values import Value
 from compiler.ops.arithmetic import astype
 from compiler.ops.comparison import (
     equal,
@@ -32,7 +32,7 @@ _OF_NEGATIVE = {
 """What a comparison is where the signed integer is below 0: as the right operand, as the left."""
 
 
-def compared_exactly(op: Op, operands: Sequence[Any]) -> Any:
+def compared_exactly(op: Op, operands: Sequence[Value]) -> Value:
     """A comparison of a uint64 with a signed integer, exact as NumPy's; None for any other op."""
     if op not in _OF_NEGATIVE or len(operands) != 2:
         return None

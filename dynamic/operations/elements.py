@@ -26,8 +26,6 @@ def heaviside(input: Any, values: object) -> Any:
     """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
     if isinstance(values, Tensor) and input.dtype != values.dtype:
         raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
-    if not is_float(input.dtype):
-        return ops.where(ops.equal(input, 0), values, ops.astype(input > 0, input.dtype))
     return ops.heaviside(input, values)
 
 

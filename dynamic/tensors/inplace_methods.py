@@ -395,15 +395,6 @@ def _divided(self: Any, other: object, *, rounding_mode: str | None = None) -> A
     return self.copy_(result)
 
 
-def _heaviside(self: Any, values: object) -> Any:
-    """In place: 0 below 0, 1 above, and `values` at 0, of integers too."""
-    if is_float(self._array.dtype):
-        return overwrite(self, ops.heaviside, (values,))
-    chosen = ops.where(ops.equal(self, 0), values, ops.astype(self > 0, self._array.dtype))
-    check_result(self, chosen)
-    return self.copy_(chosen)
-
-
 def _methods() -> Iterator[tuple[str, Any]]:
     """The methods of PyTorch's table of ops."""
     for op, row in PYTORCH.items():
@@ -415,7 +406,7 @@ for _name, _function in {
     **dict(_methods()),
     "add_": _scaled(ops.add), "sub_": _scaled(ops.subtract), "subtract_": _scaled(ops.subtract),
     "div_": _divided, "divide_": _divided, "true_divide_": _method(ops.divide),
-    "heaviside_": _heaviside, "round_": _rounded,
+    "round_": _rounded,
     "__iadd__": _operator(ops.add), "__isub__": _operator(ops.subtract),
     "__imul__": _operator(ops.multiply), "__itruediv__": _operator(ops.divide),
     "__ipow__": _operator(ops.power), "__imod__": _divided_whole(ops.remainder),
