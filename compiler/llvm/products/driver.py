@@ -7,8 +7,8 @@ and `gemm_8` for doubles: `cblas_sgemm` and `cblas_dgemm` of column-major matric
 the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a block of the right
 operand is packed, to be read from one end to the other, and a few rows of the left one, which stay
 in the first cache. The rows after them are fetched meanwhile, some with each tile: they would be
-waited for if they were fetched at once. Products of few columns, or of little depth, are computed by
-strips (`compiler.llvm.products.strips`). An element is a sum in the order of the depth, in parts
+waited for if they were fetched at once. Products of few columns, or of little depth, go by strips
+(`compiler.llvm.products.strips`). An element is a sum in the order of the depth, in parts
 whose number depends on the depth alone: it has the same bits whatever part of the result is
 computed at a time, and by how many threads.
 """
