@@ -109,7 +109,7 @@ class Product(Record):
             case "batch":
                 return product_chunks(self.batch[0], products)
             case "depth":
-                return product_chunks(k, products, LEAST_DEPTH)
+                return product_chunks(k, self.cells.products, LEAST_DEPTH)
             case "cells":
                 return product_cells(self.cells)
         return None

@@ -15,8 +15,10 @@ PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at le
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use
 TILE = (4, 32)  # rows and columns that are not divided
 # Each cell copies its operands. Copying an element of either takes as long as so many
-# multiplications: measured on a Zen 4 by least squares, 0 to 10, of transposed ones 5 to 10.
-COPYING = 8
+# multiplications: on a Zen 4 by least squares 0 to 10, of transposed ones 5 to 10; on a Zen 3 up to
+# 48 where they come from memory. There, with 2 threads, 8, 16 and 32 do 512 x 512 x 512 at 121, 143
+# and 143 GFLOP/s, 1536 x 1536 x 1536 at 140, 154 and 149, 2048 x 256 x 1024 at 131, 142 and 147.
+COPYING = 16
 VECTOR = 16  # columns
 SPARE = 4  # cells for each processor at most
 WORTH = 1.015  # of the time: what more cells than processors may cost, for one may be held up

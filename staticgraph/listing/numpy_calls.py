@@ -239,7 +239,8 @@ LINALG: dict[str, Call] = {
 FFT: dict[str, Call] = {
     name: _on_fft(name)
     for name in _listed(
-        "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 "
+        "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft "
+        "rfft2 "
         "rfftn"
     )
 }

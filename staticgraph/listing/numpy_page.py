@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 def calls() -> Iterator[tuple[str, Call]]:
-    """The name and a call of each ufunc, of each function that takes arrays, of linalg's and of fft's."""
+    """The name and a call of each ufunc, of each function of arrays, of linalg's and of fft's."""
     for name in dir(np):
         function = getattr(np, name)
         if isinstance(function, np.ufunc) and name != "isnat":

@@ -7,7 +7,8 @@ and `gemm_8` for doubles: `cblas_sgemm` and `cblas_dgemm` of column-major matric
 the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a block of the right
 operand is packed, to be read from one end to the other, and a few rows of the left one, which stay
 in the first cache. The rows after them are fetched meanwhile, some with each tile: they would be
-waited for if they were fetched at once. An element is a sum in the order of the depth, in parts
+waited for if they were fetched at once. Products of few columns, or of little depth, go by strips
+(`compiler.llvm.products.strips`). An element is a sum in the order of the depth, in parts
 whose number depends on the depth alone: it has the same bits whatever part of the result is
 computed at a time, and by how many threads.
 """
@@ -26,6 +27,12 @@ from compiler.llvm.lower.translate import Translator
 from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
 from compiler.llvm.parsed import link, parse
 from compiler.llvm.products.packing import Emitter
+from compiler.llvm.products.strips import (
+    TURN,
+    strip_symbol,
+    strip_widths,
+    strips_text,
+)
 from compiler.llvm.products.tiles import Shape, tile_symbol, tiles_text
 from compiler.llvm.products.workspaces import (
     DEPTH_BYTES,
@@ -40,8 +47,12 @@ from compiler.llvm.products.workspaces import (
 EFFORT = 1  # of LLVM: the tiles' loops are what they are to be, and more takes a tenth longer
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
 STEP = 16  # rows of the right operand that are copied at a time, or columns of the left one
-FEW = 8  # tiles one above the other, for which the right operand is not packed
+FEW = 2  # tiles one above the other, for which the right operand is not packed
 RESIDENT = 1 << 17  # bytes of a right operand, up to which it is not packed either
+LARGE = 3 << 19  # bytes, above which it is packed even for one tile, but for a small one, which
+# fetches what it reads: lines of memory that are far apart come one by one
+SHALLOW = 32  # steps, up to which a product of many columns is computed by strips
+CHUNK = 1 << 14  # bytes of the result that strips side by side go down
 NARROW = 2  # tiles side by side, for which the left operand is not packed
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -83,6 +94,58 @@ def parts_of(whole, most):
     return (whole + most - 1) // most
 
 
+def go_down(rows, width, k, a, down, along, b, step, c, following, alpha):
+    if width == {HALF}:
+        return strip_half(rows // {TURN}, k, a, down, along, b, step, c, following, alpha)
+    if width == {LANES}:
+        return strip_one(rows // {TURN}, k, a, down, along, b, step, c, following, alpha)
+    return strip_two(rows // {TURN}, k, a, down, along, b, step, c, following, alpha)
+
+
+def strips(
+    m, n, k, a, down, along, b, under, packed, packs, c, following, alpha, edge, left, right
+):
+    tiles = parts_of(right - left, {COLUMNS})
+    rest = right - left - (tiles - 1) * {COLUMNS}
+    width = select(rest <= {HALF}, {HALF}, select(rest <= {LANES}, {LANES}, {COLUMNS}))
+    several = n > {COLUMNS}
+    apart = (width > rest) & select(several, packs, select(following != n * {S}, 1, 0))
+    if apart != 0:
+        width = i64({COLUMNS})
+    safe = max(0, m - select(several | (apart != 0), 0, parts_of(width - rest, n)))
+    safe = safe // {TURN} * {TURN}
+    most = max(1, {CHUNK} // ((right - left) * {S} * {TURN})) * {TURN}
+    for top in range(0, safe, most):
+        rows = min(most, safe - top)
+        lefts = a + top * down
+        for tile in range(tiles):
+            j = left + tile * {COLUMNS}
+            wide = i64({COLUMNS})
+            if tile == tiles - 1:
+                wide = width
+                j = j - select(several & (packs == 0), width - rest, 0)
+            rights = b + j * {S}
+            step = under
+            if packs != 0:
+                rights = packed + tile * k * {LINE}
+                step = i64({LINE})
+            elif (n <= {COLUMNS}) & (rest & {REST} != 0):
+                rights = packed
+                step = i64({LINE})
+            to = c + top * following + j * {S}
+            if (apart != 0) & (tile == tiles - 1):
+                for i in range(0, rows, {TURN}):
+                    summed = strip_two(
+                        1, k, lefts + i * down, down, along, rights, step, edge, i64({LINE}), alpha
+                    )
+                    placed = unpack(rest, {TURN}, edge, to + i * following, following)
+            else:
+                summed = go_down(
+                    rows, wide, k, lefts, down, along, rights, step, to, following, alpha
+                )
+    return safe
+
+
 def multiply(
     transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel, edge
 ):
@@ -93,7 +156,8 @@ def multiply(
     following = ldc * {S}
     parts = max(1, parts_of(k, {DEPTH}))
     deepest = parts_of(k, parts)
-    packs = (transb != 0) | ((m > {FEW}) & (k * under > {RESIDENT}))
+    large = ((m > {FEW}) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
+    packs = (transb != 0) | large
     copies = (n > {NARROW}) & (m > 1)
     number = i64(0 - 1)
     work = i64(0)
@@ -104,8 +168,10 @@ def multiply(
         work = places[0] + number * {SLOT}
     tiles = parts_of(n, {COLUMNS})
     most = max(1, {ELEMENTS} // max(1, deepest + {LANES}) // {COLUMNS})
+    shallow = (beta == 0) & (parts == 1) & (k > 0) & ((n <= {COLUMNS}) | (k <= {SHALLOW}))
     blocks = parts_of(tiles, most)
     panels = parts_of(m, {ROWS})
+    done = i64(0)
     each = parts_of({ROWS}, parts_of(tiles, blocks))
     for block in range(blocks):
         left = share(block, tiles, blocks) * {COLUMNS}
@@ -132,20 +198,28 @@ def multiply(
                                 b + (start + p) * under + j * {S}, under, at,
                             )
                             at = at + size
+            if shallow:
+                down = select(transa != 0, i64({S}), across)
+                along = select(transa != 0, across, i64({S}))
+                done = strips(
+                    m, n, k, a, down, along, b, under, work, select(packs, 1, 0),
+                    c, following, alpha, edge, left, right,
+                )
+                panels = parts_of(m - done, {ROWS})
             for first in range(0, panels, group):
                 last = min(panels, first + group)
                 if turns:
                     for p in range(0, depth, {STEP}):
                         for i in range(first, last):
-                            top = share(i, m, panels)
+                            top = done + share(i, m - done, panels)
                             copied = copy_columns(
-                                share(i + 1, m, panels) - top, min({STEP}, depth - p),
+                                done + share(i + 1, m - done, panels) - top, min({STEP}, depth - p),
                                 a + top * {S} + (start + p) * across, across,
                                 work + {WORKSPACE} + (i - first) * {PANEL} + p * {ROWS} * {S},
                             )
                 for i in range(first, last):
-                    top = share(i, m, panels)
-                    rows = share(i + 1, m, panels) - top
+                    top = done + share(i, m - done, panels)
+                    rows = done + share(i + 1, m - done, panels) - top
                     ahead = i64(0)
                     next = i64(0)
                     down = across
@@ -163,7 +237,7 @@ def multiply(
                         copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
                         if i + 1 < panels:
                             ahead = rows
-                            next = a + share(i + 1, m, panels) * across + start * {S}
+                            next = a + (top + rows) * across + start * {S}
                         down = i64({ROW})
                         lefts = panel
                     at = work
@@ -181,14 +255,14 @@ def multiply(
                             at = at + size
                         to = c + top * following + j * {S}
                         if columns & {REST} == 0:
-                            done = tile(
+                            summed = tile(
                                 rows, columns, depth, lefts, down, along, rights, step,
                                 to, following, alpha, weight,
                             )
                         else:
                             if weight != 0:
                                 packed = pack(columns, rows, to, following, edge)
-                            done = tile(
+                            summed = tile(
                                 rows, (columns + {REST}) // {LANES} * {LANES}, depth,
                                 lefts, down, along, rights, step, edge, i64({LINE}), alpha, weight,
                             )
@@ -218,11 +292,16 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
         "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
-        "RESIDENT": RESIDENT,
+        "RESIDENT": RESIDENT, "HALF": shape.lanes // 2,
+        "SHALLOW": SHALLOW, "SMALL": shape.rows - 2, "LARGE": LARGE,
+        "TURN": TURN, "CHUNK": CHUNK,
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
     tile = ir.FunctionType(_I64, [*[_I64] * 10, scalar.ir, scalar.ir])
     functions["tile"] = ir.Function(module, tile, tile_symbol(shape))
+    strip = ir.FunctionType(_I64, [*[_I64] * 9, scalar.ir])
+    for name, width in zip(("half", "one", "two"), strip_widths(shape), strict=True):
+        functions[f"strip_{name}"] = ir.Function(module, strip, strip_symbol(shape, width))
     types: dict[str, Any] = {"alpha": scalar, "beta": scalar, "places": POINTERS["p_i64"]}
     for one in map(function_of, ast.parse(SOURCE.format(**constants)).body):
         names = [parameter.name for parameter in one.parameters]
@@ -236,7 +315,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
     _entry(module, shape, scalar, place, functions["multiply"])
     parsed = parse(str(module))
     _optimise(parsed, machine)
-    link(parsed, tiles_text(shape))
+    link(parsed, "\n".join((tiles_text(shape), strips_text(shape))))
     return bytes(machine.emit_object(parsed))
 
 

@@ -106,15 +106,20 @@ class Emitter:
         function = self._begin("unpack", [_I64] * 5)
         builder, lanes = self.builder, self.shape.lanes
         columns, rows, source, target, following = function.args
-        count = builder.sdiv(columns, _I64(lanes))
-        across, line = lanes * self.shape.bytes, self.shape.columns * self.shape.bytes
-        end = builder.mul(count, _I64(across))
-        # one masked store a row: some processors take a dozen cycles for each, even of nothing
-        mask = self._mask(builder.sub(columns, builder.mul(count, _I64(lanes))), 0)
-        with self._loop(rows, (source, line), (target, following)) as (one, other):
-            with self._loop(count, (one, across), (other, across)) as (near, far):
-                self._store(self._load(near), far)
-            self._store(self._load(builder.add(one, end)), builder.add(other, end), mask)
+        size, line = self.shape.bytes, self.shape.columns * self.shape.bytes
+        whole = builder.and_(columns, _I64(-lanes))
+        end = builder.mul(whole, _I64(size))
+        vectors = builder.sdiv(columns, _I64(lanes)), source, target, lanes
+        # less than a vector is stored one by one: some processors take a dozen cycles for each
+        # masked store, even of nothing
+        ends = builder.add(source, end), builder.add(target, end)
+        for count, start, to, part in (vectors, (builder.sub(columns, whole), *ends, 1)):
+            kind = ir.VectorType(self.shape.scalar, part)
+            with (
+                self._loop(count, (start, part * size), (to, part * size)) as (one, other),
+                self._loop(rows, (one, line), (other, following)) as (near, far),
+            ):
+                self._store(self._load(near, kind), far)
         builder.ret(_I64(0))
 
     def _pack_transposed(self) -> None:

@@ -28,6 +28,7 @@ from compiler.core.record import Record, record
 
 LINE = 64  # bytes of a line of the cache
 _TOGETHER = 3  # rows that one register addresses: at 0, 1 and 2 times their distance
+AHEAD = 512  # bytes of a row of the right operand, from where it is read to where it is fetched
 _TURN = 48  # multiply-adds of vectors in a turn of the loop of a large tile
 
 
@@ -81,7 +82,7 @@ def tiles_text(shape: Shape) -> str:
     scalar = str(shape.scalar)
     nothing = ", ".join([f"{scalar} -0.0"] * shape.columns)
     vectors = [j * shape.lanes for j in range(1, shape.vectors + 1)]
-    declared = (_fused(lanes, shape) for lanes in vectors)
+    declared = (fused(lanes, shape) for lanes in vectors)
     return "\n".join(
         [
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
@@ -94,7 +95,7 @@ def tiles_text(shape: Shape) -> str:
     )
 
 
-def _fused(lanes: int, shape: Shape) -> tuple[str, str]:
+def fused(lanes: int, shape: Shape) -> tuple[str, str]:
     """The type of some elements side by side, and the function that multiplies and adds them."""
     name = f"@llvm.fmuladd.v{lanes}f{8 * shape.bytes}"
     return f"<{lanes} x {shape.scalar}>", name
@@ -135,7 +136,7 @@ class _Tile:
     def __init__(self, shape: Shape, rows: int, vectors: int) -> None:
         self.scalar, self.size, self.rows = shape.scalar, shape.bytes, rows
         self.lanes, self.steps = vectors * shape.lanes, shape.steps(rows, vectors)
-        self.kind, self.fused = _fused(self.lanes, shape)
+        self.kind, self.fused = fused(self.lanes, shape)
         self.lines: list[str] = []
         self._begin()
         if self.steps > 1:
@@ -245,6 +246,9 @@ class _Tile:
         kind, size = self.kind, self.size
         row = self._moved(f"%{name}.row", "step", step)
         self._put(f"%{name}.across{step} = load {kind}, ptr {row}, align {size}")
+        if self.steps == 1:  # it may be read once: rows that are far apart come late from memory
+            self._place(f"%{name}.ahead", row, AHEAD)
+            self._put(f"call void @llvm.prefetch.p0(ptr %{name}.ahead, i32 0, i32 3, i32 1)")
         for i in range(self.rows):
             if name == "columns":
                 first = self._moved(f"%{name}.from0", "along", step, is_new=i == 0)
@@ -311,4 +315,4 @@ class _Tile:
         return f"{place}.{times}" if times else place
 
 
-__all__ = ["Shape", "tile_symbol", "tiles_text"]
+__all__ = ["AHEAD", "Shape", "fused", "tile_symbol", "tiles_text"]

@@ -26,6 +26,13 @@ def _normal(*shape: int) -> Any:
         ((3, 3), (3, 3), False),
         ((3, 3), (7, 3, 3), False),
         ((7, 4, 4), (4, 4), True),  # one product of 28 rows
+        ((7, 3, 2), (2, 3), False),
+        ((4, 8), (7, 8, 4), False),  # many products
+        ((300, 3), (3, 2), False),
+        ((300, 3), (3, 3), True),
+        ((2, 3), (3, 300), False),
+        ((3, 40), (40, 3), False),
+        ((4, 40), (40, 4), True),
         ((0, 3, 3), (0, 3, 3), False),
         ((4, 3, 0), (4, 0, 3), True),
         ((5, 7, 7), (5, 7, 7), True),
@@ -55,6 +62,16 @@ def test_what_is_left_as_a_product() -> None:
     assert "gemm" in executable.source
     whole = np.arange(12).reshape(3, 2, 2)
     np.testing.assert_array_equal(sg.compile([n], n @ n)(whole), whole @ whole)
+
+
+def test_rows_of_both_operands_are_multiplied_by_sums() -> None:
+    a, b = sg.placeholder("a", (4, None), "float64"), sg.placeholder("b", (4, None), "float64")
+    given = _normal(4, 700), _normal(4, 700)
+    rows, columns = sg.compile([a, b], a @ b.T), sg.compile([a, b], a.T @ b)
+    np.testing.assert_allclose(rows(*given), given[0] @ given[1].T, rtol=1e-13, atol=1e-12)
+    np.testing.assert_allclose(columns(*given), given[0].T @ given[1], rtol=1e-13, atol=1e-12)
+    assert "gemm" not in rows.source
+    assert "gemm" in columns.source
 
 
 @pytest.mark.parametrize("batch", [(), (6,)])
