@@ -14,7 +14,7 @@ import struct
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -50,6 +50,9 @@ class _Named:
 
     __slots__ = ("_call", "_name")
 
+    _call: Callable[..., Any]
+    _name: str
+
     def __init__(self, name: str, call: Callable[..., Any]) -> None:
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_call", call)
@@ -76,7 +79,8 @@ class _Unpickler(pickle._Unpickler):
     The one in Python: that in C takes as much memory as a file asks for.
     """
 
-    dispatch = {**pickle._Unpickler.dispatch}  # noqa: RUF012 - pickle looks for it there
+    stack: list[Any]
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {**pickle._Unpickler.dispatch}
 
     def __init__(self, content: bytes, storage: Callable[[str, str, int], _Storage]) -> None:
         super().__init__(io.BytesIO(content), encoding="utf-8")
@@ -341,8 +345,8 @@ class _Writer:
             self._name("torch.storage", "UntypedStorage")
         else:
             self._name("torch", _STORAGE_OF[array.dtype.name])
-        for one in (str(len(self.storages)), "cpu", array.nbytes if untyped else array.size):
-            self.write(one)
+        for part in (str(len(self.storages)), "cpu", array.nbytes if untyped else array.size):
+            self.write(part)
         self.content += b"tQ"  # the storage, which the archive has
         self.storages.append(array)
         steps = tuple(step // array.itemsize for step in array.strides)

@@ -132,7 +132,8 @@ def _arrays(content: bytes) -> dict[str, Any]:
     import safetensors
 
     found = {}
-    for name, one in safetensors.deserialize(content):
+    deserialize: Callable[[bytes], list[tuple[str, Any]]] = safetensors.deserialize
+    for name, one in deserialize(content):
         if one["dtype"] not in _KINDS:
             raise LoadError(f"load: tensor {name!r} is {one['dtype']}, which no tensor here can be")
         array = np.frombuffer(bytearray(one["data"]), dtype_named(_KINDS[one["dtype"]]).dtype)
@@ -262,7 +263,7 @@ class _Reader:
     def _array(self, kind: str, code: Mapping[str, Any]) -> Any:
         name = code[kind]
         if (kind, name) not in self.made:
-            array = self.arrays[name]
+            array: Any = self.arrays[name]
             if code.get("complex"):
                 array = array.view(np.complex128)[..., 0]
             self.made[kind, name] = self._made(kind, array, code)

@@ -57,7 +57,7 @@ class Row:
     ulp: float
     share: float
     where: tuple[int, ...] | None
-    values: tuple[float, float] | None
+    values: tuple[complex, complex] | None
     inside: tuple[At, ...] = ()
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 
 import dynamic
 import staticgraph as sg
-from dynamic.serialization import LoadError
+from dynamic.core.errors import LoadError
 from staticgraph.fuzz.campaign import Campaign, Program
 from staticgraph.fuzz.damage import damaged, random_step
 
