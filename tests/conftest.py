@@ -13,8 +13,9 @@ from hypothesis import settings
 
 import dynamic
 
-# no test is decided by time: on a loaded machine any example may take long
-settings.register_profile("untimed", deadline=None)
+# no test is decided by time: on a loaded machine any example may take long; half of the usual
+# examples, for thousands of random programs are the campaigns of `make test-all`
+settings.register_profile("untimed", deadline=None, max_examples=50)
 settings.load_profile("untimed")
 
 

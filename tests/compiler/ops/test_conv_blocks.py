@@ -47,6 +47,21 @@ def test_blocks_are_numpy_for_any_threads(case: int) -> None:
         np.testing.assert_allclose(one, right, rtol=0, atol=3e-6 * np.abs(right).max())
 
 
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_cotangents_are_those_of_a_linear_map(case: int) -> None:
+    """<conv(x, w), g> is <x, its cotangent> and <w, its cotangent>, however they are taken."""
+    shape, filters, options = CASES[case]
+    rng = np.random.default_rng(case)
+    x, w = sg.placeholder("x", shape, "float64"), sg.placeholder("w", filters, "float64")
+    y = sg.conv2d(x, w, **options)
+    g = sg.placeholder("g", y.shape, "float64")
+    inner = (y * g).sum()
+    given = [rng.standard_normal(one.shape) for one in (x, w, g)]
+    found = sg.compile([x, w, g], [inner, *sg.grad(inner, [x, w])], debug=True)(*given)
+    for array, cotangent in zip(given, found[1:], strict=False):
+        np.testing.assert_allclose((array * cotangent).sum(), found[0], rtol=1e-10)
+
+
 def test_an_empty_batch_has_a_gradient_of_zeros() -> None:
     x, w = sg.placeholder("x", (None, 16, 9, 9)), sg.placeholder("w", (16, 8, 6, 6))
     y = sg.conv2d(x, w, groups=2)

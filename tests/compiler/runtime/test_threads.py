@@ -154,7 +154,7 @@ def _graphs() -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _graphs())
+@pytest.mark.parametrize("name", some(_graphs(), 2))
 def test_the_bits_do_not_depend_on_threads(name: str) -> None:
     inputs, outputs, arrays = _graphs()[name]()
     executable = sg.compile(inputs, outputs)
