@@ -71,6 +71,7 @@ from dynamic.tensors.creation import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
+    from_dlpack as from_dlpack,
     from_numpy as from_numpy,
     full as full,
     full_like as full_like,
@@ -104,8 +105,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bool",
         "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
-        "erfinv", "eye", "float", "float32", "float64", "from_numpy", "full", "full_like", "func",
-        "get_default_dtype",
+        "erfinv", "eye", "float", "float32", "float64", "from_dlpack", "from_numpy", "full",
+        "full_like", "func", "get_default_dtype",
         "get_num_threads", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
         "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
         "is_inference_mode_enabled", "linalg", "linspace", "load", "long", "make_dot",

@@ -220,7 +220,13 @@ class Op:
         refuse_more(self.name, self.evaluate, len(operands))
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                try:
+                    return operand.apply(self, operands, attrs)
+                except TypeError as error:
+                    named = _named(error, self.infer_type, self.name)
+                    if named is error:
+                        raise
+                    raise named from None
         given = _floating(operands, self.promotes) if self.floating else operands
         try:
             return self.evaluate(*given, **attrs)
@@ -240,7 +246,13 @@ class Op:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
-                return operand.apply(self, operands, attrs)
+                try:
+                    return operand.apply(self, operands, attrs)
+                except TypeError as error:
+                    named = _named(error, self.infer_type, self.name)
+                    if named is error:
+                        raise
+                    raise named from None
         given = _floating(operands, self.promotes) if self.floating else operands
         try:
             return self.evaluate(*given, **attrs)

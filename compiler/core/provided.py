@@ -76,3 +76,13 @@ shuffle: Provided[[Any], Any] = Provided("compiler")
 
 share: Provided[[Callable[[int], None], int], None] = Provided("compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""
+
+numpy_ufunc: Provided[[Any, str, tuple[Any, ...], Mapping[str, Any]], Any] = Provided(
+    "compiler.functions"
+)
+"""`(ufunc, method, inputs, options)`: a ufunc of NumPy's on handles."""
+
+numpy_function: Provided[[Any, tuple[Any, ...], Mapping[str, Any]], Any] = Provided(
+    "compiler.functions"
+)
+"""`(function, args, options)`: another function of NumPy's on handles."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core import provided
 from compiler.core.op import Op, Operand
 from compiler.core.values import Value
 from compiler.ops.at import At
@@ -47,7 +48,6 @@ class Operators(Operand):
 
     __slots__ = ()
     __array_priority__ = 1000
-    __array_ufunc__ = None  # ndarray + handle is ours to compute
     __hash__ = object.__hash__
 
     __add__, __radd__ = _forward(ops.add), _backward(ops.add)
@@ -93,6 +93,18 @@ class Operators(Operand):
                    [1., 0., 1.]])
         """
         return At(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's elementwise functions, and operators with an array at the left, are ours."""
+        return provided.numpy_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Any:
+        """NumPy's other functions are ours of the same name."""
+        return provided.numpy_function(function, args, kwargs)
+
+    def _kept_from_numpy(self) -> bool:
+        """Whether NumPy's own functions would lose a gradient, or find no values."""
+        return True
 
     @property
     def T(self) -> Value:  # noqa: N802 - NumPy's name

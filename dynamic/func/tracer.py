@@ -98,6 +98,9 @@ class Tracer(Tensor, plain=False):
             return super().apply(op, values, attrs)
         return top._applied(op, as_operands(op, values)[0], attrs)
 
+    def _kept_from_numpy(self) -> bool:
+        return True
+
     def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
         raise NotImplementedError
 

@@ -298,6 +298,24 @@ class Autograd(Operand):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype, copy=copy)
 
+    def _kept_from_numpy(self) -> bool:
+        return self.requires_grad and mode.enabled
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The capsule by which another library reads this memory: no copy.
+
+        Raises:
+            BufferError: the tensor requires grad.
+        """
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return values_of(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of device, 1 for a CPU, and its number."""
+        kind, number = values_of(self).__dlpack_device__()
+        return int(kind), int(number)
+
     def __repr__(self) -> str:
         return tensor_text(self)
 

@@ -194,6 +194,15 @@ def from_numpy(array: object) -> Tensor:
     return wrap(_as_array(array, None))
 
 
+def from_dlpack(array: Any) -> Tensor:
+    """A tensor on the memory of what another library exports by DLPack, such as a torch.Tensor.
+
+    Raises:
+        BufferError: the library does not export it, or it does not lie on this machine's CPU.
+    """
+    return from_numpy(np.from_dlpack(array))
+
+
 def empty(
     *sizes: object,
     size: object = None,

@@ -1,20 +1,25 @@
-"""The commands `staticgraph ops` and `staticgraph promotion`."""
+"""The commands `staticgraph ops`, `staticgraph promotion` and `staticgraph numpy`."""
 
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 
 def add_commands(commands: Any) -> None:
-    """Add `ops` and `promotion` to the commands."""
+    """Add them to the commands."""
     command = commands.add_parser("ops", help="list the ops, and NumPy's and PyTorch's names")
     command.add_argument("--markdown", metavar="FILE", help="write the page to a file")
     command.set_defaults(run=_run)
-    promotion = commands.add_parser("promotion", help="say which dtypes operands become")
-    promotion.add_argument("--markdown", metavar="FILE", help="write the page to a file")
-    promotion.set_defaults(run=_promotion)
+    for name, page, said in (
+        ("promotion", "promotion", "say which dtypes operands become"),
+        ("numpy", "numpy_page", "call NumPy's functions on tensors and expressions"),
+    ):
+        made = commands.add_parser(name, help=said)
+        made.add_argument("--markdown", metavar="FILE", help="write the page to a file")
+        made.set_defaults(run=_page, page=page)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -31,11 +36,10 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _promotion(given: argparse.Namespace) -> int:
-    from staticgraph.listing.promotion import markdown
-
+def _page(given: argparse.Namespace) -> int:
+    text = import_module(f"staticgraph.listing.{given.page}").markdown()
     if given.markdown is None:
-        print(markdown(), end="")
+        print(text, end="")
     else:
-        Path(given.markdown).write_text(markdown(), encoding="utf-8")
+        Path(given.markdown).write_text(text, encoding="utf-8")
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +21,7 @@ from compiler.core.op import Attrs, Op
 from compiler.core.refusals import refuse
 from compiler.core.watching import unwatched
 from compiler.core.whose_code import by_user
+from compiler.functions import numpy_protocol
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
 
@@ -28,12 +29,6 @@ _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
-_OPS = {
-    found: name
-    for name in ops.PUBLIC
-    if isinstance(found := getattr(np, name, None), np.ufunc)
-}  # fmt: skip
-"""The ops of NumPy's elementwise functions, which may have several names."""
 _PLAIN = (bool, int, float, np.ndarray)
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
@@ -148,31 +143,36 @@ class TracedArray(Expression):
             )
         raise AttributeError(f"'Expression' object has no attribute {name!r}")
 
-    def __array_ufunc__(  # type: ignore[override]
-        self, ufunc: Any, method: str, *inputs: Any, **options: Any
-    ) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's elementwise functions are the ops of one of their names: `np.abs`, `sg.abs`."""
         if options.get("out") is not None:
             refuse(
                 f"np.{ufunc.__name__} writes what is traced into an array",
                 "use its result: y = y + x for y += x",
             )
-        name = _OPS.get(ufunc)
-        if method != "__call__" or options or name is None:
-            self._of_numpy(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
-        return getattr(ops, name)(*inputs)
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if numpy_protocol.of_method(ufunc, method) is None:
+            self._of_numpy(name)
+        return self._ours(name, numpy_protocol.of_ufunc, ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: object, args: Any, kwargs: Any) -> Any:
-        """NumPy's other functions are refused, but for those of types alone."""
-        if function not in _ASKED:
+        """NumPy's other functions are ours of the same name."""
+        if function in _ASKED:
+            return function.__wrapped__(*args, **kwargs)
+        if numpy_protocol.counterpart(function) is None:
             self._of_numpy(function.__name__)
-        return function.__wrapped__(*args, **kwargs)
+        return self._ours(function.__name__, numpy_protocol.of_function, function, args, kwargs)
+
+    def _ours(self, name: str, call: Callable[..., Any], *args: Any) -> Any:
+        """What a function of ours gives; what it does not take is refused."""
+        try:
+            return call(*args)
+        except TypeError as error:
+            refuse(f"np.{name}: {error}", "write it in functions of sg")
 
     def _of_numpy(self, name: str) -> NoReturn:
-        has = name in ops.PUBLIC
-        instead = f"sg.{name}" if has else "functions of sg, or compute it outside"
         refuse(f"np.{name} computes values at once, which are not known before it runs",
-               f"write {instead}")  # fmt: skip
+               "write functions of sg, or compute it outside")  # fmt: skip
 
     def __setitem__(self, key: object, value: object) -> NoReturn:
         refuse(

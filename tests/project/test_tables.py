@@ -21,6 +21,7 @@ PYTORCH = {"dynamic/core/pytorch.py": "what PyTorch calls an op, and where it di
 """The second record of an op: one row each."""
 OTHERS = {
     "compiler/core/size_refusals.py": "arithmetic of sizes, by the names of NumPy's functions",
+    "compiler/functions/numpy_protocol.py": "NumPy's functions where ours mean something else",
     "compiler/llvm/lower/functions.py": "functions of the emitted source, of which some are ops",
     "compiler/llvm/with_numba.py": "functions of the emitted source",
     "compiler/codegen/region.py": "loops and branches, which are no values but control flow",
@@ -31,6 +32,7 @@ OTHERS = {
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",
     "dynamic/nn/transformer.py": "activations that PyTorch takes by name",
     "staticgraph/compare/own/ways/substitutes.py": "names that JAX lacks, where no project is",
+    "staticgraph/listing/numpy_calls.py": "calls of NumPy's functions, by its names",
     "staticgraph/draw/picture.py": "colours of leaves in a drawing",
 }
 ALLOWED = PYTORCH | OTHERS
