@@ -290,6 +290,8 @@ class _Watch(Watch):
                     self.libraries.add(code)
                     self._handed(frame)
             return
+        if code in _called_by_collector():
+            return
         self.seen.add(code)
         self.users.add(code)
         if code not in self.surroundings.codes and not self.busy:
@@ -382,7 +384,7 @@ def _is_users(frame: FrameType | None) -> bool:
 
     What the collector calls belongs to nobody: it may run between any two lines.
     """
-    collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
+    collecting = _called_by_collector()
     while frame is not None:
         file = frame.f_code.co_filename
         if is_own(file) or "importlib" in file or frame.f_code in collecting:
@@ -391,6 +393,10 @@ def _is_users(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _called_by_collector() -> set[object]:
+    return {getattr(one, "__code__", None) for one in gc.callbacks}
 
 
 def _functions_of(frame: FrameType) -> list[Any]:

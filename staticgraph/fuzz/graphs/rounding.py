@@ -62,7 +62,7 @@ def spread(
     over several runs shows how they depend on rounding, steps included.
     """
     largest: list[Array] = []
-    for found in _distances(roots, feeds, runs):
+    for found in _distances(roots, feeds, runs, interpret(roots, feeds)):
         gaps = [one.astype(np.float64) for one in found]
         largest = list(map(np.maximum, largest, gaps)) if largest else gaps
     return largest
@@ -76,7 +76,8 @@ def farthest(
 ) -> list[Array]:
     """The largest elements of each array of `spread`: along all axes but so many first ones."""
     largest: list[Array] = []
-    for found in _distances(roots, feeds, runs):
+    # from what composites are written in: what is wrong with that is not rounding
+    for found in _distances(roots, feeds, runs, _noisy(roots, feeds, sizes(feeds), _STILL)):
         most = [largest_of(gaps, kept) for gaps, kept in zip(found, axes, strict=True)]
         largest = list(map(np.maximum, largest, most)) if largest else most
     return largest
@@ -96,12 +97,14 @@ def largest_of(values: Array, kept: int) -> Array:
 
 
 def _distances(
-    roots: Sequence[Expression], feeds: Mapping[Expression, Array], runs: int
+    roots: Sequence[Expression],
+    feeds: Mapping[Expression, Array],
+    runs: int,
+    plain: Sequence[Array],
 ) -> Iterator[Iterator[Array]]:
     """Per run, per root how far it was moved."""
     rng = np.random.default_rng(7)
     known = sizes(feeds)
-    plain = interpret(roots, feeds)
     for _ in range(runs):
         try:
             noisy = _noisy(roots, feeds, known, rng)
@@ -128,7 +131,9 @@ def _noisy(
         if node.op.name not in EXACT and node.op.name != "item":
             terms = _terms(node, given)
             move = _stirred if node.op.name in MATRICES else _moved
+            exponents = given[1:] if node.op.name == "power" else []
             given = [move(value, rng, terms) for value in given]
+            given[1:] = map(_whole_as_before, given[1:], exponents) if exponents else given[1:]
         if node.op.expand is not None and node.op.name not in EXACT and node.op is not checkpoint:
             leaves = [abstract(operand.type) for operand in node.operands]
             expanded = node.op.expand(*leaves, **node.attrs)
@@ -138,6 +143,27 @@ def _noisy(
             value = _evaluated(node, given, sizes, rng)
         values[node] = _moved(value, rng) if node.operands else value
     return [np.asarray(values[root]) for root in roots]
+
+
+def _whole_as_before(moved: Any, value: Any) -> Any:
+    """An exponent with its whole numbers as they were: of others a negative number has no power."""
+    value = np.asarray(value)
+    return np.where(value == np.trunc(value), value, moved) if value.dtype.kind == "f" else moved
+
+
+class _Still(np.random.Generator):
+    """A source of noise that is 0."""
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """The middle of the interval."""
+        return np.full(size, 0.5, dtype)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """The middle of the interval."""
+        return np.full(() if size is None else size, (low + high) / 2)
+
+
+_STILL = _Still(np.random.PCG64(0))
 
 
 class _NoisyBody:
