@@ -97,6 +97,7 @@ def test_numbers_out_of_range_are_refused_where_pytorch_refuses_them() -> None:
     assert torch.full((1,), 1e6, dtype=BRAIN).item() == 999424.0
 
 
+@pytest.mark.slow
 def test_modules_train_eagerly_and_captured() -> None:
     dtype = BRAIN
     torch.manual_seed(0)
