@@ -75,6 +75,7 @@ def test_sums_of_unsigned_integers_are_int64_and_others_are_not_promoted() -> No
         x = torch.tensor([1, 2, 3], dtype=dtype)
         sums = (x.sum(), x.sum(0), x.prod(), x.cumsum(0), torch.sum(x), x.sum(0, keepdim=True))
         assert {one.dtype for one in sums} == {torch.int64}
+        assert sg.function(lambda x: x.sum(0))(x).dtype is torch.int64
         assert (x + 1).dtype is (x & x).dtype is torch.maximum(x, x).dtype is dtype
         assert (x / x).dtype is x.exp().dtype is (x + 1.5).dtype is torch.float32
     with pytest.raises(
