@@ -179,7 +179,7 @@ class Methods(_Made, Division, Indexing):
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
         array = values_of(self) if paused else self._array
-        return float(array) if array.dtype.kind == "V" else array.item()
+        return (array.astype(F32) if array.dtype.kind == "V" else array).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists; a number for a 0-d tensor."""

@@ -70,8 +70,11 @@ def _expected(a: Any, b: Any, m: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("dtype", "options"),
-    [(NARROW[0], {}), (NARROW[0], {"backend": "numba"}), (NARROW[1], {"numerics": "exact"})],
-    ids=str,
+    [
+        pytest.param(NARROW[0], {}, id="llvm"),
+        pytest.param(NARROW[0], {"backend": "numba"}, id="numba", marks=pytest.mark.slow),
+        pytest.param(NARROW[1], {"numerics": "exact"}, id="exact"),
+    ],
 )
 def test_every_op_computes_in_float32_and_rounds_once(dtype: Any, options: Any) -> None:
     given = _arrays(dtype)
