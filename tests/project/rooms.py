@@ -77,13 +77,13 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("utils", "checkpoints that recompute"),
         _room(
             "root", "the public names, `Tensor` assembled, files, drawing",
-            "", "assembly", "drawing", "handle", "serialization", "special",
+            "", "assembly", "drawing", "fft", "handle", "serialization", "special",
         ),
     ),
     "staticgraph": (
         _room(
             "leaves", "placeholders, variables, constants; optimizers, regions",
-            "leaves", "creation", "linalg", "optim", "regions", "special",
+            "leaves", "creation", "fft", "linalg", "optim", "regions", "special",
         ),
         _room("draw", "drawings of graphs"),
         _room("view", "graphs as a page: lines, graph and kernel, linked"),

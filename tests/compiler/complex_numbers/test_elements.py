@@ -69,7 +69,20 @@ def test_arithmetic_is_numpys(dtype: str) -> None:
         for _ in range(2)
     )
     x, y = sg.placeholder("x", (None,), dtype), sg.placeholder("y", (None,), dtype)
-    made = [x + y, x - y, x * y, x / y, -x, 1 / x, x**2, x * 2, 2j - x, sg.square(x), x == y, x != x]
+    made = [
+        x + y,
+        x - y,
+        x * y,
+        x / y,
+        -x,
+        1 / x,
+        x**2,
+        x * 2,
+        2j - x,
+        sg.square(x),
+        x == y,
+        x != x,
+    ]
     found = sg.compile([x, y], made)(a, b)
     expected = [a + b, a - b, a * b, a / b, -a, 1 / a, a**2, a * 2, 2j - a, a * a, a == b, a != a]
     for got, want in zip(found, expected, strict=True):

@@ -51,7 +51,9 @@ def _eig(a: Any) -> Any:
 
 def _svd(a: Any) -> Any:
     u, s, vh = sg.linalg.svd(a, full_matrices=False)
-    return sg.sum(s**3) + _fourth(u) + _fourth(vh) + _squares(u @ vh - 1) + _squares((u * s**2) @ vh)
+    return (
+        sg.sum(s**3) + _fourth(u) + _fourth(vh) + _squares(u @ vh - 1) + _squares((u * s**2) @ vh)
+    )
 
 
 def _qr(a: Any) -> Any:
@@ -91,7 +93,10 @@ LOSSES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "reductions": (_reductions, A),
     "moves": (_moves, A),
     "views": (_views, A),
-    "matmul": (lambda a: _fourth(a @ B) + sg.abs(sg.vdot(a, C)) + _squares(sg.outer(a[0], a[1])), A),
+    "matmul": (
+        lambda a: _fourth(a @ B) + sg.abs(sg.vdot(a, C)) + _squares(sg.outer(a[0], a[1])),
+        A,
+    ),
     "einsum": (lambda a: _squares(sg.einsum("ij,jk,lk->il", a, C, sg.conj(a))), A),
     "inv": (lambda a: _squares(sg.linalg.inv(a) - C), A),
     "solve": (lambda a: _squares(sg.linalg.solve(a, B) - 1), A),

@@ -77,7 +77,10 @@ def test_loops_and_branches_carry_complex_numbers() -> None:
 
 def test_products_batches_and_steps_of_numpy_in_one_kernel() -> None:
     a, b, m = _normal(4, 3), _normal(4, 3), _normal(2, 3, 3)
-    x, y = sg.placeholder("x", (None, 3), "complex128"), sg.placeholder("y", (None, 3), "complex128")
+    x, y = (
+        sg.placeholder("x", (None, 3), "complex128"),
+        sg.placeholder("y", (None, 3), "complex128"),
+    )
     z = sg.placeholder("z", (None, 3, 3), "complex128")
     made = [
         x @ sg.conj(y.T), sg.sum(x, axis=0), sg.mean(x), sg.var(x), sg.einsum("ij,kj->ik", x, y),

@@ -41,7 +41,11 @@ def _complex(value: Any) -> Any:
 
 
 def _flat(value: Any) -> list[Any]:
-    return [one for part in value for one in _flat(part)] if isinstance(value, tuple | list) else [value]
+    return (
+        [one for part in value for one in _flat(part)]
+        if isinstance(value, tuple | list)
+        else [value]
+    )
 
 
 def _part(value: Any, part: str) -> Any:
