@@ -307,12 +307,12 @@ def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _freedom(x: Any, axes: tuple[int, ...], correction: float) -> Any:
-    """The number of elements less the correction, at least 0."""
+def _freedom(x: Any, axes: tuple[int, ...], correction: float, like: object = None) -> Any:
+    """The number of elements less the correction, at least 0, to compute with `like` (x)."""
     number = dims.product([x.shape[axis] for axis in axes])
     if isinstance(number, Dim) and isinstance(correction, int):
-        return size_value(dims.maximum(0, number - correction), x)
-    freedom = size_value(number, x) - correction
+        return size_value(dims.maximum(0, number - correction), x if like is None else like)
+    freedom = size_value(number, x if like is None else like) - correction
     if isinstance(number, Dim):
         return maximum(freedom, 0)
     return freedom if freedom > 0 else 0
@@ -321,13 +321,13 @@ def _freedom(x: Any, axes: tuple[int, ...], correction: float) -> Any:
 def _var(x: object, *, axes: tuple[int, ...], keepdims: bool, correction: float) -> Any:
     centred = x - mean(x, axis=axes, keepdims=True)
     squares = square(absolute(centred)) if centred.dtype.kind == "c" else square(centred)
-    return sum(squares, axis=axes, keepdims=keepdims) / _freedom(x, axes, correction)
+    return sum(squares, axis=axes, keepdims=keepdims) / _freedom(x, axes, correction, squares)
 
 
 def _var_vjp(
     g: Any, o: object, a: object, *, axes: tuple[int, ...], keepdims: bool, correction: float
 ) -> Any:
-    g = _restore(g / _freedom(a, axes, correction), a, axes, keepdims)
+    g = _restore(g / _freedom(a, axes, correction, g), a, axes, keepdims)
     return (2 * g) * (a - mean(a, axis=axes, keepdims=True))
 
 

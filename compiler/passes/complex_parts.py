@@ -141,9 +141,11 @@ def _hyperbolic(x: Any) -> tuple[Any, Any, Any]:
     size = ops.absolute(x)
     most = 709.0 if _is_wide(x) else 88.0
     above = ops.greater(size, most)
-    half = ops.exp(size - most) / 2
-    sinh, cosh = ops.where(above, ops.copysign(half, x), ops.sinh(x)), ops.cosh(x)
-    return sinh, ops.where(above, half, cosh), ops.where(above, math.exp(most), 1.0)
+    less = ops.expm1(size - ops.where(above, most, 0.0))
+    growth = less + 1
+    sinh = ops.where(above, growth, less + less / growth) / 2
+    cosh = ops.where(above, growth / 2, 1 + less * (less / (2 * growth)))
+    return ops.copysign(sinh, x), cosh, ops.where(above, math.exp(most), 1.0)
 
 
 def _sinh(a: Parts) -> Parts:

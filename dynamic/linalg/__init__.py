@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from compiler.core.errors import LinAlgError
-from dynamic.linalg.decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from dynamic.linalg.decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
 from dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
 from dynamic.linalg.products import (
     cross,
@@ -19,7 +28,7 @@ from dynamic.linalg.products import (
 from dynamic.linalg.solving import det, inv, lstsq, pinv, slogdet, solve, solve_triangular
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv",
     "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander",
     "vecdot", "vector_norm",

@@ -104,6 +104,32 @@ def eigh(A: object, UPLO: str = "L") -> Eigh:
     return Eigh(*ops.eigh(A, _triangle(UPLO)))
 
 
+class Eig(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns of length 1: complex."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+    def __repr__(self) -> str:
+        return named("linalg_eig", self)
+
+
+def eig(A: object) -> Eig:
+    """The eigenvalues and eigenvectors of square matrices: complex.
+
+    The gradient needs distinct eigenvalues, and a function that does not depend on the phases of
+    the eigenvectors.
+    """
+    require_square("linalg.eig", A)
+    return Eig(*ops.eig(A))
+
+
+def eigvals(A: object) -> Any:
+    """The eigenvalues of square matrices: complex."""
+    require_square("linalg.eigvals", A)
+    return ops.eigvals(A)
+
+
 def _triangle(triangle: str) -> str:
     if triangle.upper() not in ("L", "U"):
         raise AutogradError(f"Expected UPLO argument to be 'L' or 'U', but got {triangle}")

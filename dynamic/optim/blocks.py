@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops import view_as_real
 from dynamic.kernels.parallel import run
 
 BLOCK = 65536
@@ -49,11 +48,8 @@ def in_blocks(change: Callable[..., None], count: int, *arrays: Any) -> None:
     """`change` the arrays, of one shape and dtype, in parts, each followed by `count` temporaries.
 
     Small arrays are one part. Large ones are flattened, unless their elements are not in order,
-    and threads share the parts, which are the same whatever the number of threads. Real and
-    imaginary parts of complex numbers are numbers of their own.
+    and threads share the parts, which are the same whatever the number of threads.
     """
-    if arrays[0].dtype.kind == "c":
-        arrays = tuple(map(view_as_real.evaluate, arrays))
     first = arrays[0]
     if first.size <= BLOCK:
         change(*arrays, *temporaries(count, first.shape, first.dtype))

@@ -12,7 +12,7 @@ from compiler.core.errors import OptionError
 from compiler.core.refusals import refuse
 from compiler.core.watching import changing
 from dynamic.core.dtypes import get_default_dtype
-from dynamic.core.errors import ArgumentError
+from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.places import user_place
 from dynamic.core.user_warnings import warn
 from dynamic.optim.errors import AbstractMethodError
@@ -36,6 +36,9 @@ class Optimizer(State):
         param_groups: dicts of "params" and options, read at each step.
         state: what the algorithm keeps per parameter.
     """
+
+    takes_complex = False
+    """Whether parameters may be complex."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -88,6 +91,7 @@ class Optimizer(State):
         params, names = _separate(param_group["params"])
         for param in params:
             _check_param(param)
+            self._check_dtype(param)
         self._check_distinct(params, names)
         param_group["params"] = params
         if names:
@@ -143,6 +147,13 @@ class Optimizer(State):
                 counter[0] += 1
                 counter[1] = place
         return loss
+
+    def _check_dtype(self, param: Tensor) -> None:
+        if param._array.dtype.kind == "c" and not self.takes_complex:
+            raise AutogradError(
+                f"{type(self).__name__} does not support complex parameters: let it have a real "
+                "one, and compute with torch.view_as_complex of it"
+            )
 
     def _update(self, param: Tensor, g: object, group: dict[str, Any]) -> None:
         """Change the memory of one parameter, given its gradient as an ndarray."""

@@ -27,6 +27,8 @@ class SGD(Optimizer):
     of a parameter is its "momentum_buffer". ValueError for options out of range.
     """
 
+    takes_complex = True
+
     def __init__(
         self, params: Iterable[object], lr: object = 1e-3, momentum: float = 0,
         dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *,

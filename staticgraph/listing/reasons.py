@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-_COMPLEX = "there are no complex numbers yet"
 _MEMORY = "tensors are values: nothing is written in place"
 _FILES = "arrays are read and written with NumPy; sg.save and sg.load are of executables"
 _PYTHON = "of Python values and their printing: NumPy's own serves"
@@ -20,22 +19,22 @@ JAX_NUMPY = _table({
     _PYTHON: "array_repr array_str get_printoptions printoptions set_printoptions",
     "functions of arrays are mapped with vmap":
         "apply_along_axis apply_over_axes frompyfunc vectorize",
-    _COMPLEX: "roots sort_complex",
+    "complex numbers have no order": "sort_complex",
+    "linalg.eigvals of the companion matrix": "roots",
     _MEMORY: "place",
     _SIZE: "trim_zeros",
 })  # fmt: skip
-JAX_LINALG = _table({_COMPLEX: "eig eigvals"})
+JAX_LINALG: dict[str, str] = {}
 JAX_SPECIAL = _table({
-    _COMPLEX: "sph_harm_y wofz",
     "not yet: it needs approximations of its own":
-        "bessel_jn dawsn expi expn fresnel hyp1f1 hyp2f1 owens_t sici spence",
+        "sph_harm_y wofz bessel_jn dawsn expi expn fresnel hyp1f1 hyp2f1 owens_t sici spence",
 })  # fmt: skip
 TORCH = _table({
     _FACTORS: "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve",
     "in torch.linalg alone": "qr svd",
     "PyTorch has deprecated it": "frobenius_norm range",
     "drawn at random on the way": "binomial pca_lowrank svd_lowrank randint_like",
-    "of complex numbers and lazy negation": "is_conj is_neg adjoint",
+    "of lazy negation": "is_neg",
     "not in PyTorch's documentation": "fill hash_tensor slice_inverse detach",
     "not yet": "index_reduce nonzero_static renorm",
 })  # fmt: skip

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_inexact
 from compiler.core.errors import GraphError, OptionError
 from compiler.graph.expression import Expression
 from compiler.graph.state import State
@@ -103,7 +103,7 @@ class Optimizer(ABC):
 def floating_variables(loss: Expression) -> list[Variable]:
     """The variables that a loss changes with; GraphError if there are none."""
     found = [
-        node for node in ancestors([loss]) if isinstance(node, Variable) and is_float(node.dtype)
+        node for node in ancestors([loss]) if isinstance(node, Variable) and is_inexact(node.dtype)
     ]
     if not found:
         raise GraphError("minimize: the loss depends on no floating-point variable")
@@ -116,6 +116,11 @@ def check_parameters(parameters: Sequence[object]) -> None:
     for one in parameters:
         if not isinstance(one, Variable):
             raise GraphError(f"minimize: the parameter {one!r} is no variable")
+        if one.dtype.kind == "c":
+            raise GraphError(
+                f"minimize: {one.state.label} is {one.dtype}, and parameters are real ({one.source}): "
+                "make variables of its real and imaginary parts, and sg.complex of these"
+            )
         if one.state in seen:
             raise GraphError(f"minimize: {one.state.label} is given twice ({one.source})")
         seen.add(one.state)
