@@ -18,7 +18,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import shlex
 import statistics
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache, partial
@@ -164,6 +166,31 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
+def summary(records: list[dict[str, Any]]) -> str:
+    """The worst and the median ratio of each way."""
+    lines = []
+    for name in WAYS:
+        minima, medians = zip(*(ratios(record[name]) for record in records), strict=True)
+        lines.append(
+            f"- {name}: worst {max(minima):.2f}, median {statistics.median(minima):.2f} by minima,"
+            f" {max(medians):.2f} and {statistics.median(medians):.2f} by medians,"
+            f" of {len(records)} products"
+        )
+    return "\n".join(lines)
+
+
+def page(records: list[dict[str, Any]], others: str, command: str) -> str:
+    """A page with the table, the worst products first."""
+    from staticgraph.compare.scripts import markdown
+
+    ordered = sorted(records, key=lambda record: -ratios(record["alone"])[0])
+    return (
+        f"# Products of matrices\n\nOurs against the best of {others}: minima, and medians in"
+        f" brackets. Written by\n`{command}`.\n\n{summary(records)}\n\n"
+        + markdown(HEADS, [cells(record) for record in ordered])
+    )
+
+
 def spread(count: int) -> list[Shape]:
     """So many shapes, from 16 to 4096 each way, of at most 2**33 multiplications."""
     rng = np.random.default_rng(0)
@@ -178,7 +205,7 @@ def spread(count: int) -> list[Shape]:
 def main() -> None:
     """The command line."""
     import staticgraph as sg
-    from staticgraph.compare.scripts import markdown, parser, show, write_json
+    from staticgraph.compare.scripts import parser, show, write_json
 
     given = parser(__doc__)
     given.add_argument("--sizes", type=numbers, help="m, k and n are each of these")
@@ -200,17 +227,12 @@ def main() -> None:
     rows = [cells(record) for record in records]
     others = "NumPy and PyTorch" if options.torch else "NumPy"
     show(f"products, ours against the best of {others}: minima (medians)", HEADS, rows)
-    for name in WAYS:
-        minima, medians = zip(*(ratios(record[name]) for record in records), strict=True)
-        print(
-            f"{name}: worst {max(minima):.2f}, median {statistics.median(minima):.2f} by minima,"
-            f" {max(medians):.2f} and {statistics.median(medians):.2f} by medians,"
-            f" of {len(records)} products"
-        )
+    print(summary(records))
     if options.json:
         write_json(options.json, records)
     if options.markdown:
-        options.markdown.write_text(markdown(HEADS, rows), encoding="utf-8")
+        command = shlex.join(["python", *sys.argv]).replace(str(options.torch), "PATH/TO/PYTHON")
+        options.markdown.write_text(page(records, others, command), encoding="utf-8")
 
 
 if __name__ == "__main__":
