@@ -170,7 +170,7 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     """The dtype of an op on two tensors of equal standing."""
     if first == second:
         return first
-    if is_inexact(first) != is_inexact(second):
+    if is_inexact(first) != is_inexact(second) and "c" not in (first.kind, second.kind):
         return first if is_inexact(first) else second
     for one in (first, second):
         if one in _UNPROMOTED:
@@ -266,8 +266,12 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
             result = dtype
         elif dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
             # complex numbers have parts as wide as the floats that they meet
-            of_floats = is_float(result)
-            result = complex_dtype(result) if of_floats else promote_types(result, dtype)
+            if dtype.kind != "c":
+                result = promote_types(result, dtype)
+            elif is_float(result):
+                result = complex_dtype(F32 if is_narrow(result) else result)
+            else:
+                result = dtype
     return F32 if result is None else result
 
 

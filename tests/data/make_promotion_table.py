@@ -12,7 +12,7 @@ import torch
 
 DTYPES = (
     "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "bfloat16",
-    "float16", "float32", "float64",
+    "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 NUMBERS = {"a bool": True, "an int": 1, "a float": 1.0}
 
