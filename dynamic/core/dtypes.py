@@ -120,7 +120,7 @@ _NATIVE = (
     complex64, complex128,
 )  # fmt: skip
 DTYPES = _Known({one.dtype: one for one in _NATIVE})
-_UNPROMOTED = (uint16.dtype, uint32.dtype, uint64.dtype)
+_UNPROMOTED = {uint16.dtype, uint32.dtype, uint64.dtype}
 BOOL, INT64, F32, F64 = boolean.dtype, int64.dtype, float32.dtype, float64.dtype
 _ALIASES = {"float": F32, "double": F64, "long": INT64, "int": int32.dtype, "short": int16.dtype}
 _default = [float32]
@@ -170,14 +170,15 @@ def promote_types(first: NumpyDType, second: NumpyDType) -> NumpyDType:
     """The dtype of an op on two tensors of equal standing."""
     if first == second:
         return first
-    if is_inexact(first) != is_inexact(second) and "c" not in (first.kind, second.kind):
+    refused = {first, second} & _UNPROMOTED
+    is_complex = "c" in (first.kind, second.kind)
+    if is_inexact(first) != is_inexact(second) and not (refused and is_complex):
         return first if is_inexact(first) else second
-    for one in (first, second):
-        if one in _UNPROMOTED:
-            raise AutogradError(
-                "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                f"{DTYPES[first].legacy} and {DTYPES[second].legacy}"
-            )
+    if refused:
+        raise AutogradError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{DTYPES[first].legacy} and {DTYPES[second].legacy}"
+        )
     return promoted(first, second)
 
 
