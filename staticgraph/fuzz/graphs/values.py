@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
