@@ -175,4 +175,5 @@ def limits(dtype: DType) -> Value:
         return np.finfo(dtype)
     import ml_dtypes  # there, as the dtype is
 
-    return ml_dtypes.finfo(dtype)
+    found: Any = ml_dtypes.finfo
+    return found(dtype)

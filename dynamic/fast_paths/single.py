@@ -124,8 +124,8 @@ def reduction(
         if keepdim is not False and keepdim is not True:
             return general(self, dim, keepdim)
         x = self._array
-        dtype = x.dtype
-        usual = dtype is F32 or dtype is F64 or (not floating and dtype.kind in "bi")
+        own = x.dtype
+        usual = own is F32 or own is F64 or (not floating and own.kind in "bi")
         if usual and x.size < LARGE:
             try:
                 if dim is None and keepdim is False:

@@ -66,7 +66,7 @@ def cotangents(
     edges: Sequence[object],
     g: Any,
     out: object,
-    operands: Sequence[object],
+    operands: Sequence[Any],
     attrs: Attrs,
 ) -> list[tuple[Any, Any]]:
     """The cotangents of operands, given that of the result, each with the operand's edge.

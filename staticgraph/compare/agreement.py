@@ -54,7 +54,7 @@ def compare(
             difference counts, relative to the mean change, and not the largest.
     """
     limit = TOLERANCE[dtype]
-    rounding = float(limits(dtype).eps) * calls if before else 0.0
+    rounding = float(limits(np.dtype(dtype)).eps) * calls if before else 0.0
     found = dict.fromkeys(results, Agreement(0.0, True))
     for i in range(max(map(len, results.values()), default=0)):
         start = before[i - 1] if before and i else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits
 from compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
@@ -51,8 +51,8 @@ def _extreme(rng: np.random.Generator, shape: Any, dtype: np.dtype[Any]) -> Arra
     if dtype.kind == "b":
         return plain
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        odd = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1, 0], dtype)
+        whole = np.iinfo(dtype)
+        odd = np.array([whole.min, whole.max, whole.min + 1, whole.max - 1, 0], dtype)
     else:
         info = limits(dtype)
         huge = float(info.max) ** 0.5 / 16  # a sum of larger ones may overflow in one order only

@@ -16,7 +16,7 @@ from compiler.llvm import conversions
 from compiler.llvm.conversions import CONVERSIONS
 from compiler.llvm.machine import target_machine
 
-TYPES = {
+TYPES: dict[str, tuple[Any, Any]] = {
     "u16": (ir.IntType(16), np.uint16), "f32": (ir.FloatType(), np.float32),
     "f64": (ir.DoubleType(), np.float64), "u64": (ir.IntType(64), np.uint64),
 }  # fmt: skip
