@@ -263,8 +263,7 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
     result: NumpyDType | None = None
     for dtype in standing:
         if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
-            keeps_width = result is not None and dtype is not None and is_float(result)
-            result = complex_dtype(result) if keeps_width else dtype
+            result = dtype if result is None or not is_float(result) else complex_dtype(result)
     return F32 if result is None else result
 
 

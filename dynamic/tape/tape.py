@@ -85,7 +85,8 @@ def recipe(
     positions = tuple(i for i, _ in steps)
     made = Recipe(
         op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
-        "o" in letters, bool(letters), _reduces(op), number, bool(steps) and all(is_flat(rule) for _, rule in steps),
+        "o" in letters, bool(letters), _reduces(op), number,
+        bool(steps) and all(is_flat(rule) for _, rule in steps),
     )  # fmt: skip
     _recipes[op, needs, number, of_complex] = made
     return made
