@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.errors import MissingExtraError, StaticGraphError
-from dynamic.core.dtypes import DTYPES, DType, dtype_named
+from dynamic.core.dtypes import DTYPES, DType, bfloat16, dtype_named
 from dynamic.core.errors import ArgumentError
 from dynamic.core.results import Size
 from dynamic.nn.parameter import Parameter
@@ -80,9 +80,10 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
     npy = _safetensors("load")
     content = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     try:
-        arrays = npy.load(content)
         size = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        header = json.loads(content[8 : 8 + size])
+        arrays = _arrays(npy, header, content, 8 + size)
+        metadata = header.get("__metadata__", {})
     except Exception as error:  # safetensors has an error of its own, and passes on others
         raise LoadError(f"load: not a safetensors file, or a damaged one: {error}") from None
     if metadata.get("format") != FORMAT:
@@ -91,6 +92,18 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
         return _Reader(arrays).decoded(json.loads(metadata["structure"]))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise LoadError(f"load: the structure of the file is damaged: {error!r}") from None
+
+
+def _arrays(npy: Any, header: dict[str, Any], content: bytes, start: int) -> dict[str, Any]:
+    """The arrays of a file; its reader for NumPy has no bfloat16, of which it is given the bits."""
+    brains = [name for name, one in header.items() if one.get("dtype") == "BF16"]
+    if brains:
+        for name in brains:
+            header[name]["dtype"] = "U16"
+        text = json.dumps(header).encode()
+        content = len(text).to_bytes(8, "little") + text + content[start:]
+    arrays: dict[str, Any] = npy.load(content)
+    return arrays | {name: arrays[name].view(bfloat16.dtype) for name in brains}
 
 
 def _safetensors(caller: str) -> Any:

@@ -110,7 +110,7 @@ def _array(name: str, data: bytes) -> Any:
         if version != (1, 0):
             raise FormatError(f"{name}: version {version} of the format npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-        known = as_dtype(dtype, name)
+        known = as_dtype("bfloat16" if dtype == "V2" else dtype, name)
     except FormatError:
         raise
     except Exception as error:  # NumPy raises whatever its parser of headers does
@@ -122,7 +122,11 @@ def _array(name: str, data: bytes) -> Any:
     if min(shape, default=0) < 0 or count * known.itemsize != len(body):
         raise FormatError(f"{name}: {known.name}{list(shape)} in {len(body)} bytes")
     order: Any = "F" if fortran else "C"
-    return np.frombuffer(body, dtype).astype(known).reshape(shape, order=order)
+    return (
+        np.frombuffer(body, known if dtype == "V2" else dtype)
+        .astype(known)
+        .reshape(shape, order=order)
+    )
 
 
 def _loaded(content: Any, arrays: Sequence[object]) -> Any:

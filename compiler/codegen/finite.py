@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from compiler.codegen.chunks import ChunkPlan
 from compiler.codegen.loops import Nest
-from compiler.codegen.scalar import literal
+from compiler.codegen.scalar import cast, literal
 from compiler.codegen.statements import Body
 from compiler.core.dims import Size
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import computing, is_float
 from compiler.core.record import Record, record
 from compiler.core.types import DType, TensorType
 from compiler.graph.view import Node
@@ -195,16 +195,17 @@ def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr) -> Stmt:
 
 def _add_up(element: Expr, dtype: DType) -> Stmt:
     total = _total(dtype)
+    element = cast(element, dtype, computing(dtype))
     return Assign(total.name, Call("fsum", (total, element - element)))
 
 
 def _total(dtype: DType) -> Name:
-    return Name(f"off_{dtype.name}")  # a variable keeps the type that it has first
+    return Name(f"off_{computing(dtype).name}")  # a variable keeps the type that it has first
 
 
 def noted(block: Iterable[Stmt], dtypes: Iterable[DType], flag: Expr) -> list[Stmt]:
     """The statements, and what sets the flag if one of the elements that they add up is lost."""
-    totals = {dtype: _total(dtype) for dtype in dtypes}
+    totals = {computing(dtype): _total(dtype) for dtype in dtypes}
     starts = [Assign(total.name, literal(0, dtype)) for dtype, total in totals.items()]
     lost = [Binary("!=", total, literal(0, dtype)) for dtype, total in totals.items()]
     return [*starts, *block, *(If(one, (Store(flag, ZERO, ONE),)) for one in lost)]

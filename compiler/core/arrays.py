@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, is_inexact
+from compiler.core.dtypes import is_float, is_inexact, limits
 from compiler.core.errors import DTypeError
 from compiler.core.types import DType
 from compiler.core.values import Array
@@ -33,20 +33,22 @@ def as_array(value: object) -> Array:
     return np.asarray(value)
 
 
-_FITS = 2.0**127  # numbers below it are in range of every floating dtype
+_FITS = 2.0**127  # numbers below it are in range of float32 and float64
+_WIDE = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def to_array(value: object, dtype: DType) -> Array:
     """`value` as an array, which has the dtype if `value` may become it without being asked.
 
     Python numbers and nested lists of them may where the kind (bool, int, float) does not fall and
-    the dtype's range holds them; of an array, only the byte order is changed.
+    the dtype's range holds them, lists of ints too where floats hold each exactly; of an array,
+    only the byte order is changed.
 
     Raises:
         OverflowError, TypeError, ValueError: for what is no array, has masked elements or does not
             fit.
     """
-    if type(value) is float and is_float(dtype) and abs(value) < _FITS:
+    if type(value) is float and dtype in _WIDE and abs(value) < _FITS:
         return np.array(value, dtype)  # as what follows, in a twentieth of the time
     array = as_array(value)
     if hasattr(value, "dtype") or hasattr(value, "__array__"):
@@ -58,7 +60,19 @@ def to_array(value: object, dtype: DType) -> Array:
         made = np.asarray(value, dtype)
     if not _holds(made, array):
         raise OverflowError(f"{value!r:.80} is out of bounds for {dtype.name}")
+    if is_float(dtype) and array.ndim and (whole or array.dtype.kind in "iu"):
+        _refuse_rounded(array, made)
     return made
+
+
+def _refuse_rounded(numbers: Array, made: Array) -> None:
+    """OverflowError for an int that is none of the floats that were made of all."""
+    highest = 2 ** (int(limits(made.dtype).nmant) + 1)
+    if not numbers.size or -highest <= numbers.min() <= numbers.max() <= highest:
+        return
+    for one, number in zip(numbers.flat, made.flat, strict=True):
+        if int(number) != int(one):
+            raise OverflowError(f"{one} is not a number of {made.dtype.name}, which rounds it")
 
 
 def converted(value: object, array: Array, dtype: DType) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from compiler.core import fork
 from compiler.core.errors import DTypeError
 from compiler.core.record import Record, record
+from compiler.core.values import Value
 
 DType: TypeAlias = "np.dtype[Any]"
 
@@ -99,12 +100,19 @@ def computing(dtype: DType) -> DType:
     return _F32 if is_narrow(dtype) else dtype
 
 
+def stored(dtype: DType) -> DType:
+    """The dtype of the numbers that memory holds: of bools bytes, of floats of 16 bits the bits."""
+    if dtype.kind == "b":
+        return np.dtype(np.uint8)
+    return np.dtype(np.uint16) if is_narrow(dtype) else dtype
+
+
 def accumulator(dtype: DType) -> DType:
     """The dtype of sums and products of elements of a dtype, which is NumPy's."""
     return dtype if is_inexact(dtype) else _U64 if dtype.kind == "u" else _I64
 
 
-def promoted(*operands: Any) -> DType:
+def promoted(*operands: Value) -> DType:
     """The dtype in which dtypes, arrays and Python numbers meet: NumPy's rules.
 
     NumPy has none for bfloat16: it meets others as float16 does, and float16 in float32.
@@ -161,7 +169,7 @@ def _unknown(dtype: object, op: str) -> DTypeError:
     return DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}")
 
 
-def limits(dtype: DType) -> Any:
+def limits(dtype: DType) -> Value:
     """What `np.finfo` says of a dtype of floats."""
     if dtype.kind != "V":
         return np.finfo(dtype)

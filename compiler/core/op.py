@@ -244,14 +244,17 @@ class Op:
         refuse_more(self.name, self.evaluate, len(operands))
         for operand in operands:
             if isinstance(operand, Operand):
-                try:
-                    return operand.apply(self, operands, attrs)
-                except TypeError as error:
-                    named = _named(error, _rule_of_types(self), self.name)
-                    if named is error:
-                        raise
-                    raise named from None
+                return self._applied(operand, operands, attrs)
         return self._of_arrays(operands, attrs)
+
+    def _applied(self, to: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
+        try:
+            return to.apply(self, operands, attrs)
+        except TypeError as error:
+            named = _named(error, _rule_of_types(self), self.name)
+            if named is error:
+                raise
+            raise named from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         if not self.complex:
@@ -277,12 +280,13 @@ class Op:
     def moves(self) -> bool:
         """Whether elements are moved as they are stored, and none is computed with."""
         if self.lowering is None:
-            return (self.linearity == "linear" and not self.floating) or self.name in _MOVING
+            linear = self.linearity == "linear" and not self.floating
+            return linear or self.name in _MOVING
         if isinstance(self.lowering, Host):
             return self in _own or self.name in _MOVING
         return isinstance(self.lowering, _MOVES) or self.name in _MOVING
 
-    def value(self, *arrays: Any, **attrs: Any) -> Value:
+    def value(self, *arrays: Value, **attrs: Value) -> Value:
         """The value for arrays: what `evaluate` gives.
 
         Floats of 16 bits are computed with as float32, and the results are rounded once.
@@ -295,7 +299,7 @@ class Op:
         """Whether one of the arrays is of floats that are stored only, and computed with."""
         return any(map(_is_stored, arrays)) and not self.moves
 
-    def rounded(self, evaluate: Rule, arrays: Sequence[Any], attrs: Attrs) -> Value:
+    def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
         type = self.infer_type(*map(type_of, arrays), **attrs)
         with np.errstate(over="ignore"):
@@ -317,13 +321,7 @@ class Op:
         """The op applied to what `bind` makes of the arguments: for rules that know it."""
         for operand in operands:
             if isinstance(operand, Operand):
-                try:
-                    return operand.apply(self, operands, attrs)
-                except TypeError as error:
-                    named = _named(error, _rule_of_types(self), self.name)
-                    if named is error:
-                        raise
-                    raise named from None
+                return self._applied(operand, operands, attrs)
         return self._of_arrays(operands, attrs)
 
     def _check_shapes(self, operands: Sequence[Any], attrs: Attrs, error: Exception) -> None:
@@ -453,7 +451,7 @@ def _is_stored(operand: object) -> bool:
     return dtype is not None and is_narrow(dtype)
 
 
-def in_computing(array: Any) -> Any:
+def in_computing(array: Value) -> Value:
     """An array in the dtype that ops compute in."""
     return array.astype(computing(array.dtype), copy=False)
 

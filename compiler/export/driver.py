@@ -28,6 +28,7 @@ from compiler.codegen.comments import Comments
 from compiler.codegen.kernel import Kernel
 from compiler.core.dims import Size, Unknown
 from compiler.core.types import DType
+from compiler.export.stored import viewed
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, factor
 from compiler.schedule.chunks import Cells, Chunks, Cut
@@ -237,4 +238,4 @@ class Driver:
         text = self._array(array.place.entry)
         count = " * ".join(shape) or "1"
         text = f"{text}[:{count}].reshape({', '.join(shape) or '()'})"
-        return f"{text}.view(np.bool_)" if array.dtype.kind == "b" else text
+        return viewed(text, array.dtype)

@@ -101,18 +101,20 @@ def float32_of_float16(half):
     """The float32 of the bits of a float16: exact."""
     bits = i64(half)
     shifted = (bits & 32767) << 13
-    moved = i64((u32(shifted).view(f32) * f32(2.0**112)).view(u32))
+    moved = np.uint32(shifted).view(np.float32) * f32(2.0**112)
+    moved = i64(np.float32(moved).view(np.uint32))
     magnitude = moved if shifted < 0x0F800000 else shifted | 0x7F800000
-    return u32(((bits & 32768) << 16) | magnitude).view(f32)
+    return np.uint32(((bits & 32768) << 16) | magnitude).view(np.float32)
 
 
 @compiled
 def float16_of_float32(value):
     """The bits of the nearest float16, of two the even one; inf from 65520 on."""
-    bits = i64(f32(value).view(u32))
+    bits = i64(np.float32(value).view(np.uint32))
     magnitude = bits & 0x7FFFFFFF
     if magnitude < 0x38800000:
-        found = i64((u32(magnitude).view(f32) + f32(0.5)).view(u32)) - 0x3F000000
+        beside = np.uint32(magnitude).view(np.float32) + f32(0.5)
+        found = i64(np.float32(beside).view(np.uint32)) - 0x3F000000
     else:
         found = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13
     if magnitude >= 0x477FF000:
@@ -126,22 +128,22 @@ def float16_of_float32(value):
 def float16_of_float64(value):
     """The same of a float64, by a float32 that is rounded to odd."""
     nearest = f32(value)
-    bits = i64(nearest.view(u32))
+    bits = i64(np.float32(nearest).view(np.uint32))
     if f64(nearest) != value:
         bits = (bits - (abs(f64(nearest)) > abs(value))) | 1
-    return float16_of_float32(u32(bits).view(f32))
+    return float16_of_float32(np.uint32(bits).view(np.float32))
 
 
 @compiled
 def float32_of_bfloat16(half):
     """The float32 of which a bfloat16 is the upper half."""
-    return u32(i64(half) << 16).view(f32)
+    return np.uint32(i64(half) << 16).view(np.float32)
 
 
 @compiled
 def bfloat16_of_float32(value):
     """The bits of the nearest bfloat16, of two the even one."""
-    bits = i64(f32(value).view(u32))
+    bits = i64(np.float32(value).view(np.uint32))
     if bits & 0x7FFFFFFF > 0x7F800000:
         return u16((bits >> 16) | 64)
     return u16(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 65535)
@@ -329,6 +331,8 @@ def flat(name, array, dtype, shape, written=False):
     if written and not (array.flags.c_contiguous and array.flags.writeable):
         raise TypeError(f"{name}: it is updated in place, and has to be contiguous and writable")
     elements = np.require(np.asarray(array), requirements="CW").reshape(-1)
+    if elements.itemsize == 2 and elements.dtype.kind in "fV":  # floats that are stored only
+        return elements.view(np.uint16)
     return elements.view(np.uint8) if dtype == np.bool_ else elements
 
 
@@ -348,7 +352,7 @@ def report(name, value, expected, spread):
     the last place away.
     """
     print(f"{name} = {np.array2string(value, threshold=20)}  # {value.dtype}{list(value.shape)}")
-    if value.dtype.kind != "f":
+    if not is_float(value.dtype):
         close = np.array_equal(value, expected)
         print(f"    {'equal to' if close else 'DIFFERS from'} the executable's")
         return close
@@ -367,7 +371,7 @@ def report(name, value, expected, spread):
     return close
 
 
-TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
+TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-13}
 '''
 
 

@@ -19,7 +19,7 @@ from compiler.codegen.memory import Slot
 from compiler.codegen.naming import Names, calls_of, made_name, makers, named
 from compiler.core import dims
 from compiler.core.dims import Size, Unknown
-from compiler.core.dtypes import is_float
+from compiler.core.dtypes import is_float, limits, stored
 from compiler.core.errors import OptionError, StaticGraphError
 from compiler.core.record import Record
 from compiler.core.types import substituted
@@ -27,6 +27,7 @@ from compiler.export.driver import Driver
 from compiler.export.functions import all_names, definitions, used_names
 from compiler.export.hosts import Hosts, NotNumpyError, host_names, scalar_source
 from compiler.export.places import placed, with_places
+from compiler.export.stored import name_of, viewed
 from compiler.ir import records
 from compiler.ir.records import Function, Name
 from compiler.ir.sizes import size_expression
@@ -109,6 +110,11 @@ def export(
         raise OptionError(
             f"export: {place.name!r} would hide the module {place.stem} from Python and from itself"
         )
+    if any(slot.dtype.kind == "V" for slot in runner.kernel.memory.slots):
+        raise OptionError(
+            "export: NumPy, which is all that a file imports, has no bfloat16: cast what comes in "
+            "and goes out to float32"
+        )
     arrays: dict[str, Any] = {}
     file = KernelFile(runner, runner.kernel)
     runs = bool(inputs) or not runner.feeds
@@ -168,7 +174,7 @@ def _neighbour(random: np.random.Generator, array: Any) -> Any:
     """An array whose floats are up to four units in the last place away."""
     if not is_float(array.dtype):
         return array
-    factor = 1 + 4 * np.finfo(array.dtype).eps * random.uniform(-1, 1, array.shape)
+    factor = 1 + 4 * float(limits(array.dtype).eps) * random.uniform(-1, 1, array.shape)
     return np.asarray(array * factor, array.dtype)
 
 
@@ -302,7 +308,7 @@ class KernelFile:
         """The constants by their names, as `run` reads them: the elements in a row."""
         for at, array in self._constants().items():
             flat = array.reshape(-1)
-            yield self._names[at], flat.view(np.uint8) if flat.dtype == np.bool_ else flat
+            yield self._names[at], flat.view(stored(flat.dtype))
 
     def _constant_lines(self) -> Iterator[str]:
         large = []
@@ -349,7 +355,7 @@ class KernelFile:
         for kind, written in (("input", ""), ("variable", ", written=True")):
             for name, slot in self._slots(kind):
                 shape = self._shape(slot.shape)
-                dtype = f"np.{_dtype(slot, stored=False)}"
+                dtype = name_of(slot.dtype)
                 yield f'{INDENT}{name} = flat("{name}", {name}, {dtype}, {shape}{written})'
         if self.variables:
             parts = (
@@ -359,14 +365,15 @@ class KernelFile:
             yield f"{INDENT}apart({', '.join(f'{{{part}}}' for part in parts)})"
         for kind in ("output", "arena"):
             for name, slot in self._slots(kind):
-                yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, np.{_dtype(slot)})"
+                dtype = name_of(stored(slot.dtype))
+                yield f"{INDENT}{name} = np.empty({self._count(driver, slot)}, {dtype})"
         if driver.failing:
             yield f"{INDENT}failed = np.zeros(1, np.int64)"
         yield from (INDENT + line if line else line for line in body)
         results = []
         for (name, slot), array in zip(outputs, launch_plan.outputs, strict=True):
             text = f"{name}.reshape({self._shape(array.shape)})"
-            results.append(f"{text}.view(np.bool_)" if slot.dtype.kind == "b" else text)
+            results.append(viewed(text, slot.dtype))
         single = isinstance(self.runner.restructure([*range(len(results))]), int)
         yield ""
         comma = "," if len(results) == 1 and not single else ""
@@ -435,7 +442,8 @@ class KernelFile:
 
 RESERVED = frozenset(
     {
-        "FAILURES", "IndexError", "OutOfRangeError", "SAVED", "abs", "annotations", "chunk",
+        "FAILURES", "IndexError", "OutOfRangeError", "SAVED", "abs", "annotations", "bfloat16",
+        "chunk",
         "chunks", "extent", "failed", "first", "found", "last", "main", "math", "max", "min",
         "njit", "np", "objmode", "pathlib", "range", "run", "saved", "status", "sys", "type",
     }
@@ -456,13 +464,6 @@ def _without_blas(unit: Function) -> Function:
 
     found: Function = rewritten(unit, change)
     return found
-
-
-def _dtype(slot: Slot, stored: bool = True) -> str:
-    """The name of a dtype in NumPy; a bool is stored as a byte."""
-    if slot.dtype.kind == "b":
-        return "uint8" if stored else "bool_"
-    return slot.dtype.name
 
 
 def _number(value: float) -> str:

@@ -101,6 +101,10 @@ def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
     text = "".join(f"{line}\n" for line, _ in rows)
     module: dict[str, Any] = {**_library(), **dict(file.elements()), "__name__": name}
     module[OutOfRangeError.__name__] = OutOfRangeError
+    narrow = {
+        one.dtype.name: one.dtype.type for one in kernel.memory.slots if one.dtype.kind == "V"
+    }
+    module |= narrow
     module |= {one.symbol: one.function for one in scalars_of(kernel.units)}
     module |= {key: _host(one, sizes, nodes[one.node]) for key, one in steps.items()}
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name

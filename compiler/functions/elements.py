@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
-from compiler.core.dtypes import is_float, is_inexact, limits
+from compiler.core.dtypes import computing, is_float, is_inexact, limits
 from compiler.core.errors import DTypeError, OptionError
 from compiler.core.types import unify
 from compiler.core.values import Value
@@ -135,10 +135,12 @@ def ldexp(x: Value, n: Value) -> Value:
 
 def _scaled(x: Any, n: Any) -> Any:
     """x * 2**n, as three factors of which each is a number."""
+    dtype = np.dtype(x.dtype)
+    x = ops.astype(x, computing(dtype))  # powers of 2 that float16 has not
     n = ops.astype(ops.clip(ops.astype(n, "int64"), -2300, 2300), x.dtype)
     third = ops.trunc(n / 3)
     part = ops.exp2(third)
-    return x * part * part * ops.exp2(n - 2 * third)
+    return ops.astype(x * part * part * ops.exp2(n - 2 * third), dtype)
 
 
 def frexp(x: Value) -> tuple[Value, Value]:
@@ -156,6 +158,8 @@ def frexp(x: Value) -> tuple[Value, Value]:
 
 def _exponent(x: Any) -> tuple[Any, Any]:
     """`frexp` of finite numbers that are not 0: by the logarithm, and a step to what it rounded."""
+    dtype = np.dtype(x.dtype)
+    x = ops.astype(x, computing(dtype))
     tiny = limits(np.dtype(x.dtype)).tiny
     small = ops.less(ops.absolute(x), tiny)
     x = ops.where(small, x * (2.0**64), x)  # log2 of a subnormal number may be that of 0
@@ -164,7 +168,7 @@ def _exponent(x: Any) -> tuple[Any, Any]:
     over, under = ops.greater_equal(ops.absolute(m), 1), ops.less(ops.absolute(m), 0.5)
     n = guess + ops.astype(over, "int64") - ops.astype(under, "int64")
     m = ops.where(over, m * 0.5, ops.where(under, m * 2, m))
-    return m, ops.where(small, n - 64, n)
+    return ops.astype(m, dtype), ops.where(small, n - 64, n)
 
 
 def spacing(x: Value) -> Value:

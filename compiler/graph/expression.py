@@ -30,6 +30,7 @@ from compiler.graph.scope import current_scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import arithmetic, comparison, leaves
 from compiler.ops.declare import NUMBERS
+from compiler.ops.exact_comparison import compared_exactly
 from compiler.ops.operators import Operators
 
 _serials = itertools.count()
@@ -133,6 +134,9 @@ class Expression(Operators):
             if isinstance(operand, Handle):
                 handle: Expression = operand.apply(op, operands, attrs)
                 return handle
+        exact: Expression | None = compared_exactly(op, operands)
+        if exact is not None:
+            return exact
         made = construct(op, promote(op, operands), attrs)
         made.weak = _stays_weak(op, operands, made)
         return made

@@ -47,8 +47,8 @@ def float16_of_float32(builder: Any, value: Any, native: bool | None = None) -> 
     bits = builder.bitcast(value, WORD)
     magnitude = builder.and_(bits, WORD(_SIGN))
     # below 2**-14: beside 0.5, the last bit of the sum is that of the subnormal number
-    sum = builder.fadd(builder.bitcast(magnitude, FLOAT), FLOAT(0.5))
-    small = builder.sub(builder.bitcast(sum, WORD), WORD(0x3F000000))
+    beside = builder.fadd(builder.bitcast(magnitude, FLOAT), FLOAT(0.5))
+    small = builder.sub(builder.bitcast(beside, WORD), WORD(0x3F000000))
     odd = builder.and_(builder.lshr(magnitude, WORD(13)), WORD(1))
     usual = builder.add(builder.sub(magnitude, WORD(0x38000000 - 0xFFF)), odd)
     usual = builder.lshr(usual, WORD(13))

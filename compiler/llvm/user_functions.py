@@ -19,9 +19,10 @@ from numba.core import compiler, errors
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from compiler.core.dtypes import DECLARED
 from compiler.core.errors import GraphError
 from compiler.core.scalars import ScalarFunction, add_scalar
-from compiler.core.types import DTYPES, DType, as_dtype
+from compiler.core.types import DType, as_dtype
 from compiler.llvm import vecmath
 from compiler.llvm.c_library import C_LIBRARY
 from compiler.llvm.machine import target_machine
@@ -108,12 +109,12 @@ def _reason(error: Exception) -> str:
 
 def _result_of(found: Any, name: str) -> DType:
     """The dtype of what a function gives."""
-    known = {str(numba.from_dtype(as_dtype(one))): as_dtype(one) for one in DTYPES}
-    known["uint64"] = known["int64"]  # what Numba makes of small unsigned numbers: cut or wrapped
+    dtypes = [as_dtype(one.name) for one in DECLARED.values() if not one.computes]
+    known = {str(numba.from_dtype(one)): one for one in dtypes}
     if str(found) in known:
         return known[str(found)]
     raise GraphError(
-        f"{name}: it gives {found}, not one number of {', '.join(DTYPES)} on every way"
+        f"{name}: it gives {found}, not one number of {', '.join(map(str, dtypes))} on every way"
     )
 
 

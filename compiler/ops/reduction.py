@@ -90,15 +90,15 @@ def _prod_vjp(g: object, o: object, a: object, *, axes: tuple[int, ...], keepdim
 sum = reduction(
     "sum", total, "sum", result=accumulator, vjp=(_sum_vjp,), saves=("",),
     linearity="linear", bind=binder("sum", 0), complex="linear",
-    doc="The sum; of integers and bools int64, of unsigned ones uint64. Of the elements that are cast to `dtype`, for which "
-    "`where` holds, and of `initial`.",
+    doc="The sum; of integers and bools int64, of unsigned ones uint64. Of the elements that are "
+    "cast to `dtype`, for which `where` holds, and of `initial`.",
     example=">>> sg.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)\narray([4., 6.])",
 )  # fmt: skip
 prod = reduction(
     "prod", _prod_numpy, "prod", result=accumulator, vjp=(_prod_vjp,),
     saves=("ao",), bind=binder("prod", 1), complex="holomorphic",
-    doc="The product; of integers and bools int64, of unsigned ones uint64. The gradient is right where elements are 0. "
-    "`dtype`, `where` and `initial` as of `sum`.",
+    doc="The product; of integers and bools int64, of unsigned ones uint64. The gradient is right "
+    "where elements are 0. `dtype`, `where` and `initial` as of `sum`.",
     example=">>> sg.prod(np.array([2.0, 3.0, 4.0]))\nnp.float64(24.0)",
 )  # fmt: skip
 

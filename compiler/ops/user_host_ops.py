@@ -107,6 +107,8 @@ class HostOp(UserOp):
         except DTypeError as error:
             raise DTypeError(f"{name}: what it returns: {error}") from None
         array = np.asarray(found)
+        if array.dtype.newbyteorder("=") == wanted.dtype:
+            array = array.astype(wanted.dtype, copy=False)
         if array.dtype != wanted.dtype:
             raise DTypeError(f"{name}: it returns {_described(array)}, declared {wanted}")
         if not _is_shape(array.shape, wanted.shape):

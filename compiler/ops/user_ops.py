@@ -15,7 +15,7 @@ from types import FunctionType
 import numpy as np
 
 from compiler.core import provided
-from compiler.core.dtypes import promoted
+from compiler.core.dtypes import computing, promoted
 from compiler.core.errors import GraphError, OptionError, ShapeError
 from compiler.core.lowering import Pointwise
 from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
@@ -275,10 +275,11 @@ def elementwise(function: Rule, name: str, dtype: object) -> UserOp:
         return provided.compile_scalar(function, name, operand)
 
     def result(operand: DType) -> DType:
-        found = compiled(operand).result
+        found = compiled(computing(operand)).result
         if declared is not None:
             return declared
-        alike = found.kind == operand.kind or (found.kind == "i" and operand.kind == "u")
+        given = computing(operand).kind
+        alike = found.kind == given or (found.kind == "i" and given == "u")
         return operand if alike else found
 
     def infer_type(*types: TensorType) -> TensorType:
@@ -289,7 +290,7 @@ def elementwise(function: Rule, name: str, dtype: object) -> UserOp:
 
     def code(operand: DType) -> str:
         holes = ", ".join(f"{{{i}}}" for i in range(arity))
-        return f"{{t}}({compiled(operand).symbol}({holes}))"
+        return f"{{t}}({compiled(computing(operand)).symbol}({holes}))"
 
     def evaluate(*arrays: Value) -> Value:
         if {type(one) for one in arrays} == {np.ndarray} and len(

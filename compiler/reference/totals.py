@@ -43,7 +43,7 @@ def whole(x: Array) -> Array:
 
 
 def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The sum along `axes`, sorted: of floats in their dtype, of unsigned integers uint64, else int64."""
+    """The sum along `axes`, sorted: of floats in their dtype, of others (u)int64."""
     ndim, count = x.ndim, len(axes)
     if count == ndim and not keepdims:
         return whole(x)

@@ -15,7 +15,8 @@ from compiler.core.refusals import refuse
 from compiler.graph.expression import Expression, Handle, as_expression, construct
 from compiler.graph.promoted import note_promoted
 from compiler.ops import leaves
-from dynamic.core.dtypes import get_default_dtype, known_array, result_type
+from dynamic.core.dtypes import INT64, get_default_dtype, known_array, result_type
+from dynamic.core.pytorch import TOTALS
 from dynamic.tape.grad_mode import mode
 from dynamic.tensors.tensor import Tensor
 
@@ -80,6 +81,8 @@ def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:
             value = mode.capture.made(array if wanted is None else array.astype(wanted))
         if wanted is None and op.floating and not is_inexact(value._array.dtype):
             wanted = get_default_dtype().dtype
+        if op in TOTALS and value._array.dtype.kind == "u":
+            wanted = INT64
         if wanted is not None and value._array.dtype != wanted:
             value = _cast(op, value, wanted)
         tensors.append(value)

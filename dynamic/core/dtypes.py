@@ -44,7 +44,7 @@ class DType:
         self._dtype: NumpyDType | None = None if name == "bfloat16" else np.dtype(name)
         self.kind = "V" if self._dtype is None else self._dtype.kind
         self.itemsize = 2 if self._dtype is None else self._dtype.itemsize
-        self.is_floating_point = is_float(self)
+        self.is_floating_point = self.kind in "fV"
         self.is_complex = self.kind == "c"
         self.category = _CATEGORY[self.kind]
 
@@ -220,7 +220,7 @@ def element(value: object, dtype: NumpyDType) -> Any:
         least = -most if dtype.kind == "u" else -most - 1
         fits = least <= number <= most
     else:
-        fits = dtype == F64 or not float(limits(dtype).max) < abs(number) < np.inf
+        fits = dtype in (BOOL, F64) or not float(limits(dtype).max) < abs(number) < np.inf
     if not fits:
         name = _SCALARS[dtype.name]
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
@@ -262,8 +262,11 @@ def result_type(operands: Iterable[Any]) -> NumpyDType:
         standing[rank] = dtype if before is None else promote_types(before, dtype)
     result: NumpyDType | None = None
     for dtype in standing:
-        if result is None or (dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]):
-            result = dtype if result is None or not is_float(result) else complex_dtype(result)
+        if result is None:
+            result = dtype
+        elif dtype is not None and _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
+            keeps_width = dtype.kind == "c" and is_float(result)
+            result = complex_dtype(result) if keeps_width else promote_types(result, dtype)
     return F32 if result is None else result
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_narrow
 from dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
 from dynamic.tape.grad_mode import copying, paused, recording
 from dynamic.tape.versions import UNTRACKED
@@ -62,7 +63,7 @@ _NAMES = {
 
 def _fill(self: Any, value: object) -> Any:
     """Fill with one number or a 0-d tensor; RuntimeError for a tensor with axes."""
-    if _is_free(self, None) and _is_small(value):
+    if _is_free(self, None) and _is_small(value) and not is_narrow(self._array.dtype):
         try:
             self._array.fill(value)
         except (OverflowError, TypeError, ValueError):

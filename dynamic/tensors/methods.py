@@ -24,7 +24,6 @@ from dynamic.core.dtypes import (
     as_numpy_dtype,
     bfloat16,
     element,
-    float16,
     require_index,
     require_mask,
     result_type,
@@ -110,7 +109,7 @@ class _Made:
     any = truth(ops.any)
     all = truth(ops.all)
     bmm = _pair(eager_ops.bmm)
-    half = _cast(float16.dtype)
+    half = _cast(np.dtype(np.float16))
     bfloat16 = _cast(bfloat16)
     float = _cast(F32)
     double = _cast(F64)
@@ -169,8 +168,7 @@ class Methods(_Made, Division, Indexing):
 
     def numel(self) -> int:
         """The number of elements."""
-        size: int = self._array.size
-        return size
+        return int(self._array.size)
 
     nelement = numel
 
@@ -181,7 +179,7 @@ class Methods(_Made, Division, Indexing):
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
         array = values_of(self) if paused else self._array
-        return float(array) if array.dtype.kind == "V" else array.item()
+        return (array.astype(F32) if array.dtype.kind == "V" else array).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists; a number for a 0-d tensor."""

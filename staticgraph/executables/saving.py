@@ -131,6 +131,8 @@ def _write_tree(writer: Writer, tree: Any) -> Form:
 
 def _npy(array: Any) -> bytes:
     stream = io.BytesIO()
+    if array.dtype.kind == "V":  # the format has no name for bfloat16: two bytes of it have none
+        array = array.view("V2")
     np.lib.format.write_array(stream, array, (1, 0), allow_pickle=False)
     return stream.getvalue()
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dynamic
+from compiler.core.dtypes import is_float
 from compiler.core.errors import StaticGraphError
 from compiler.core.op import Operand
 from staticgraph.compilation import compile
@@ -82,7 +83,7 @@ def _judged(call: Call, results: list[Any] | Outcome, computed: dict[int, Any]) 
     lost = [
         one
         for one, result in zip(expected, results, strict=True)
-        if isinstance(one, np.ndarray | np.floating) and one.dtype.kind == "f"
+        if isinstance(one, np.ndarray | np.floating) and is_float(one.dtype)
         and not (isinstance(result, Operand) and getattr(result, "requires_grad", True))
     ]  # fmt: skip
     if not lost:
@@ -95,12 +96,12 @@ def _judged(call: Call, results: list[Any] | Outcome, computed: dict[int, Any]) 
 def _nearby(call: Call) -> list[Any]:
     """The results at a point close by: equal where there is no gradient."""
     given = arrays()
-    moved = [one + 1e-4 if one.dtype.kind == "f" else one for one in given]
+    moved = [one + 1e-4 if is_float(one.dtype) else one for one in given]
     return _flat(call(Given(*moved)))
 
 
 def _of_tensors(call: Call) -> Outcome:
-    leaves = [dynamic.tensor(one, requires_grad=one.dtype.kind == "f") for one in arrays()]
+    leaves = [dynamic.tensor(one, requires_grad=is_float(one.dtype)) for one in arrays()]
     results = _called(call, Given(*(one * 1 if one.requires_grad else one for one in leaves)))
     return _judged(call, results, {id(one): one.detach().numpy() for one in _handles(results)})
 

@@ -10,6 +10,7 @@ import numpy as np
 import dynamic
 from compiler import ops
 from compiler.core.types import DTYPES
+from dynamic.core.errors import AutogradError
 from staticgraph.leaves import placeholder
 
 NUMBERS: dict[str, Any] = {"a bool": True, "an int": 1, "a float": 1.0}
@@ -36,9 +37,16 @@ def eager_table() -> dict[str, dict[str, str]]:
 
     met = {**tensors((2,)), **NUMBERS, **{f"{k}[]": x for k, x in tensors(()).items()}}
     return {
-        name: {other: str((x * y).dtype).removeprefix("torch.") for other, y in met.items()}
+        name: {other: _product(x, y) for other, y in met.items()}
         for name, x in tensors((2,)).items()
     }
+
+
+def _product(x: Any, y: Any) -> str:
+    try:
+        return str((x * y).dtype).removeprefix("torch.")
+    except AutogradError:
+        return "refused"
 
 
 def markdown() -> str:
@@ -96,7 +104,8 @@ the first table with NumPy, the others with PyTorch.
 Expressions, and arrays that ops are applied to, have NumPy 2's rules: what two operands become
 does not depend on their shapes or values. A Python number is weak: it has the dtype of what it
 meets, unless it is of a higher kind (bool, int, float); an int that this dtype does not hold is
-refused."""
+refused. bfloat16, which NumPy has not, meets others as float16 does, and float16 in float32;
+uint64 and signed integers meet in float64, but they are compared exactly."""
 
 _WEAK = """What is made of numbers alone stays weak, whatever chooses, moves or computes with it:
 `sg.where(c, 1.0, 0.1) * x` of a float32 `x` is {chosen}, as are `sg.maximum(x, 0.5)`, `sg.clip(x,
@@ -111,13 +120,15 @@ sg.default_dtype("float64"):` in a block."""
 
 _EAGER = """## Tensors
 
-Tensors of `dynamic` have PyTorch's rules. Tensors with axes:"""
+Tensors of `dynamic` have PyTorch's rules, which refuse what would promote uint16, uint32 or uint64
+to another integer. Tensors with axes:"""
 
 _SCALARS = """A tensor without axes (`[]`) counts less than one with axes, unless it is of a
 higher kind:"""
 
 _FUNCTIONS = """## Functions of expressions
 
-Sums of unsigned integers are int64, where NumPy has a uint64.
+Sums and products of unsigned integers are uint64, of tensors int64, as PyTorch's. float16 and
+bfloat16 are stored only: every op casts them to float32, computes, and rounds its result once.
 
 {table}"""

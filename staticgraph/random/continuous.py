@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.dtypes import is_narrow, limits
 from compiler.core.op import Op
 from compiler.core.types import DType
 from compiler.core.values import Value
@@ -27,11 +28,17 @@ _FLOAT64 = np.dtype(np.float64)
 
 def unit(key: object, counters: object, *, dtype: DType) -> Any:
     """Uniform numbers in [0, 1)."""
-    return _of_bits(ops.unit_float32, ops.unit_float64, key, counters, dtype)
+    if not is_narrow(dtype):
+        return _of_bits(ops.unit_float32, ops.unit_float64, key, counters, dtype)
+    steps = 2.0 ** (int(limits(dtype).nmant) + 1)  # of the bits it has: none is rounded to 1
+    return ops.astype(
+        ops.floor(ops.unit_float32(ops.threefry(key, counters)) * steps) / steps, dtype
+    )
 
 
 def _of_bits(narrow: Op, wide: Op, key: object, counters: object, dtype: DType) -> Any:
-    return (narrow if dtype.itemsize == 4 else wide)(ops.threefry(key, counters))
+    found = (wide if dtype.itemsize == 8 else narrow)(ops.threefry(key, counters))
+    return ops.astype(found, dtype) if is_narrow(dtype) else found
 
 
 def _between(key: object, counters: object, low: Any, high: Any, *, dtype: DType) -> Any:

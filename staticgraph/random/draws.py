@@ -70,7 +70,7 @@ def _size(size: object) -> int:
 
 
 def floating(function: str, dtype: object) -> DType:
-    """float32 or float64, the default one if None; DTypeError for another dtype."""
+    """A dtype of floats, the default one if None; DTypeError for another dtype."""
     found = or_default(dtype, function)
     if not is_float(found):
         raise DTypeError(f"{function}: {found} is not floating point")
@@ -93,7 +93,7 @@ def parameter(
             operands no values are known.
     """
     given: Any = value if isinstance(value, Operand) else np.asarray(value)
-    if np.dtype(given.dtype).kind not in "biuf":
+    if np.dtype(given.dtype).kind not in "biufV":
         raise DTypeError(f"{function}: {name} is no number: {value!r}")
     if not isinstance(given, Operand):
         unordered = (given != given) & (high < math.inf)

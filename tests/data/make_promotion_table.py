@@ -10,8 +10,18 @@ from pathlib import Path
 
 import torch
 
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+DTYPES = (
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "bfloat16",
+    "float16", "float32", "float64",
+)  # fmt: skip
 NUMBERS = {"a bool": True, "an int": 1, "a float": 1.0}
+
+
+def product(tensor: torch.Tensor, value: object) -> str:
+    try:
+        return str((tensor * value).dtype).removeprefix("torch.")
+    except RuntimeError:
+        return "refused"
 
 
 def main() -> None:
@@ -22,9 +32,7 @@ def main() -> None:
             other: torch.ones(2, dtype=getattr(torch, other)) for other in DTYPES
         } | NUMBERS  # fmt: skip
         row |= {f"{other}[]": torch.ones((), dtype=getattr(torch, other)) for other in DTYPES}
-        table[one] = {
-            name: str((tensor * value).dtype).removeprefix("torch.") for name, value in row.items()
-        }
+        table[one] = {name: product(tensor, value) for name, value in row.items()}
     path = Path(__file__).with_name("torch_promotion.json")
     path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 

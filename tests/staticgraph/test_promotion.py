@@ -26,12 +26,25 @@ def test_the_page_is_what_is_done() -> None:
 def test_expressions_are_promoted_as_by_numpy() -> None:
     for name, row in static_table().items():
         for other, found in row.items():
+            if "bfloat16" in (name, other):
+                continue
             met = NUMBERS[other] if other in NUMBERS else np.dtype(other)
             expected = np.result_type(np.dtype(name), met)
             assert np.dtype(found) == expected, (name, other)
             array = np.ones(3, name)
             value = NUMBERS[other] if other in NUMBERS else np.ones(3, other)
             assert np.where(array != 0, array, value).dtype == expected, (name, other)
+
+
+def test_bfloat16_is_promoted_as_float16_is() -> None:
+    table = static_table()
+    for other, found in table["float16"].items():
+        if other not in ("float16", "bfloat16"):
+            assert table["bfloat16"][other] == found.replace("float16", "bfloat16")
+            if other not in NUMBERS:
+                assert table[other]["bfloat16"] == table["bfloat16"][other]
+    assert table["bfloat16"]["float16"] == table["float16"]["bfloat16"] == "float32"
+    assert table["bfloat16"]["bfloat16"] == "bfloat16"
 
 
 def test_tensors_are_promoted_as_by_pytorch() -> None:

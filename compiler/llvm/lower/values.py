@@ -1,7 +1,8 @@
 """Typed values of the emitted language, their conversion and their arithmetic.
 
 The rules are those of Numba with `error_model="numpy"`: integers and bools meet as int64, and wrap,
-but for two uint64; floats meet in the wider format; no operation carries a fast-math flag but those named for it.
+but for two uint64; floats meet in the wider format; no operation carries a fast-math flag but those
+named for it.
 """
 
 from __future__ import annotations

@@ -180,9 +180,9 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ops.cross_entropy(X, V), r"cross_entropy: target float32\[3\] is not an integer"),
     (lambda: X.astype("complex64"), "astype: no dtype 'complex64': known are bool, uint8"),
     (lambda: X.astype("nonsense"), "astype: no dtype 'nonsense'"),
-    (lambda: ops.one_hot(I, 3, "float16"), "one_hot: no dtype 'float16'"),
+    (lambda: ops.one_hot(I, 3, "longdouble"), "one_hot: no dtype 'longdouble'"),
     (lambda: X + np.array([1j]), "add: no dtype .*complex"),
-    (lambda: constant(np.zeros(2, "float16")), "constant: no dtype .*float16"),
+    (lambda: constant(np.zeros(2, "S1")), "constant: no dtype .*S1"),
     (lambda: placeholder((2,), "uint8") + 300, "add: 300 does not fit uint8"),
     (lambda: placeholder((2,), "uint8") - (-1), "subtract: -1 does not fit uint8"),
     (

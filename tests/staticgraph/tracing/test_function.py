@@ -291,8 +291,8 @@ def test_tensors_of_the_surroundings_are_refused() -> None:
 
 
 def test_a_dtype_that_no_op_has_is_refused() -> None:
-    with pytest.raises(sg.DTypeError, match="x: no dtype dtype\\('float16'\\)"):
-        sg.function(lambda x: x)(_array(3, dtype="float16"))
+    with pytest.raises(sg.DTypeError, match="x: no dtype dtype\\('S1'\\)"):
+        sg.function(lambda x: x)(_array(3, dtype="S1"))
 
 
 def test_byte_order_and_layout_do_not_matter() -> None:
