@@ -91,10 +91,10 @@ SAMPLES: dict[str, list[Sample]] = {
 
 
 OF_COMPLEX = frozenset((
-    "complex", "conjugate", "dft", "eig", "eigvals", "imaginary_part", "on_complex", "real_dft", "real_part",
-    "real_inverse_dft", "view_as_complex", "view_as_real",
+    "complex", "conjugate", "dft", "eig", "eigvals", "imaginary_part", "on_complex",
+    "real_dft", "real_part", "real_inverse_dft", "view_as_complex", "view_as_real",
 ))  # fmt: skip
-"""Ops of complex operands or results, without samples: tests/compiler/complex_numbers has theirs."""
+"""Ops of complex operands or results: tests/compiler/complex_numbers has samples of them."""
 
 
 WITHOUT = {

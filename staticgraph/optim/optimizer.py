@@ -118,8 +118,8 @@ def check_parameters(parameters: Sequence[object]) -> None:
             raise GraphError(f"minimize: the parameter {one!r} is no variable")
         if one.dtype.kind == "c":
             raise GraphError(
-                f"minimize: {one.state.label} is {one.dtype}, and parameters are real ({one.source}): "
-                "make variables of its real and imaginary parts, and sg.complex of these"
+                f"minimize: {one.state.label} is {one.dtype}, and parameters are real: "
+                f"make variables of its parts, and sg.complex of these ({one.source})"
             )
         if one.state in seen:
             raise GraphError(f"minimize: {one.state.label} is given twice ({one.source})")

@@ -130,8 +130,9 @@ def test_parts_and_what_is_made_of_them() -> None:
         sg.astype(z, "complex64"), sg.astype(z, "bool"), sg.where(sg.abs(z) > 1, z, 2),
     ]  # fmt: skip
     expected = [
-        a.real, a.imag, a.conj(), np.angle(a), np.angle(a, deg=True), np.stack([a.real, a.imag], -1),
-        a, np.iscomplex(a), np.isreal(a), a.astype("complex64"), a.astype(bool),
+        a.real, a.imag, a.conj(), np.angle(a), np.angle(a, deg=True),
+        np.stack([a.real, a.imag], -1), a, np.iscomplex(a), np.isreal(a), a.astype("complex64"),
+        a.astype(bool),
         np.where(np.abs(a) > 1, a, 2),
     ]  # fmt: skip
     for got, want in zip(sg.compile([z], made)(a), expected, strict=True):

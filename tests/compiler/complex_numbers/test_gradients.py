@@ -164,7 +164,7 @@ def test_second_derivatives_and_forward_mode(name: str) -> None:
     inner = (first.conj() * dynamic.tensor(along)).real.sum()
     (again,) = dynamic.autograd.grad(inner, tensor)
     np.testing.assert_allclose(again.numpy(), second, rtol=1e-8, atol=1e-9 * largest)
-    value, eager = dynamic.func.jvp(loss, (dynamic.tensor(at),), (dynamic.tensor(along),))
+    _, eager = dynamic.func.jvp(loss, (dynamic.tensor(at),), (dynamic.tensor(along),))
     np.testing.assert_allclose(eager.numpy(), both, rtol=1e-9)
 
 
