@@ -5,7 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.functions import fft as _shared
-from compiler.functions.fft import *
+from compiler.functions.fft import (
+    fft as fft,
+    fft2 as fft2,
+    fftn as fftn,
+    fftshift as fftshift,
+    hfft as hfft,
+    ifft as ifft,
+    ifft2 as ifft2,
+    ifftn as ifftn,
+    ifftshift as ifftshift,
+    ihfft as ihfft,
+    irfft as irfft,
+    irfft2 as irfft2,
+    irfftn as irfftn,
+    rfft as rfft,
+    rfft2 as rfft2,
+    rfftn as rfftn,
+)
 from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from dynamic.tensors.creation import as_tensor
 

@@ -168,7 +168,7 @@ def _as_like(part: Any, values: Any) -> Any:
     return broadcast_to(values, tuple(part.shape))
 
 
-def _number(like: Any, value: float) -> Any:
+def _number(like: Any, value: complex) -> Any:
     """A number as a tensor of like's dtype."""
     return _handle(like, np.asarray(value, like.dtype))
 

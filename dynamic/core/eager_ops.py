@@ -218,7 +218,8 @@ def _squares(x: Any) -> Any:
 
 
 def _norm_type(x: TensorType, **attrs: Any) -> TensorType:
-    return TensorType(ops.sum.infer_type(x, **attrs).shape, part_dtype(x.dtype))
+    total: Any = ops.sum.infer_type(x, **attrs)
+    return TensorType(total.shape, part_dtype(x.dtype))
 
 
 def _norm(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:

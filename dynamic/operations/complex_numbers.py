@@ -114,7 +114,7 @@ def view_as_real(input: Any) -> Any:
 
 def view_as_complex(input: Any) -> Any:
     """A real tensor whose last axis has size two as a complex one on the same memory."""
-    tensor = input if isinstance(input, Operand) else as_tensor(input)
+    tensor: Any = input if isinstance(input, Operand) else as_tensor(input)
     if not tensor.ndim or tensor.shape[-1] != 2:
         raise SizeError("Tensor must have a last dimension of size 2")
     if isinstance(tensor, Tensor) and tensor._array.strides[-1] != tensor._array.itemsize:
