@@ -62,7 +62,7 @@ WORDS = (types.int64,) * 6
 DTYPES = {
     one.register: np.dtype(name)
     for name, one in DECLARED.items()
-    if name != "bool" and not one.computes
+    if name != "bool" and not one.computes and not name.startswith("complex")
 }
 SCALARS = {register: numba.from_dtype(dtype) for register, dtype in DTYPES.items()}
 TYPES = SCALARS | {f"p_{name}": types.CPointer(one) for name, one in SCALARS.items()}

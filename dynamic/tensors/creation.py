@@ -98,6 +98,8 @@ def _as_array(data: object, dtype: object) -> Any:
         wanted = data.dtype if dtype is None else as_numpy_dtype(dtype)
         if wanted not in DTYPES:
             raise ArgumentError(f"tensor: no dtype {data.dtype}: cast the array first")
+        if isinstance(data, np.complexfloating) and wanted.kind != "c":
+            raise ArgumentError(f"tensor: {data} is complex, and {wanted} is real: take its part")
         return np.asarray(data, wanted)
     plain, only_numbers = _plain(data)
     try:

@@ -59,7 +59,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "arange": lambda c: sg.arange(0, c),
     "quantile": lambda c: sg.quantile(X, c),
     "tensor": lambda c: dynamic.tensor(c, dtype=dynamic.float32),
-    "eager full": lambda c: dynamic.full((2,), c),
+    "eager full": lambda c: dynamic.full((2,), c, dtype=dynamic.float32),
     "eager pad": lambda c: dynamic.nn.functional.pad(T, (1, 1), value=c),
     "eager linspace": lambda c: dynamic.linspace(c, 1, 5),
     "eager logspace": lambda c: dynamic.logspace(c, 1, 5),
