@@ -59,6 +59,8 @@ def _real(name: str, x: Value) -> Any:
 
 def _sized(name: str, x: Any, axis: int, size: Size | None) -> Any:
     """x with an axis cut, or filled with zeros, to a size."""
+    if not (size is None or isinstance(size, int | np.integer | Dim)) or isinstance(size, bool):
+        raise OptionError(f"{name}: a size is an integer, not {size!r}")
     if size is None or size == x.shape[axis]:
         found = x
     else:

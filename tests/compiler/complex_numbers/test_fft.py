@@ -112,6 +112,7 @@ def test_sizes_need_not_be_known() -> None:
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: sg.fft.fft(X, 0), "fft"),
     (lambda: sg.fft.fft(X, norm="x"), "norm"),
+    (lambda: sg.fft.fft(X, 2.5), r"fft: a size is an integer, not 2\.5"),
     (lambda: sg.fft.rfft(Z), "rfft"),
     (lambda: sg.fft.fft(np.zeros((3, 0))), "fft"),
     (lambda: sg.fft.fft(X, axis=5), "axis"),
