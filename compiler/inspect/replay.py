@@ -203,10 +203,10 @@ def replay(
 
     # the graph that ran has the parts of complex numbers, along a last axis
     parts = [
-        array[..., None].view(part_dtype(array.dtype)) if array.dtype.kind == "c" else array
-        for array in map(
-            np.ascontiguousarray, as_inputs(name, feeds, in_order(name, feeds, args, kwargs))
-        )
+        np.array(array, order="C", copy=None)[..., None].view(part_dtype(array.dtype))
+        if array.dtype.kind == "c"
+        else array
+        for array in as_inputs(name, feeds, in_order(name, feeds, args, kwargs))
     ]
 
     def look(without: Collection[str]) -> _Looked:

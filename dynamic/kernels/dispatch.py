@@ -73,7 +73,7 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if is_narrow(g.dtype) or any(map(is_narrow, [one.dtype for one in operands])):
+    if any(one is not None and is_narrow(one.dtype) for one in (g, *operands)):
         return _rounded_cotangents(rules, edges, g, out, operands, attrs)
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)

@@ -178,7 +178,7 @@ def _on_tensors(tree: Any, gradient: bool) -> Any:
             one = one.detach().clone()
         else:
             return one
-        return one.requires_grad_(gradient and one.is_inexacting_point())
+        return one.requires_grad_(gradient and is_inexact(one.dtype))
 
     return mapped(lifted, tree)
 
@@ -213,10 +213,6 @@ def _seeds(name: str, outputs: Sequence[Expression], values: Sequence[Any]) -> l
     if not found:
         raise OptionError(f"diff: {name}: no output is a floating-point array to differentiate")
     return found
-
-
-def _is_inexacting(value: object) -> bool:
-    return isinstance(value, dynamic.Tensor) and value.is_inexacting_point()
 
 
 def _array(value: Any) -> Array:
