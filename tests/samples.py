@@ -175,6 +175,7 @@ def elementwise(arity: int) -> tuple[str, ...]:
         if isinstance(op := getattr(ops, name), Op)
         and op.elementwise
         and op.bind is None
+        and name not in OF_COMPLEX
         and len(SAMPLES[name][0].args) == arity
         and SAMPLES[name][0].args[0].dtype.kind == "f"
     )

@@ -27,7 +27,7 @@ from dynamic.core.dtypes import (
     result_type,
 )
 from dynamic.core.eager_ops import clone
-from dynamic.core.errors import AutogradError, SizeError
+from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from dynamic.kernels.dispatch import evaluate
 from dynamic.tape.grad_mode import copying, mode, paused, recording
@@ -117,6 +117,15 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         self._cell = UNTRACKED if mode.inference else None
         self._home = self._maker = self._note = None
 
+    def _apply_into(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Any:
+        rest = {name: value for name, value in attrs.items() if name != "out"}
+        result, out = self.apply(op, operands, rest), attrs["out"]
+        if not isinstance(out, Tensor):
+            if out is None:
+                return result
+            raise ArgumentError(f"{op.name}(): out is a tensor, not {type(out).__name__}")
+        return into(op.name, out, result, operands)
+
     @staticmethod
     def constant(array: object) -> Tensor:
         """A tensor on the memory of `array`, without a gradient."""
@@ -127,6 +136,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if paused and mode.capture is not None:
             captured: Tensor = mode.capture.apply(op, operands, attrs)
             return captured
+        if attrs and "out" in attrs:
+            return self._apply_into(op, operands, attrs)
         arrays: Sequence[Any]
         number = mixed = False
         if len(operands) == 1 and operands[0] is self:  # the usual case, without a loop
@@ -151,10 +162,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         try:
             array = evaluate(op, arrays, attrs)
         except (ValueError, TypeError, IndexError) as error:
-            if "out" in attrs:
-                rest = {name: value for name, value in attrs.items() if name != "out"}
-                result = self.apply(op, operands, rest)
-                return into(op.name, attrs["out"], result, operands)
             explain(op, arrays, attrs, error)
         if type(array) is not _ndarray:
             if type(array) is tuple:

@@ -379,8 +379,8 @@ OF_RANDOM_NUMBERS = frozenset((
 so that nothing would be compared. `tests/staticgraph/random` has known answers."""
 
 OF_COMPLEX = frozenset((
-    "complex", "conjugate", "dft", "eig", "imaginary_part", "on_complex", "real_dft", "real_part",
-    "real_inverse_dft", "view_as_complex", "view_as_real",
+    "complex", "conjugate", "dft", "eig", "eigvals", "imaginary_part", "on_complex", "real_dft",
+    "real_part", "real_inverse_dft", "view_as_complex", "view_as_real",
 ))  # fmt: skip
 """What takes or gives complex numbers, which no program has."""
 

@@ -245,3 +245,10 @@ def test_an_operand_without_a_dtype_is_named(call):
 def test_threshold_takes_numbers():
     with pytest.raises(TypeError, match=r"argument 'value' \(position 3\) must be Number, not DT"):
         torch.nn.functional.threshold(torch.ones(2), 0, torch.bool)
+
+
+def test_results_go_to_tensors_alone():
+    x = torch.ones(3)
+    assert torch.exp(x, out=None).shape == (3,)
+    with pytest.raises(TypeError, match=r"^exp\(\): out is a tensor, not ndarray$"):
+        torch.exp(x, out=np.ones(3, np.float32))
