@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,7 +18,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from compiler.core.annotated import check_types
-from compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
 from compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
 from compiler.core.lowering import (
     Alias,
@@ -32,6 +30,14 @@ from compiler.core.lowering import (
     Nested,
     SizeValue,
     Window,
+)
+from compiler.core.op_arguments import (
+    as_floating,
+    in_computing,
+    is_stored,
+    named,
+    of_shared_dtype,
+    refuse_more,
 )
 from compiler.core.protocols import CompiledFunction
 from compiler.core.types import TensorType, Type, type_of
@@ -77,33 +83,6 @@ class Operand:
 
     shape: Value
     dtype: Value
-
-
-def _named(error: TypeError, function: Any, name: str) -> TypeError:
-    """What Python says of a call that does not fit a function, as of the function `name`."""
-    own = f"{function.__qualname__}()"
-    text = str(error)
-    return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
-
-
-@functools.cache
-def _most(function: Any) -> float:
-    """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
-    if isinstance(function, np.ufunc):
-        return function.nin
-    parameters = inspect.signature(function).parameters.values()
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return math.inf
-    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in by_position and one.name != "out" for one in parameters)
-
-
-def refuse_more(name: str, function: object, count: int) -> None:
-    """TypeError if one of so many arguments were written to."""
-    most = _most(function)
-    if count > most:
-        takes = f"{most} positional argument{'s' * (most != 1)}"
-        raise TypeError(f"{name}() takes {takes} but {count} were given")
 
 
 class _Own:
@@ -237,7 +216,7 @@ class Op:
                 check_types(self.name, self.bind, operands, attrs)
                 arguments = self.bind(*operands, **attrs)
             except TypeError as error:
-                raise _named(error, self.bind, self.name) from None
+                raise named(error, self.bind, self.name) from None
             return self.bound(*arguments)
         if attrs:
             self._check_names(attrs)
@@ -251,18 +230,18 @@ class Op:
         try:
             return handle.apply(self, operands, attrs)
         except TypeError as error:
-            named = _named(error, _rule_of_types(self), self.name)
-            if named is error:
+            renamed = named(error, _rule_of_types(self), self.name)
+            if renamed is error:
                 raise
-            raise named from None
+            raise renamed from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         if not self.complex:
             self.refuse_complex(operands)
-        given = _floating(operands, self.promotes) if self.floating else operands
+        given = as_floating(operands, self.promotes) if self.floating else operands
         try:
-            if any(map(_is_stored, given)) and not self.moves:
-                return self.value(*_promoted(given, self.promotes), **attrs)
+            if any(map(is_stored, given)) and not self.moves:
+                return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
             self._check_shapes(given, attrs, error)
@@ -296,7 +275,7 @@ class Op:
 
     def widens(self, arrays: Sequence[object]) -> bool:
         """Whether one of the arrays is of floats that are stored only, and computed with."""
-        return any(map(_is_stored, arrays)) and not self.moves
+        return any(map(is_stored, arrays)) and not self.moves
 
     def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
@@ -443,60 +422,6 @@ def _conjugated(rule: Rule) -> Rule:
 
 _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
-
-
-def _is_stored(operand: object) -> bool:
-    dtype = getattr(operand, "dtype", None)
-    return dtype is not None and is_narrow(dtype)
-
-
-def in_computing(array: Value) -> Value:
-    """An array in the dtype that ops compute in."""
-    return array.astype(computing(array.dtype), copy=False)
-
-
-def _promoted(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
-    """Arrays and numbers, of which some share a dtype, as arrays of this dtype."""
-    shared = range(len(operands))[promotes] if promotes else ()
-    if not shared:
-        return operands
-    numbers = (bool, int, float)
-    given = [operands[i] for i in shared]
-    common = promoted(*[one if type(one) in numbers else np.asarray(one).dtype for one in given])
-    return [
-        np.asarray(one).astype(common, copy=False) if i in shared else one
-        for i, one in enumerate(operands)
-    ]
-
-
-def _floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
-    """Operands without handles, with numbers and integers cast as frontends cast them.
-
-    NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
-    """
-    for operand in operands:
-        if isinstance(operand, bool | int | float | complex):
-            break
-        if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
-            break
-    else:
-        return operands
-    shared = range(len(operands))[promotes] if promotes else ()
-    numbers = [
-        one if isinstance(one, bool | int | float | complex) else np.asarray(one).dtype
-        for one in [operands[i] for i in shared]
-    ]
-    common = promoted(*numbers) if numbers else None
-    cast = []
-    for i, operand in enumerate(operands):
-        if common is not None and isinstance(operand, bool | int | float | complex) and i in shared:
-            # in the dtype of what it meets: a function of it alone would be in float64
-            operand = np.asarray(operand, common if is_inexact(common) else np.float64)
-        elif isinstance(operand, np.ndarray | np.generic):
-            dtype = common if common is not None and i in shared else operand.dtype
-            operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
-        cast.append(operand)
-    return cast
 
 
 def _documentation(op: Op) -> str:

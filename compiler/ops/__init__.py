@@ -22,12 +22,12 @@ from compiler.ops.complex_steps import on_complex as on_complex
 from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
 from compiler.ops.cumulative import extremum_positions as extremum_positions
 from compiler.ops.decompositions import (
-    eig_factors as eig_factors,
     eigh_factors as eigh_factors,
     qr_factors as qr_factors,
     svd_factors as svd_factors,
 )
 from compiler.ops.effects import after as after, check as check, fail as fail, print as print
+from compiler.ops.eigenvalues import eig_factors as eig_factors
 from compiler.ops.fourier import (
     dft as dft,
     real_dft as real_dft,

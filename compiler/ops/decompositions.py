@@ -12,21 +12,19 @@ import numpy as np
 
 from compiler.core import dims
 from compiler.core.dims import Dim
-from compiler.core.dtypes import complex_dtype, is_inexact, part_dtype
-from compiler.core.errors import DTypeError, GraphError, OptionError
+from compiler.core.dtypes import part_dtype
+from compiler.core.errors import GraphError, OptionError
 from compiler.core.lowering import Host
 from compiler.core.op import Attrs, Op, register
 from compiler.core.types import TensorType, TupleType
 from compiler.core.values import Value
-from compiler.ops.arithmetic import astype, square
+from compiler.ops.arithmetic import square
 from compiler.ops.batching import unchanged
 from compiler.ops.comparison import logical_and, logical_not, where
-from compiler.ops.complex_numbers import conjugate, real_part
 from compiler.ops.control import items
 from compiler.ops.declare import as_operand, zeros_like
 from compiler.ops.getting import getitem
 from compiler.ops.linalg import matmul
-from compiler.ops.reduction import sum
 from compiler.ops.shape import expand_dims
 from compiler.ops.slicing import concatenate
 from compiler.ops.systems import (
@@ -40,10 +38,10 @@ from compiler.ops.systems import (
     triangle,
 )
 
-__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
+__all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]
 
 
-def _factors(
+def factors(
     name: str,
     function: Callable[..., object],
     result: Callable[..., TupleType],
@@ -83,17 +81,17 @@ def _factors(
     )
 
 
-def _row(values: Any) -> Any:
+def as_row(values: Any) -> Any:
     return expand_dims(values, values.ndim - 1)
 
 
-def _column(values: Any) -> Any:
+def as_column(values: Any) -> Any:
     return expand_dims(values, values.ndim)
 
 
-def _gaps(values: object) -> Any:
+def gaps(values: object) -> Any:
     """values[j] - values[i] at (i, j), 1 on the diagonal."""
-    apart = _row(values) - _column(values)
+    apart = as_row(values) - as_column(values)
     return where(diagonal(apart), 1, apart)
 
 
@@ -120,14 +118,14 @@ def _eigh_vjp(gs: Sequence[object], out: Sequence[object], a: object, *, lower: 
     # Giles, An extended collection of matrix derivative results, 2008, section 3.1
     (values, vectors), (gl, gv) = out, gs
     if gv is None:  # no gap is divided by: eigenvalues may be equal
-        return matmul(vectors * _row(gl), adjoint(vectors))
-    inner = matmul(adjoint(vectors), gv) / _gaps(values)
-    inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
+        return matmul(vectors * as_row(gl), adjoint(vectors))
+    inner = matmul(adjoint(vectors), gv) / gaps(values)
+    inner = where(diagonal(inner), 0 if gl is None else as_column(gl), inner)
     inner = (inner + adjoint(inner)) * 0.5  # what else there is changes no Hermitian matrix
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-eigh_factors: Op = _factors(
+eigh_factors: Op = factors(
     "eigh", _eigh_numpy, _vectors_type, _eigh_vjp, check=require_square,
     smooth=False,
     doc="The eigenvalues in order, and orthonormal eigenvectors as columns, of Hermitian matrices, "
@@ -169,7 +167,7 @@ def eigh(a: Value, UPLO: str = "L") -> Eigh:
 
 def _eigenvalues_vjp(g: object, o: object, a: object, *, lower: bool) -> Any:
     _, vectors = items(eigh_factors.bound((a,), {"lower": lower}))
-    return matmul(vectors * _row(g), adjoint(vectors))
+    return matmul(vectors * as_row(g), adjoint(vectors))
 
 
 def _eigenvalues_type(a: TensorType, *, lower: bool) -> TensorType:
@@ -205,84 +203,6 @@ eigvalsh: Op = register(
         example=">>> sg.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))\narray([1., 3.])",
     )
 )
-
-
-def _eig_type(a: TensorType) -> TupleType:
-    return TupleType((TensorType(a.shape[:-1], a.dtype), a))
-
-
-def _eig_check(name: str, a: TensorType) -> None:
-    require_square(name, a)
-    if a.dtype.kind != "c":
-        raise DTypeError(f"{name}: {a} is not complex: cast it with astype")
-
-
-def _eig_numpy(a: Any) -> tuple[Any, ...]:
-    def found(one: Any) -> tuple[Any, ...]:
-        return tuple(np.linalg.eig(finite(one)))
-
-    several: tuple[Any, ...] = computed_or_failing("eig", found, "does not converge", a)
-    return several
-
-
-def _eig_vjp(gs: Sequence[Any], out: Sequence[Any], a: object) -> Any:
-    # Boeddeker et al., On the computation of complex-valued gradients, 2017, section 4.14; columns
-    # have length 1
-    (values, vectors), (gl, gv) = out, gs
-    inner: Any = zeros_like(vectors)
-    if gv is not None:
-        inner = matmul(adjoint(vectors), gv)
-        lengths = sum(where(diagonal(inner), real_part(inner), 0), axis=-2)
-        inner = inner - matmul(adjoint(vectors), vectors) * _row(lengths)
-        inner = inner / conjugate(_gaps(values))
-    inner = where(diagonal(inner), 0 if gl is None else _column(gl), inner)
-    return solve_matrices(adjoint(vectors), matmul(inner, adjoint(vectors)))
-
-
-eig_factors: Op = _factors(
-    "eig", _eig_numpy, _eig_type, _eig_vjp, check=_eig_check,
-    smooth=False,
-    doc="The eigenvalues and the eigenvectors, as columns of length 1, of square complex matrices: "
-    "(..., n, n) -> (..., n) and (..., n, n).",
-)  # fmt: skip
-
-
-class Eig(NamedTuple):
-    """Eigenvalues, and eigenvectors as columns of length 1: complex."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-def eig(a: Value) -> Eig:
-    """The eigenvalues, in no order, and eigenvectors of square matrices: complex.
-
-    The gradient by the eigenvectors needs distinct eigenvalues, and a function that does not
-    depend on the phases of the eigenvectors.
-
-    Raises:
-        LinAlgError: LAPACK's iteration does not converge.
-
-    Example:
-        >>> values, vectors = sg.linalg.eig(np.array([[0.0, 1.0], [-1.0, 0.0]]))
-        >>> np.sort(values.imag)
-        array([-1.,  1.])
-    """
-    a = as_operand(a)
-    dtype = np.dtype(a.dtype)
-    if dtype.kind != "c":
-        a = astype(a, complex_dtype(dtype if is_inexact(dtype) else np.dtype(np.float64)))
-    return Eig(*items(eig_factors.bound((a,), {})))
-
-
-def eigvals(a: Value) -> Value:
-    """The eigenvalues, in no order, of square matrices: complex. See `eig`.
-
-    Example:
-        >>> np.sort(sg.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag)
-        array([-1.,  1.])
-    """
-    return eig(a).eigenvalues
 
 
 # -- singular values ---------------------------------------------------------------------------
@@ -324,11 +244,11 @@ def _svd_vjp(gs: Sequence[object], out: Sequence[Any], a: Any, *, full: bool) ->
             raise GraphError(FULL)
         return _singular_vjp(gd, s, a)
     if gu is None and gvh is None:  # no gap is divided by: singular values may be equal
-        return matmul(u * _row(gd), vh)
-    row, column = _row(s), _column(s)
-    apart = _gaps(square(s))
+        return matmul(u * as_row(gd), vh)
+    row, column = as_row(s), as_column(s)
+    apart = gaps(square(s))
     inner: Any = 0
-    along = 0 if gd is None else _column(gd)
+    along = 0 if gd is None else as_column(gd)
     if gu is not None:
         turned = _skew(matmul(adjoint(u), gu))
         inner = turned / apart * row
@@ -351,7 +271,7 @@ def _first_columns(x: object, count: object) -> Any:
     return getitem(x, (Ellipsis, slice(count)))
 
 
-svd_factors: Op = _factors(
+svd_factors: Op = factors(
     "svd", _svd_numpy, _svd_type, _svd_vjp, saves="ao",
     doc="The singular value decompositions of matrices (..., m, n): U (..., m, k), the singular "
     "values from the largest on (..., k), and V^H (..., k, n), with k = min(m, n); if `full` U and "
@@ -393,7 +313,7 @@ def _singular_type(a: TensorType) -> TensorType:
 
 def _singular_vjp(g: object, o: object, a: object) -> Any:
     u, _, vh = items(svd_factors.bound((a,), {"full": False}))
-    return matmul(u * _row(g), vh)
+    return matmul(u * as_row(g), vh)
 
 
 svdvals: Op = register(
@@ -470,7 +390,7 @@ def _tall(q: object, r: object, gq: object, gr: object) -> Any:
     return adjoint(solve_matrices(r, adjoint(gq + matmul(q, inner))))
 
 
-qr_factors: Op = _factors(
+qr_factors: Op = factors(
     "qr", _qr_numpy, _qr_type, _qr_vjp, saves="ao",
     doc="Orthonormal columns Q (..., m, k) and upper triangles R (..., k, n) of which matrices "
     "(..., m, n) are the products: k = min(m, n), or m if `complete`.",

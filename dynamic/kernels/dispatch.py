@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from compiler.core.dtypes import computing, is_narrow
-from compiler.core.op import Attrs, Op, Rule, in_computing
+from compiler.core.op import Attrs, Op, Rule
+from compiler.core.op_arguments import in_computing
 from dynamic.core.spec import Spec
 from dynamic.kernels import memory, native, native_windows
 

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import AxisError
+from compiler.core.errors import AxisError, OutOfRangeError
 from compiler.core.types import normalise_axes, normalise_axis
 from compiler.ops import reshape
 from dynamic.tensors.views import alone
@@ -90,3 +90,18 @@ def _as_number(result: Any) -> Any:
     number = reshape(result, ())
     is_view = getattr(result, "_overwritten", True) is None and result._note is not None
     return number if is_view else alone(number)
+
+
+def some_axes(x: Any, name: str, dim: Any) -> Any:
+    """The axes of an extremum, one as a tuple: ties then share the gradient.
+
+    IndexError for an axis without elements.
+    """
+    dims = (dim,) if hasattr(dim, "__index__") else dim
+    if not x._array.size and dims:
+        for one in dims:
+            if not x._array.shape[axis_of(name, one, x.ndim)]:
+                raise OutOfRangeError(
+                    f"{name}(): Expected reduction dim {one} to have non-zero size."
+                )
+    return dims

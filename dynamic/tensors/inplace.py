@@ -10,7 +10,8 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dtypes import is_inexact
-from compiler.core.op import Attrs, Op, Operand, refuse_more
+from compiler.core.op import Attrs, Op, Operand
+from compiler.core.op_arguments import refuse_more
 from compiler.ops.complex_numbers import warn_of_lost_part
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import DTYPES, MASKS, element, known_array

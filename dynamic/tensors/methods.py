@@ -32,7 +32,7 @@ from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
 from dynamic.tensors.devices import dtype_of_target
-from dynamic.tensors.dims import along, axes_of, axis_of, exchanged
+from dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from dynamic.tensors.division import Division
 from dynamic.tensors.indexing import Indexing
 from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
@@ -406,12 +406,12 @@ class Methods(_Made, Division, Indexing):
     @with_numpy_names
     def amax(self, dim: object = None, keepdim: bool = False) -> Any:
         """The largest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.max, self, _some(self, "amax", dim), keepdim)
+        return over(ops.max, self, some_axes(self, "amax", dim), keepdim)
 
     @with_numpy_names
     def amin(self, dim: object = None, keepdim: bool = False) -> Any:
         """The smallest elements along `dim`; ties share the gradient evenly."""
-        return over(ops.min, self, _some(self, "amin", dim), keepdim)
+        return over(ops.min, self, some_axes(self, "amin", dim), keepdim)
 
     def clamp(self, min: object = None, max: object = None) -> Any:
         """The elements limited to [min, max]."""
@@ -486,18 +486,3 @@ class Methods(_Made, Division, Indexing):
 def _index_select(input: object, dim: int, index: object) -> Any:
     require_index("index_select(): Expected dtype int32 or int64 for index", index)
     return eager_ops.index_select(input, index, dim)
-
-
-def _some(x: Any, name: str, dim: Any) -> Any:
-    """The axes of an extremum, one as a tuple: ties then share the gradient.
-
-    IndexError for an axis without elements.
-    """
-    dims = (dim,) if hasattr(dim, "__index__") else dim
-    if not x._array.size and dims:
-        for one in dims:
-            if not x._array.shape[axis_of(name, one, x.ndim)]:
-                raise OutOfRangeError(
-                    f"{name}(): Expected reduction dim {one} to have non-zero size."
-                )
-    return dims

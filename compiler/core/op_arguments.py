@@ -1,0 +1,96 @@
+"""What an op does with the arguments of a call: their number, and the dtype that they share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
+from compiler.core.values import Value
+
+
+def named(error: TypeError, function: Any, name: str) -> TypeError:
+    """What Python says of a call that does not fit a function, as of the function `name`."""
+    own = f"{function.__qualname__}()"
+    text = str(error)
+    return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
+
+
+@functools.cache
+def most_operands(function: Any) -> float:
+    """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    parameters = inspect.signature(function).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return math.inf
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in by_position and one.name != "out" for one in parameters)
+
+
+def refuse_more(name: str, function: object, count: int) -> None:
+    """TypeError if one of so many arguments were written to."""
+    most = most_operands(function)
+    if count > most:
+        takes = f"{most} positional argument{'s' * (most != 1)}"
+        raise TypeError(f"{name}() takes {takes} but {count} were given")
+
+
+def is_stored(operand: object) -> bool:
+    """Whether an operand has a dtype that is stored only."""
+    dtype = getattr(operand, "dtype", None)
+    return dtype is not None and is_narrow(dtype)
+
+
+def in_computing(array: Value) -> Value:
+    """An array in the dtype that ops compute in."""
+    return array.astype(computing(array.dtype), copy=False)
+
+
+def of_shared_dtype(operands: Sequence[Any], promotes: slice | None) -> Sequence[Any]:
+    """Arrays and numbers, of which some share a dtype, as arrays of this dtype."""
+    shared = range(len(operands))[promotes] if promotes else ()
+    if not shared:
+        return operands
+    numbers = (bool, int, float)
+    given = [operands[i] for i in shared]
+    common = promoted(*[one if type(one) in numbers else np.asarray(one).dtype for one in given])
+    return [
+        np.asarray(one).astype(common, copy=False) if i in shared else one
+        for i, one in enumerate(operands)
+    ]
+
+
+def as_floating(operands: Sequence[object], promotes: slice | None) -> Sequence[Any]:
+    """Operands without handles, with numbers and integers cast as frontends cast them.
+
+    NumPy casts what has 8 or 16 bits to float16, or float32, or computes with integers.
+    """
+    for operand in operands:
+        if isinstance(operand, bool | int | float | complex):
+            break
+        if isinstance(operand, np.ndarray | np.generic) and operand.dtype.kind in "biu":
+            break
+    else:
+        return operands
+    shared = range(len(operands))[promotes] if promotes else ()
+    numbers = [
+        one if isinstance(one, bool | int | float | complex) else np.asarray(one).dtype
+        for one in [operands[i] for i in shared]
+    ]
+    common = promoted(*numbers) if numbers else None
+    cast = []
+    for i, operand in enumerate(operands):
+        if common is not None and isinstance(operand, bool | int | float | complex) and i in shared:
+            # in the dtype of what it meets: a function of it alone would be in float64
+            operand = np.asarray(operand, common if is_inexact(common) else np.float64)
+        elif isinstance(operand, np.ndarray | np.generic):
+            dtype = common if common is not None and i in shared else operand.dtype
+            operand = operand.astype(np.float64 if dtype.kind in "biu" else dtype, copy=False)
+        cast.append(operand)
+    return cast
