@@ -111,6 +111,9 @@ long = int64
 _SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
 _MODULES = ("fft",)
 
+if TYPE_CHECKING:
+    from dynamic import fft as fft  # which is imported when it is asked for
+
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",

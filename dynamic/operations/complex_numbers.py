@@ -47,7 +47,9 @@ def conj(input: Any) -> Any:
     return ops.conjugate(input) if _is_complex(input) else input
 
 
-conj_physical = conj
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate, as of `conj`."""
+    return conj(input)
 
 
 def resolve_conj(input: object) -> Any:
@@ -55,7 +57,9 @@ def resolve_conj(input: object) -> Any:
     return input
 
 
-resolve_neg = resolve_conj
+def resolve_neg(input: object) -> Any:
+    """The tensor itself: negatives are computed at once."""
+    return input
 
 
 def is_conj(input: object) -> bool:

@@ -14,6 +14,10 @@ def _plain(*names: str, args: Any) -> dict[str, list[Call]]:
     return {name: [call(*one) for one in args] for name in names}
 
 
+def _polar(size: Any, angle: Any) -> Any:
+    return size * np.exp(1j * angle)
+
+
 EDGES = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -3.5, 5e-324, 1e308, 2.0, -0.5])
 
 SHAPED: dict[str, list[Call]] = {
@@ -153,6 +157,10 @@ SHAPED: dict[str, list[Call]] = {
     ],
     **_plain("positive", "real", "conj", "conjugate", args=[(spread(3),), (spread(2, 1),)]),
     "imag": [call(spread(3), order=0), call(integers(2), order=0)],
+    "polar": [  # order: of results that are float64
+        call(np.array([0.5, 2.0, 0.0]), np.array([-2.5, 0.75, 3.0]), order=0, numpy=_polar),
+        call(np.array([[1.5], [-1.0]]), np.array([0.0, 1.25, -9.0]), order=0, numpy=_polar),
+    ],
     "fabs": [call(nonzero(3)), call(integers(4), order=0)],
     "around": [
         call(EDGES[5:7], order=0),

@@ -230,12 +230,12 @@ def test_one_operand_too_many_in_place_is_an_error():
         lambda x: x.maximum(torch.bool),
         lambda x: torch.pow(x, None),
         lambda x: x.where(x > 0, "a"),
-        lambda x: torch.maximum(x, np.ones(2, np.complex64)),
+        lambda x: torch.maximum(x, np.ones(2, np.clongdouble)),
     ],
 )
 def test_an_operand_without_a_dtype_is_named(call):
     match = r"(add|multiply|maximum|power|where)\(\): an operand must be Tensor, not "
-    match += "(DType|str|NoneType|an array of complex64)"
+    match += "(DType|str|NoneType|an array of complex256)"
     with pytest.raises(TypeError, match=match):
         call(torch.ones(2))
     with pytest.raises(TypeError, match=match):

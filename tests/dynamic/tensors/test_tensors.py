@@ -75,8 +75,9 @@ def test_integers_take_bitwise_operators():
 def test_dtypes_work_as_numpys():
     assert np.zeros(2, F32).dtype == np.float32 and np.dtype("float64") == F64
     assert np.float32().dtype == F32 and F32 != F64 and {F32: 1}[np.dtype("float32")] == 1
-    with pytest.raises(TypeError, match=r"dtype: no dtype 'complex64': known are torch.bool"):
-        torch.ones(2, dtype="complex64")
+    assert torch.ones(2, dtype="complex64").dtype is torch.complex64
+    with pytest.raises(TypeError, match=r"dtype: no dtype 'complex256': known are torch.bool"):
+        torch.ones(2, dtype="complex256")
 
 
 def test_tensor_copies_and_from_numpy_and_as_tensor_share():

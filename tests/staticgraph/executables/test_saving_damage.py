@@ -132,7 +132,7 @@ def _npy(header: str, data: bytes = b"") -> bytes:
         (_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"), "in 0 byt"),
         (_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", b"12345678"), "in 8 by"),
         (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", b"12345678"), "no dtype"),
-        (_npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", b"12345678"), "no dtype"),
+        (_npy("{'descr': '<c32', 'fortran_order': False, 'shape': (1,)}", bytes(32)), "no dtype"),
         (_npy("[1, 2"), "arrays/0.npy: "),
         (_npy("__import__('os').system('true')"), "arrays/0.npy: "),
         (b"\x93NUMPY\x02\x00", "version"),
