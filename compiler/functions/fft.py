@@ -84,7 +84,7 @@ def _along(name: str, x: Any, n: Any, axis: int, inverse: bool, norm: str | None
 
 
 def fft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The discrete Fourier transform along an axis, the last one: complex.
@@ -97,7 +97,7 @@ def fft(
 
 
 def ifft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The inverse of `fft`.
@@ -110,7 +110,7 @@ def ifft(
 
 
 def rfft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The first n // 2 + 1 numbers of the transform of real numbers: the rest are conjugates.
@@ -126,7 +126,7 @@ def rfft(
 
 
 def irfft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The inverse of `rfft`: n real numbers, 2 (m - 1) of m complex ones unless it is given.
@@ -150,7 +150,7 @@ def _to_real(name: str, x: Value, n: Any, axis: int, norm: str) -> Any:
 
 
 def hfft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The transform, real, of n numbers of which the second half mirrors the first, conjugated.
@@ -163,7 +163,7 @@ def hfft(
 
 
 def ihfft(
-    x: Value, n: Any = None, axis: int | None = None, norm: str | None = None, *,
+    x: Value, n: Size | None = None, axis: int | None = None, norm: str | None = None, *,
     dim: int | None = None,
 ) -> Value:  # fmt: skip
     """The inverse of `hfft`: the first half of complex numbers.
@@ -203,7 +203,12 @@ def _several(name: str, x: Value, s: Any, axes: Axes, inverse: bool, norm: str |
 
 
 def fftn(
-    x: Value, s: Any = None, axes: Axes = None, norm: str | None = None, *, dim: Axes = None
+    x: Value,
+    s: Sequence[Size] | None = None,
+    axes: Axes = None,
+    norm: str | None = None,
+    *,
+    dim: Axes = None,
 ) -> Value:
     """The transform along several axes, all unless they are given.
 
@@ -216,7 +221,12 @@ def fftn(
 
 
 def ifftn(
-    x: Value, s: Any = None, axes: Axes = None, norm: str | None = None, *, dim: Axes = None
+    x: Value,
+    s: Sequence[Size] | None = None,
+    axes: Axes = None,
+    norm: str | None = None,
+    *,
+    dim: Axes = None,
 ) -> Value:
     """The inverse of `fftn`.
 
@@ -229,7 +239,12 @@ def ifftn(
 
 
 def rfftn(
-    x: Value, s: Any = None, axes: Axes = None, norm: str | None = None, *, dim: Axes = None
+    x: Value,
+    s: Sequence[Size] | None = None,
+    axes: Axes = None,
+    norm: str | None = None,
+    *,
+    dim: Axes = None,
 ) -> Value:
     """`rfft` along the last of several axes, then `fft` along the others.
 
@@ -249,7 +264,12 @@ def rfftn(
 
 
 def irfftn(
-    x: Value, s: Any = None, axes: Axes = None, norm: str | None = None, *, dim: Axes = None
+    x: Value,
+    s: Sequence[Size] | None = None,
+    axes: Axes = None,
+    norm: str | None = None,
+    *,
+    dim: Axes = None,
 ) -> Value:
     """The inverse of `rfftn`; `s` are the sizes of the result.
 
@@ -274,7 +294,7 @@ def _of_planes(name: str, function: Callable[..., Any], doc: str) -> Callable[..
     """A transform along the last two axes."""
 
     def planes(
-        x: Value, s: Any = None, axes: Axes = (-2, -1), norm: str | None = None, *,
+        x: Value, s: Sequence[Size] | None = None, axes: Axes = (-2, -1), norm: str | None = None, *,
         dim: Axes = None,
     ) -> Value:  # fmt: skip
         return function(x, s, axes if dim is None else dim, norm)
