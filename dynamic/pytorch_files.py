@@ -41,6 +41,7 @@ _UNTYPED = ("uint16", "uint32", "uint64")
 """The dtypes without a storage of their own: such tensors say theirs, on storages of bytes."""
 DEEPEST = 200
 """The number of containers inside each other that are saved; cyclic ones have no end."""
+_DEEPEST_KEY = 1000
 _MOST = 2**31
 """Elements of a tensor that may be read: one of fewer bytes than elements is expanded."""
 
@@ -80,6 +81,7 @@ class _Unpickler(pickle._Unpickler):
     """
 
     stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {**pickle._Unpickler.dispatch}
 
     def __init__(self, content: bytes, storage: Callable[[str, str, int], _Storage]) -> None:
@@ -104,6 +106,28 @@ class _Unpickler(pickle._Unpickler):
 
     dispatch[pickle.BUILD[0]] = _build
 
+    def _set_items(self) -> None:
+        """Add to a dict, of which the keys are looked at before they are hashed."""
+        self._add(self.pop_mark())
+
+    def _set_item(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._add([key, value])
+
+    def _add(self, items: list[Any]) -> None:
+        if not isinstance(self.stack[-1], dict):
+            raise LoadError(f"load: the file sets items of a {type(self.stack[-1]).__name__}")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.stack[-1][_key(key)] = value
+
+    def _refuse_sets(self) -> None:
+        raise LoadError("load: the file builds a set or a dict as PyTorch's do not")
+
+    dispatch[pickle.SETITEM[0]] = _set_item
+    dispatch[pickle.SETITEMS[0]] = _set_items
+    for _opcode in (pickle.DICT, pickle.ADDITEMS, pickle.FROZENSET):
+        dispatch[_opcode[0]] = _refuse_sets
+
     def persistent_load(self, pid: Any) -> _Storage:
         if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
             raise LoadError(f"load: the file refers to {pid!r:.80}, which is no storage")
@@ -120,16 +144,42 @@ def _known(module: str, name: str) -> Any:
     if module == "torch" and (name in _STORAGE_OF or name in _UNTYPED):
         return dtype_named(name)
     functions: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): _Named("OrderedDict", OrderedDict),
-        ("torch", "Size"): _Named("Size", Size),
-        ("builtins", "set"): _Named("set", set),
-        ("__builtin__", "set"): _Named("set", set),
+        ("collections", "OrderedDict"): _Named("OrderedDict", _ordered),
+        ("torch", "Size"): _Named("Size", _size),
+        ("builtins", "set"): _Named("set", _set),
+        ("__builtin__", "set"): _Named("set", _set),
         ("torch.storage", "UntypedStorage"): _Named("uint8", _refuse_call),
         ("torch._utils", "_rebuild_tensor_v2"): _Named("tensor", _tensor),
         ("torch._utils", "_rebuild_tensor_v3"): _Named("tensor", _untyped_tensor),
         ("torch._utils", "_rebuild_parameter"): _Named("parameter", _parameter),
     }
     return functions.get((module, name))
+
+
+def _key(value: Any) -> Any:
+    """A key that is hashed in no time: tuples that hold each other twice would take years."""
+    rest, seen = [value], 0
+    while rest:
+        one = rest.pop()
+        seen += 1
+        if seen > _DEEPEST_KEY or not isinstance(one, str | int | float | tuple | None):
+            raise LoadError(f"load: the file has a key of {type(value).__name__}, which is no key")
+        rest += one if isinstance(one, tuple) else ()
+    return value
+
+
+def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
+    return OrderedDict((_key(key), value) for key, value in pairs)
+
+
+def _set(values: Any = ()) -> set[Any]:
+    return {_key(one) for one in values}
+
+
+def _size(values: Any = ()) -> Size:
+    if not isinstance(values, tuple | list) or not all(type(one) is int for one in values):
+        raise LoadError(f"load: a size is of integers, not {values!r:.80}")
+    return Size(values)
 
 
 def _refuse_call(*args: object) -> NoReturn:

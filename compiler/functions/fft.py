@@ -294,8 +294,8 @@ def _of_planes(name: str, function: Callable[..., Any], doc: str) -> Callable[..
     """A transform along the last two axes."""
 
     def planes(
-        x: Value, s: Sequence[Size] | None = None, axes: Axes = (-2, -1), norm: str | None = None, *,
-        dim: Axes = None,
+        x: Value, s: Sequence[Size] | None = None, axes: Axes = (-2, -1),
+        norm: str | None = None, *, dim: Axes = None,
     ) -> Value:  # fmt: skip
         return function(x, s, axes if dim is None else dim, norm)
 

@@ -159,6 +159,8 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[object, ...], options: 
     if not out:
         return result
     for place, value in zip(out, result if isinstance(result, tuple) else (result,), strict=True):
+        if not np.can_cast(np.dtype(value.dtype), np.dtype(place.dtype), "same_kind"):
+            raise TypeError(f"np.{name}: {value.dtype} does not fit into out= of {place.dtype}")
         place.copy_(value)
     return options["out"] if isinstance(result, tuple) else out[0]
 

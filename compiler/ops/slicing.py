@@ -33,15 +33,16 @@ __all__ = ["concatenate", "pad", "split", "stack"]
 
 
 def _concatenate_bind(
-    tensors: Sequence[Any], axis: Any = None, *, dim: Any = None
+    tensors: Sequence[Any], axis: Any = 0, *, dim: Any = None
 ) -> tuple[Sequence[Any], Attrs]:
     operands = tuple(as_operand(x) for x in tensors)
     if not operands:
         raise OptionError("concatenate: needs at least one tensor")
-    axis = one_axis("concatenate", axis, dim)
-    return operands, {
-        "axis": normalise_axis("concatenate", 0 if axis is None else axis, operands[0].ndim)
-    }
+    if dim is not None:
+        axis = one_axis("concatenate", axis or None, dim)
+    elif axis is None:  # NumPy's: all elements in a row
+        operands, axis = tuple(reshape(x, (-1,)) for x in operands), 0
+    return operands, {"axis": normalise_axis("concatenate", axis, operands[0].ndim)}
 
 
 def _concatenate_type(*types: TensorType, axis: int) -> TensorType:

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.core.errors import FeedError, MissingExtraError, OptionError, OutputError, ShapeError
+from compiler.core.errors import (
+    DTypeError,
+    FeedError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    ShapeError,
+)
 from compiler.graph.expression import Expression, again, constant
 from compiler.graph.traversal import fold_records
 from compiler.ops import leaves
@@ -142,7 +149,8 @@ class ScipyFunctions:
 
     def hess(self, x: object) -> Vector:
         """The Hessian at x, (n, n), one direction after another."""
-        return np.stack([self.hessp(x, row) for row in np.eye(len(self.x0))])
+        n = len(self.x0)
+        return np.array([self.hessp(x, row) for row in np.eye(n)]).reshape(n, n)
 
     def operator(self, x: object) -> Any:
         """The derivative at x as a `scipy.sparse.linalg.LinearOperator`, without a matrix.
@@ -173,6 +181,8 @@ class ScipyFunctions:
         )
 
     def _vector(self, name: str, x: object) -> Vector:
+        if np.iscomplexobj(np.asarray(x)):
+            raise DTypeError(f"{self._name}: scipy: {name}: a vector of real numbers, not complex")
         found = np.asarray(x, np.float64).ravel()
         if len(found) != len(self.x0):
             raise ShapeError(

@@ -32,6 +32,7 @@ GRADIENTS: list[tuple[Callable[[Any], Any], np.ndarray]] = [
     (lambda x: np.concatenate([x, 2 * x])[4] + np.multiply.outer(x, x)[0, 0], [0.6, 2, 0]),
     (lambda x: np.dot(x, X) + np.einsum("i,i->", x, x), X + 2 * X),
     (lambda x: (X * x).sum() - (np.float64(2) - x).sum(), X + 1),
+    (lambda x: np.concatenate([np.stack([x, 2 * x]), np.ones(2)], axis=None)[4], [0, 2, 0]),
     (lambda x: np.diff(x, prepend=0.0).max() + np.linalg.norm(np.stack([x, x])), None),
 ]
 
@@ -83,6 +84,10 @@ def test_vmap_and_grad_see_through_numpy() -> None:
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: np.add(X, x, out=X.copy()), "np.add writes into an array what it computes of"),
     (lambda x: np.concatenate([x, x], out=np.zeros(6)), "np.concatenate writes into an array"),
+    (
+        lambda x: np.multiply(X, 1.5, out=dynamic.zeros(3, dtype=dynamic.int64)),
+        "np.multiply: float64 does not fit into out= of torch.int64",
+    ),
     (lambda x: np.roots(x), "np.roots of .*: there is no such function of it"),
     (lambda x: np.put(x, [0], 1.0), "np.put of .*: there is no such function"),
     (lambda x: np.add.at(x, [0], 1.0), "np.add.at of .*: there is no such function"),

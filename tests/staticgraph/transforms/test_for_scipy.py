@@ -99,6 +99,7 @@ def refused() -> list[tuple[Callable[[], Any], type, str]]:
         (lambda: f.pack({w: np.ones(3)}), sg.FeedError, "the parameters are .*, not"),
         (lambda: f.pack({w: np.ones(4), b: 0}), sg.ShapeError, r"has the shape \(4,\), not \(3,\)"),
         (lambda: f.fun(np.ones(3)), sg.ShapeError, "fun: a vector of 3 elements, where .* have 4"),
+        (lambda: f.fun(f.x0 + 1j), sg.DTypeError, "fun: a vector of real numbers, not complex"),
         (lambda: f.value_and_grad(f.x0), sg.OutputError, "no number: it has a Jacobian"),
         (lambda: sg.compile([X], [X, X]).scipy(AT), sg.OutputError, "2 outputs, where it takes"),
         (lambda: sg.compile([k], k[0]).scipy(AT), sg.OutputError, "the output is int64"),
