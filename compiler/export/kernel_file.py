@@ -33,6 +33,7 @@ from compiler.ir.records import Function, Name
 from compiler.ir.sizes import size_expression
 from compiler.ir.text import INDENT, expression, factor
 from compiler.ir.walk import rewritten, scalars_of
+from compiler.ops import leaves
 from compiler.ops.reduction import OF_SOME
 from compiler.passes.sizes import unify_sizes
 from compiler.runtime.sizes import assumptions
@@ -115,6 +116,15 @@ def export(
             "export: NumPy, which is all that a file imports, has no bfloat16: cast what comes in "
             "and goes out to float32"
         )
+    nodes = runner.definition.nodes
+    roots = (*runner.definition.inputs, *runner.definition.outputs)
+    variables = (one.id for one in nodes if one.op is leaves.variable)
+    for one in (nodes[place] for place in (*roots, *variables)):
+        if one.type.dtype.kind == "c":
+            raise OptionError(
+                f"export: {one.op.name} is {one.type} ({one.source}), and files have no complex "
+                "numbers: give and return their parts, as view_as_real and view_as_complex do"
+            )
     arrays: dict[str, Any] = {}
     file = KernelFile(runner, runner.kernel)
     runs = bool(inputs) or not runner.feeds
