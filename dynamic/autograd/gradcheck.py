@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler import ops
 from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
 from dynamic.core.user_warnings import warn
@@ -70,7 +71,8 @@ def gradcheck(
 
     Every element of every floating output is differentiated by every element of the inputs that
     require grad, which should be float64; their memory is changed by `eps` and put back, so that
-    functions that use them without taking them can be checked too. `fast_mode`,
+    functions that use them without taking them can be checked too. What is complex is checked in
+    both parts, as real numbers. `fast_mode`,
     `check_undefined_grad`, `check_batched_forward_grad` and `masked` are accepted: every check is
     done in full, on dense tensors.
 
@@ -86,7 +88,7 @@ def gradcheck(
     try:
         _check_inputs(given)
         with enable_grad():
-            _check_function(func, given, check)
+            _check_function(_of_parts(func, given), [_parts(x) for x in given], check)
     except GradcheckError:
         if raise_exception:
             raise
@@ -122,7 +124,7 @@ def gradgradcheck(
     if grad_outputs is None:
         rng = np.random.default_rng(0)
         cotangents = tuple(
-            out.constant(rng.standard_normal(out.shape).astype(out.dtype.dtype)).requires_grad_()
+            out.constant(_random(rng, out)).requires_grad_()
             for out in _differentiable(_listed(func(*given)))
         )
     else:
@@ -155,6 +157,13 @@ def gradgradcheck(
     )
 
 
+def _random(rng: np.random.Generator, out: Any) -> Any:
+    found = rng.standard_normal(out.shape)
+    if out.is_complex():
+        found = found + 1j * rng.standard_normal(out.shape)
+    return found.astype(out.dtype.dtype)
+
+
 def _listed(outputs: object) -> tuple[Any, ...]:
     return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
@@ -177,7 +186,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
         if not _is_checked(x):
             continue
         array = x._array
-        if array.dtype != np.float64:
+        if array.dtype not in (np.float64, np.complex128):
             warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 "complex. This check will likely fail if all the inputs are not of double "
@@ -189,6 +198,25 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 "that are non-overlapping to be able to compute the numerical gradients correctly. "
                 "You should call .contiguous on the input before passing it to gradcheck."
             )
+
+
+def _parts(x: Any) -> Any:
+    """A complex tensor as a real one on its memory, with an axis of two; others as they are."""
+    if not (isinstance(x, Tensor) and x.is_complex()):
+        return x
+    return ops.view_as_real(x.detach()).requires_grad_(x.requires_grad)
+
+
+def _of_parts(func: _Function, inputs: Sequence[Any]) -> _Function:
+    """`func` of the real and imaginary parts of what is complex: all its derivatives are real."""
+    places = {i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()}
+
+    def of_parts(*args: Any) -> tuple[Any, ...]:
+        given = (ops.view_as_complex(x) if i in places else x for i, x in enumerate(args))
+        outputs = _listed(func(*given))
+        return tuple(ops.view_as_real(out) if out.is_complex() else out for out in outputs)
+
+    return of_parts
 
 
 def _check_function(func: _Function, inputs: Sequence[object], check: _Check) -> None:

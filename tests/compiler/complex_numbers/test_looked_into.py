@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,3 +46,55 @@ def test_a_parameter_may_be_complex() -> None:
     before = weight.detach().numpy().copy()
     dynamic.optim.SGD([weight], lr=0.1).step()
     np.testing.assert_allclose(weight.detach().numpy(), before - 0.2 * AT)
+
+
+def test_a_file_has_parts_alone(tmp_path: Path) -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    path = tmp_path / "kernel.py"
+    sg.compile([x], sg.abs(sg.exp(sg.complex(x, 2 * x)))).export(path, np.arange(3.0))
+    command = [sys.executable, "-I", str(path)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    z, weight = sg.placeholder("z", (2,), "complex64"), sg.variable(AT)
+    for run, text in (
+        (sg.compile([z], sg.abs(z)), r"placeholder is complex64\[2\] .*test_looked"),
+        (sg.compile([x], sg.complex(x, x)), r"complex is complex128\["),
+        (sg.compile([], sg.sum(sg.abs(weight))), r"variable is complex128\[3\]"),
+    ):
+        with pytest.raises(sg.OptionError, match=f"export: {text}"):
+            run.export(path)
+
+
+class _Unconjugated(dynamic.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, z: Any) -> Any:
+        ctx.save_for_backward(z)
+        return z * z
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (z,) = ctx.saved_tensors
+        return 2 * z * g
+
+
+class _OfOnePart(dynamic.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return dynamic.complex(x, x * x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.real
+
+
+def test_gradients_are_checked_in_both_parts() -> None:
+    z = dynamic.tensor(AT, requires_grad=True)
+    x = dynamic.tensor(AT.real.copy(), requires_grad=True)
+    gradcheck, gradgradcheck = dynamic.autograd.gradcheck, dynamic.autograd.gradgradcheck
+    assert gradcheck(lambda z, x: z.exp() * z.conj() * x, (z, x))
+    assert gradcheck(dynamic.fft.rfft, (x,))
+    assert gradgradcheck(lambda z: z * z * z.conj(), (z,))
+    for function, at in ((_Unconjugated.apply, z), (_OfOnePart.apply, x)):
+        with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+            gradcheck(function, (at,))
+    assert z.detach().numpy().tolist() == AT.tolist()
