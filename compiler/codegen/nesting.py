@@ -24,6 +24,7 @@ from compiler.codegen.scalar import (
     literal,
     to_memory,
 )
+from compiler.codegen.short_rows import whole_vectors
 from compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, product
@@ -274,7 +275,10 @@ class Nester:
         for one in wide:
             assert one.dtype is not None
             found.append(Assign(f"part_{one.accumulator}", literal(0, one.dtype), node=one.node))
-        found.append(For(loop.variable, first, last, tuple(block)))
+        spans = [(first, last)]
+        if self.nest.overlaps:
+            spans = [(self.size(a), self.size(b)) for a, b in whole_vectors(loop.extent)]
+        found += [For(loop.variable, *span, tuple(block)) for span in spans]
         for one in wide:
             whole = f"wide_{one.accumulator}"
             added = Name(whole) + Cast("f64", Name(f"part_{one.accumulator}"))
