@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from compiler.codegen.chunks import ChunkPlan
+from compiler.codegen.fills import pieces
 from compiler.codegen.loops import STRIP, Nest, NestedLoop, statements_of
 from compiler.codegen.scalar import (
     ACCUMULATOR,
@@ -77,6 +78,7 @@ class Nester:
         self.slot = slot
         self.pointer = pointer
         self.fixed: dict[int, int] = {}
+        self.pieces = pieces(nodes, body, nest, plan)
         self.first = self._first_elements(statements_of(body))
 
     def work(self) -> list[Stmt]:
@@ -249,11 +251,28 @@ class Nester:
         if level == made - 1:
             return self._innermost(by_depth, wide)
         block = [*self._straight(by_depth[level + 1]), *self._nest(by_depth, level + 1, wide)]
+        if level == 0:
+            block = [*self._filled_pieces(columns[0]), *block]
         loop = self._loop(columns[level], block)
         if level == made - 2 and self.nest.strips:
             _, end = self._bounds(columns[level + 1])
             return [For("strip", ZERO, end, (loop,), Const(STRIP))]
         return [loop]
+
+    def _filled_pieces(self, outer: NestedLoop) -> list[Stmt]:
+        """What fills the pieces that an iteration of the outermost loop writes to."""
+        found: list[Stmt] = []
+        for node, value in dict.fromkeys(self.body.fills):
+            if node not in self.pieces:
+                continue
+            size = self.pieces[node]
+            place = Affine(0, ((outer.axes[-1], size),))
+            element = self._element(("node", node), place)
+            at = Load(element.pointer, total_of([element.index, Name("i")]))
+            for first, last in whole_vectors(size, most=size):
+                store = _store(at, value, node)
+                found.append(For("i", self.size(first), self.size(last), (store,)))
+        return found
 
     def _innermost(self, by_depth: list[list[Statement]], wide: Sequence[Statement]) -> list[Stmt]:
         """The innermost loop; sums are added in float64 now and then: rounding does not pile up."""

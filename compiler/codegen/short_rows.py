@@ -21,9 +21,9 @@ SHORTEST, LONGEST = 4, 64  # elements of a row that is moved in whole vectors
 WIDEST = 8  # elements of such a vector
 
 
-def whole_vectors(extent: Size) -> list[tuple[Size, Size]]:
-    """Where the loops over a row begin and end: all of it, unless two of whole vectors are better."""
-    if not isinstance(extent, int) or not SHORTEST <= extent < LONGEST:
+def whole_vectors(extent: Size, most: int = LONGEST - 1) -> list[tuple[Size, Size]]:
+    """Where the loops over a row begin and end: two, of whole vectors, if it has at most `most`."""
+    if not isinstance(extent, int) or not SHORTEST <= extent <= most:
         return [(0, extent)]
     vector = min(WIDEST, 1 << extent.bit_length() - 1)
     whole = extent // vector * vector
