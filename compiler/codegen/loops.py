@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.codegen.scalar import expensive_calls
+from compiler.codegen.short_rows import moves_short_rows
 from compiler.codegen.statements import Body, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, evaluate
@@ -183,13 +184,14 @@ class Nest(Record):
     on are printed as copies of their bodies.
 
     `strips`: the innermost loop that is printed does `STRIP` iterations for all of those around it,
-    then the next ones.
+    then the next ones. `overlaps`: the innermost loop may be two, which repeat some elements.
     """
 
     rows: tuple[NestedLoop, ...]
     columns: tuple[NestedLoop, ...]
     written_out: int
     strips: bool
+    overlaps: bool
 
     @property
     def outermost(self) -> NestedLoop | None:
@@ -206,9 +208,10 @@ def nest_of(body: Body) -> Nest:
     columns = order_loops(statements, columns, bool(body.placed))
     loops = merge_loops(statements, columns)
     most = _PAIR if loops and _moves_rows(statements, loops[-1]) else most_copies(body)
-    printed = written_out(loops, most)
-    strips = not rows and _reads_across(statements, loops[:printed])
-    return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips)
+    overlaps = moves_short_rows(body, loops)
+    printed = len(loops) if overlaps else written_out(loops, most)
+    strips = not rows and not overlaps and _reads_across(statements, loops[:printed])
+    return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips, overlaps)
 
 
 _PAIR = 2  # elements: a loop over longer rows that indices point at is faster than gathering them

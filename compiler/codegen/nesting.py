@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from compiler.codegen.chunks import ChunkPlan
+from compiler.codegen.fills import pieces
 from compiler.codegen.loops import STRIP, Nest, NestedLoop, statements_of
 from compiler.codegen.scalar import (
     ACCUMULATOR,
@@ -24,6 +25,7 @@ from compiler.codegen.scalar import (
     literal,
     to_memory,
 )
+from compiler.codegen.short_rows import whole_vectors
 from compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
 from compiler.core.affine import Affine
 from compiler.core.dims import Dim, Size, product
@@ -76,6 +78,7 @@ class Nester:
         self.slot = slot
         self.pointer = pointer
         self.fixed: dict[int, int] = {}
+        self.pieces = pieces(nodes, body, nest, plan)
         self.first = self._first_elements(statements_of(body))
 
     def work(self) -> list[Stmt]:
@@ -248,11 +251,28 @@ class Nester:
         if level == made - 1:
             return self._innermost(by_depth, wide)
         block = [*self._straight(by_depth[level + 1]), *self._nest(by_depth, level + 1, wide)]
+        if level == 0:
+            block = [*self._filled_pieces(columns[0]), *block]
         loop = self._loop(columns[level], block)
         if level == made - 2 and self.nest.strips:
             _, end = self._bounds(columns[level + 1])
             return [For("strip", ZERO, end, (loop,), Const(STRIP))]
         return [loop]
+
+    def _filled_pieces(self, outer: NestedLoop) -> list[Stmt]:
+        """What fills the pieces that an iteration of the outermost loop writes to."""
+        found: list[Stmt] = []
+        for node, value in dict.fromkeys(self.body.fills):
+            if node not in self.pieces:
+                continue
+            size = self.pieces[node]
+            place = Affine(0, ((outer.axes[-1], size),))
+            element = self._element(("node", node), place)
+            at = Load(element.pointer, total_of([element.index, Name("i")]))
+            for first, last in whole_vectors(size, most=size):
+                store = _store(at, value, node)
+                found.append(For("i", self.size(first), self.size(last), (store,)))
+        return found
 
     def _innermost(self, by_depth: list[list[Statement]], wide: Sequence[Statement]) -> list[Stmt]:
         """The innermost loop; sums are added in float64 now and then: rounding does not pile up."""
@@ -274,7 +294,10 @@ class Nester:
         for one in wide:
             assert one.dtype is not None
             found.append(Assign(f"part_{one.accumulator}", literal(0, one.dtype), node=one.node))
-        found.append(For(loop.variable, first, last, tuple(block)))
+        spans = [(first, last)]
+        if self.nest.overlaps:
+            spans = [(self.size(a), self.size(b)) for a, b in whole_vectors(loop.extent)]
+        found += [For(loop.variable, *span, tuple(block)) for span in spans]
         for one in wide:
             whole = f"wide_{one.accumulator}"
             added = Name(whole) + Cast("f64", Name(f"part_{one.accumulator}"))

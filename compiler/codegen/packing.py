@@ -19,6 +19,7 @@ from compiler.codegen.chunks import (
 )
 from compiler.codegen.loops import NestedLoop, merge_loops
 from compiler.codegen.scalar import ELEMENT
+from compiler.codegen.short_rows import whole_vectors
 from compiler.codegen.statements import Memory, Statement
 from compiler.core.affine import Affine
 from compiler.core.dims import Size, product
@@ -44,8 +45,6 @@ from compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
 DEEP = 256  # columns that are packed at least
-SHORTEST, LONGEST = 4, 64  # elements of a line that is copied in whole vectors
-WIDEST = 8  # elements of such a vector
 
 
 @record
@@ -190,25 +189,13 @@ def copy_of(
     if last.axes in bounds:
         outer = loops
     else:
-        spans = _spans(last.extent)
+        spans = whole_vectors(last.extent)
         inner = tuple(For(last.variable, size(start), size(end), inner) for start, end in spans)
     for loop in reversed(outer):
         between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
         inner = (For(loop.variable, *between, inner),)
     (whole,) = inner
     return whole
-
-
-def _spans(extent: Size) -> list[tuple[Size, Size]]:
-    """What to copy of a short line: whole vectors, of which the last may overlap.
-
-    Else what is left is copied element by element, which takes longer than the vectors.
-    """
-    if not isinstance(extent, int) or not SHORTEST <= extent < LONGEST:
-        return [(0, extent)]
-    vector = min(WIDEST, 1 << extent.bit_length() - 1)
-    whole = extent // vector * vector
-    return [(0, whole)] if whole == extent else [(0, whole), (extent - vector, extent)]
 
 
 def _least(one: Expr, other: Expr) -> Expr:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
+from compiler.codegen.fills import pieces
 from compiler.codegen.finite import keep_before, look, look_on_the_way, look_over, noted
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
@@ -89,8 +90,9 @@ def loop_units(
     `checked`: the values that are checked for inf and nan, see `compiler.codegen.finite`.
     """
     body, plan = part.body, part.plan
+    inside = pieces(nodes.__getitem__, body, part.nest, plan)
     for node, value in dict.fromkeys(body.fills):
-        if plan is None or node not in plan.gathered:
+        if node not in inside and (plan is None or node not in plan.gathered):
             yield UnitBuilder(nodes, memory, labels).fill(node, value)
     yield UnitBuilder(nodes, memory, labels).work(index, part, checked)
     if plan is not None and (plan.totals or plan.gathered):

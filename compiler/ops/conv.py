@@ -20,11 +20,12 @@ from compiler.ops import conv_direct, conv_strided
 from compiler.ops.arithmetic import power
 from compiler.ops.batching import images
 from compiler.ops.comparison import equal, isnan, logical_or, where
+from compiler.ops.conv_direct import padded
 from compiler.ops.declare import as_operand, composite
 from compiler.ops.linalg import matmul
 from compiler.ops.reduction import max, min, sum
 from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpose
-from compiler.ops.slicing import embed, strided_slice
+from compiler.ops.slicing import strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 from compiler.reference import conv_arrays, pooling_arrays
 
@@ -45,13 +46,6 @@ def pair(name: str, option: str, value: Any, least: int) -> Pair:
     if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
         raise OptionError(f"{name}: {option} is an int from {least}, or two, not {value!r}")
     return int(both[0]), int(both[1])
-
-
-def _padded(x: Any, padding: Pair, value: float = 0.0) -> Any:
-    if padding == (0, 0):
-        return x
-    shape = (*x.shape[:2], *(s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)))
-    return embed(x, (0, 0, *padding), shape, (1, 1, 1, 1), value)
 
 
 def _cropped(x: Any, padding: Pair, shape: Sequence[object]) -> Any:
@@ -98,7 +92,7 @@ def _conv_check(
 
 def _columns(x: Any, weight: Any, attrs: Attrs) -> Any:
     """All windows as a matrix per group: (groups, channels * window, batch * places)."""
-    groups, x = attrs["groups"], _padded(x, attrs["padding"])
+    groups, x = attrs["groups"], padded(x, attrs["padding"])
     if groups > 1:
         x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
@@ -137,7 +131,7 @@ def _conv2d(
     attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
     if conv_direct.is_direct(weight, groups):
-        return conv_direct.convolve(_padded(x, padding), weight, attrs) + shift
+        return conv_direct.convolve(x, weight, attrs) + shift
     product = matmul(_filters(weight, groups), _columns(x, weight, attrs))
     height, width = (
         (size + 2 * p - d * (k - 1) - 1) // s + 1
@@ -211,7 +205,7 @@ def _turned(weight: Any, groups: int) -> Any:
 
 def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
     if conv_direct.is_direct(weight, attrs["groups"]):
-        return conv_direct.by_weight(g, _padded(x, attrs["padding"]), weight, attrs)
+        return conv_direct.by_weight(g, padded(x, attrs["padding"]), weight, attrs)
     columns = _columns(x, weight, attrs)
     deep = weight.shape[1] * weight.shape[2] * weight.shape[3]
     if attrs["groups"] == 1 and isinstance(deep, int) and deep < LEAST_DEPTH:
@@ -260,7 +254,7 @@ def _pool_check(name: str, x: TensorType, **attrs: object) -> None:
 
 
 def _windows(x: object, size: Pair, stride: Pair, padding: Pair, value: float) -> Any:
-    return sliding_windows(_padded(x, padding, value), size, stride, (1, 1))
+    return sliding_windows(padded(x, padding, value), size, stride, (1, 1))
 
 
 def _restored(windows: object, x: Any, stride: Pair, padding: Pair) -> Any:
@@ -434,7 +428,7 @@ def _conv_transpose2d(
 def _covered(g: object, x: object, weight: object, attrs: Attrs) -> tuple[Any, Attrs]:
     """The cotangent with its padding, cut to what the windows cover, and the options of conv2d."""
     stride, dilation = attrs["stride"], attrs["dilation"]
-    whole = _padded(g, attrs["padding"])
+    whole = padded(g, attrs["padding"])
     if any(attrs["output_padding"]):
         whole = _cropped_end(whole, _reach(x, weight, stride, dilation))
     options = {"stride": stride, "padding": (0, 0), "dilation": dilation, "groups": attrs["groups"]}

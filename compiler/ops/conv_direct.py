@@ -9,14 +9,16 @@ gradients (1.1 and 4 times as fast as oneDNN).
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from compiler.core.op import Attrs
 from compiler.ops.reduction import sum
 from compiler.ops.shape import expand_dims, reshape, squeeze, transpose
-from compiler.ops.slicing import stack, strided_slice
+from compiler.ops.slicing import embed, stack, strided_slice
 from compiler.ops.windows import overlap_add, sliding_windows
 
 MOST_PRODUCTS = 64  # per result: they are all written out
@@ -33,8 +35,57 @@ def is_few(channels: object, window: Sequence[Any]) -> bool:
     return isinstance(products, int) and products <= MOST_PRODUCTS
 
 
-def convolve(x: object, weight: object, attrs: Attrs) -> Any:
-    """The convolution of a padded x: (n, c, h, w), (f, c / groups, kh, kw) -> (n, f, oh, ow)."""
+def convolve(x: Any, weight: Any, attrs: Attrs) -> Any:
+    """The convolution of x: (n, c, h, w), (f, c / groups, kh, kw) -> (n, f, oh, ow).
+
+    With a stride along rows, every so many columns of x are taken together before: a vector of
+    results then reads vectors of x, not elements apart. Of one image of 20 x 20 with 214 channels,
+    7 x 7 by 2, that is 4 times as fast.
+    """
+    stride, padding = attrs["stride"], attrs["padding"]
+    sizes = (x.shape[3], weight.shape[3])
+    if stride[1] == 1 or attrs["dilation"][1] > 1 or not all(isinstance(s, int) for s in sizes):
+        return _summed(padded(x, padding), weight, attrs)
+    apart = attrs | {"stride": (stride[0], 1)}
+    places = (x.shape[3] + 2 * padding[1] - weight.shape[3]) // stride[1] + 1
+    parts = [
+        _summed(_column_phase(x, first, places + taps - 1, attrs), part, apart)
+        for first, taps, part in _weight_phases(weight, stride[1])
+    ]
+    return functools.reduce(operator.add, parts)
+
+
+def padded(x: Any, padding: tuple[int, int], value: float = 0.0) -> Any:
+    """x with so many elements of a value before and behind each of its last two axes."""
+    if padding == (0, 0):
+        return x
+    shape = (*x.shape[:2], *(s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)))
+    return embed(x, (0, 0, *padding), shape, (1, 1, 1, 1), value)
+
+
+def _weight_phases(weight: Any, stride: int) -> Iterator[tuple[int, int, Any]]:
+    """For each phase of columns: its number, how many of the window's it has, and the weights."""
+    for first in range(min(stride, weight.shape[3])):
+        taps = len(range(first, weight.shape[3], stride))
+        starts, shape = (0, 0, 0, first), (*weight.shape[:3], taps)
+        yield first, taps, strided_slice(weight, starts, shape, (1, 1, 1, stride))
+
+
+def _column_phase(x: Any, first: int, columns: int, attrs: Attrs) -> Any:
+    """So many columns of the padded x: the `first` and every `stride`-th one behind it."""
+    height, width = attrs["padding"]
+    stride = attrs["stride"][1]
+    before = max(0, -((first - width) // stride))
+    start = first + before * stride - width
+    count = max(0, min(len(range(start, x.shape[3], stride)), columns - before))
+    starts, shape = (0, 0, 0, start if count else 0), (*x.shape[:3], count)
+    part = strided_slice(x, starts, shape, (1, 1, 1, stride))
+    whole = (*x.shape[:2], x.shape[2] + 2 * height, columns)
+    return embed(part, (0, 0, height, before if count else 0), whole, (1, 1, 1, 1), 0.0)
+
+
+def _summed(x: object, weight: object, attrs: Attrs) -> Any:
+    """The convolution of a padded x."""
     groups = attrs["groups"]
     products = _windows(x, weight, attrs) * expand_dims(_by_group(weight, groups), (2, 3))
     return _joined(sum(products, axis=(5, 6, 7)))

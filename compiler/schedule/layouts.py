@@ -24,6 +24,7 @@ from compiler.schedule.access import canonical, contiguous_strides, is_free, off
 from compiler.schedule.groups import trailing_axes
 
 LEAST_SIZE = 1 << 14  # elements: fewer stay in the cache, however they are read
+SHORT = 8  # elements of a row that is written out: then several rows are read at once, as vectors
 LINE = 16  # elements: from this distance on, each is in a line of its own
 
 
@@ -89,6 +90,9 @@ def _is_read_across(nodes: Mapping[int, Node], node: Node) -> bool:
     base, index = found[0]
     place = offset_of(index, contiguous_strides(nodes[base].type.shape))
     *others, last = [axis for axis, size in enumerate(shape) if size != 1]
+    columns = shape[last]
+    if isinstance(columns, int) and columns <= SHORT:
+        return False
     near = [axis for axis in others if 0 < _distance(place.coefficient(axis)) < LINE]
     return _distance(place.coefficient(last)) >= LINE and bool(near)
 
