@@ -24,6 +24,7 @@ from dynamic.capture.effects import (
     Draw,
     Effects,
     Late,
+    Move,
     Step,
     View,
     Write,
@@ -61,7 +62,8 @@ class Capture:
         self._traced: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._draws: list[Draw] = []
-        self._written: dict[int, bool] = {}
+        self._written: dict[int, tuple[bool, str]] = {}
+        self._moved: set[int] = set()
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
         self._steps: list[Step] = []
@@ -187,7 +189,8 @@ class Capture:
 
     def requires(self, place: int) -> bool:
         """Whether an operand requires grad, which each call must have in common."""
-        answer = self._operands.asked[place] = requires(self._given[place])
+        answer = requires(self._given[place])
+        self._operands.asked[requires, place] = answer
         return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
@@ -223,12 +226,26 @@ class Capture:
         """Note that an operand is overwritten."""
         place = self.place_of(x)
         assert place is not None
-        if self._written.get(place, recorded) is not recorded:
-            refuse(
-                "changes a tensor from outside in place, once recorded and once not",
-                "make both in no_grad(), or none",
-            )
-        self._written[place] = recorded
+        before = self._written.get(place, (False,))[0]
+        self._written[place] = before or recorded, user_place()
+
+    def moves(self, x: Traced) -> None:
+        """Note that an operand gets memory of its own, with what is written to it from here on."""
+        place = self.place_of(x)
+        assert place is not None
+        self.flush()
+        self._moved.add(place)
+        self._written[place] = False, user_place()
+
+    def gradient(self, place: int) -> Any:
+        """What stands for the gradient that an operand has before the call; None: it has none."""
+        where = self._operands.gradient(place)
+        if where is None:
+            return None
+        found = self._traced.get(where)
+        if found is None:
+            found = self.enter(class_of(type(self._given[where])), self._inputs[where], True)
+        return found
 
     def assigns(self, table: dict[str, Any], name: str, value: object) -> None:
         """Note that a module's table is about to get a tensor under a name."""
@@ -246,7 +263,7 @@ class Capture:
         if self.body is not self.top:
             refuse(f"{what} in a branch or the body of a loop", "do it outside of that")
         self.flush()
-        self.add(Do(function, tuple(updates)))
+        self.add(Do(function, tuple(updates), user_place()))
 
     def step(self, optimizer: Any, function: Callable[[], object]) -> None:
         """Note a step of an optimizer: from then on its parameters are others."""
@@ -297,11 +314,13 @@ class Capture:
 
     def flush(self) -> None:
         """Turn what is pending into steps."""
-        for place, recorded in self._written.items():
+        for place, (recorded, line) in self._written.items():
             value = self._traced[place].expression
             if not recorded and is_inexact(value.dtype):
                 value = ops.stop_gradient(value)
-            self.add(Write(place, self.output(value), recorded))
+            result = self.output(value)
+            moved = place in self._moved
+            self.add(Move(place, result) if moved else Write(place, result, recorded, line))
         self._written.clear()
         self.gradients.flush()
 
@@ -345,7 +364,7 @@ class Capture:
         self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
-            self._given[self._count :],
+            self._operands.lifted,
             self._draws,
             len(values),
             views,
@@ -353,6 +372,7 @@ class Capture:
             self._steps,
             self._operands.asked,
             self._operands.recording,
+            self._operands.grads,
             self._late,
             self._breaks,
         )
@@ -366,11 +386,16 @@ class Capture:
             while isinstance(one, Traced):
                 place = self.place_of(one)
                 before = next((j for j in range(i) if values[j] is one), None)
+                of = self.gradients.holder(one) if place is None else None
+                makers = tuple(reversed(chain))
                 if place is not None and one._outside:
-                    found.append(View(i, place, True, tuple(reversed(chain))))
+                    found.append(View(i, place, True, makers, False))
+                    break
+                if of is not None:
+                    found.append(View(i, of, True, makers, True))
                     break
                 if before is not None:
-                    found.append(View(i, before, False, tuple(reversed(chain))))
+                    found.append(View(i, before, False, makers, False))
                     break
                 if one._link is None or one._link.op is None:
                     break
