@@ -60,11 +60,16 @@ def share(x: Any, y: Any) -> bool:
         return True
 
 
+def memory_of(arrays: Sequence[Any]) -> set[int]:
+    """What the memory of arrays belongs to, by identity."""
+    return {id(_owner(one)) for one in arrays if isinstance(one, np.ndarray)}
+
+
 def refuse_shared(other: str, line: str) -> NoReturn:
     """Refuse to change one of two that share memory."""
     raise CaptureError(
-        f"{line}: changes a tensor in place that shares memory with {other}, which would be read as "
-        "it was before: clone() one of them, or read one tensor alone"
+        f"{line}: changes a tensor in place that shares memory with {other}, which would be read "
+        "as it was before: clone() one of them, or read one tensor alone"
     )
 
 

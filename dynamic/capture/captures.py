@@ -18,6 +18,7 @@ from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.transforms.autodiff import depending_on
+from dynamic.capture.apart import memory_of, refuse_shared
 from dynamic.capture.effects import (
     Assign,
     Do,
@@ -70,6 +71,7 @@ class Capture:
         self.flagged = Flagged()
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
+        self._optimizers: dict[int, tuple[Any, str]] = {}
         self._renewed: dict[int, int] = {}
         self._late: dict[int, Late] = {}
         self._later: dict[int, list[Expression]] = {}
@@ -273,6 +275,7 @@ class Capture:
         updates = [self._held[id(param)] for param in params if id(param) in self._held]
         self.do(function, "steps an optimizer", updates)
         self._stepped.update({id(param): len(self._steps) for param in params})
+        self._optimizers[id(optimizer)] = optimizer, user_place()
 
     def check_current(self, x: Traced) -> None:
         """Let an operand that an optimizer has changed be an input of a stage after the step."""
@@ -302,6 +305,14 @@ class Capture:
                     "an optimizer has changed them",
                     "hand it on with detach()",
                 )
+
+    def _check_states(self) -> None:
+        """Refuse to read what an optimizer keeps, which its step changes."""
+        own = [one._array for one in self._given[self._count :] if isinstance(one, Tensor)]
+        for optimizer, place in self._optimizers.values() if own else ():
+            kept = [x for state in optimizer.state.values() for x in state.values()]
+            if memory_of([x._array for x in kept if isinstance(x, Tensor)]) & memory_of(own):
+                refuse_shared("what the optimizer keeps, which the function reads", place)
 
     def output(self, expression: Expression) -> int:
         """The place of a result that is not the caller's: from the end, since these come first."""
@@ -337,6 +348,7 @@ class Capture:
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
         for step in self.flagged.steps():
             self.add(step)
+        self._check_states()
         views = self._views(values)
         freed = []
         made: list[Any] = []

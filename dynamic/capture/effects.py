@@ -19,9 +19,9 @@ from compiler import ops
 from compiler.core.dims import Unknown, as_unknown, evaluate, substitute
 from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, mapped
-from dynamic.capture.apart import Apart, refuse_shared, share
+from dynamic.capture.apart import Apart, memory_of, refuse_shared, share
 from dynamic.tape.engine import run
-from dynamic.tape.grad_mode import no_grad, recording
+from dynamic.tape.grad_mode import mode, no_grad, recording
 from dynamic.tape.gradients import look_at_step
 from dynamic.tape.noted import waiting
 from dynamic.tensors.inplace import check_writable
@@ -144,6 +144,7 @@ class Backward:
     pairs: tuple[tuple[int, int], ...]
     retain: bool
     biases: Mapping[int, Sequence[int]]
+    line: str
 
     def __call__(self, call: Call) -> None:
         """Run it."""
@@ -237,7 +238,8 @@ class Effects:
         self.steps, self.asked, self.recording = tuple(steps), asked, recording
         self.writes = tuple([step for step in steps if isinstance(step, Write)])
         self.written = frozenset(step.operand for step in self.writes)
-        self.changed = {i: step.line for step in steps if isinstance(step, Do) for i in step.updates}
+        done = [step for step in steps if isinstance(step, Do)]
+        self.changed = {i: step.line for step in done for i in step.updates}
         self.changed |= {step.operand: step.line for step in self.writes}
         self._apart = Apart(self.changed)
 
@@ -312,6 +314,22 @@ class Effects:
                 for i, one in enumerate(operands)
             ]
             self._apart.check(arrays)
+        for step in self.steps:
+            if isinstance(step, Backward):
+                self._check_gradients(step, operands)
+
+    def _check_gradients(self, step: Backward, operands: Sequence[Any]) -> None:
+        """Refuse gradients that a pass adds to, if the function reads them as other tensors."""
+        owners = None
+        for i, _ in step.pairs:
+            home = operands[i]._home if operands[i].is_leaf else None
+            if home is None or home.grad is None:
+                continue
+            if owners is None:
+                kept = [x for j, x in enumerate(operands) if j not in self.grads]
+                owners = memory_of([getattr(x, "_array", x) for x in kept])
+            if memory_of([getattr(home.grad, "_array", home.grad)]) & owners:
+                refuse_shared("another tensor that the function reads", step.line)
 
     def check_arrays(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
         """Refuse arrays that the function reads as constants, on memory of what it changes."""
@@ -360,7 +378,8 @@ def has_gradient(operand: Any) -> bool | None:
 
 def gradient_of(operand: Any) -> Any:
     """The gradient that a tensor has, whether a capture is running or not."""
-    home = operand._home
-    if home is not None and isinstance(home.grad, np.ndarray):
-        home.grad = operand.constant(home.grad)
-    return None if home is None else home.grad
+    capture, mode.capture = mode.capture, None
+    try:
+        return operand.grad
+    finally:
+        mode.capture = capture

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import refuse
+from compiler.core.refusals import refuse, user_place
 from compiler.core.watching import unwatched
 from compiler.graph.biases import biases_of
 from compiler.graph.definition import define
@@ -211,7 +211,7 @@ class Gradients:
             record_if(before)
         if pairs:
             biases = biases_of(define(capture.inputs, roots))
-            capture.add(Backward(tuple(pairs), bool(keep), biases))
+            capture.add(Backward(tuple(pairs), bool(keep), biases, user_place()))
 
     def _accumulates(self, place: int | None) -> None:
         """Refuse what hooks of a leaf would do."""

@@ -12,7 +12,7 @@ from dynamic.tape.grad_mode import mode, record_if
 def move(x: Any, value: Any) -> None:
     """Give a traced tensor the memory of another, which was made inside.
 
-    From here on neither views of `x` that were made before, nor `value`, which is `x` now, are read.
+    From here on neither views of `x` of before, nor `value`, which is `x` now, may be read.
     """
     if tuple(value.shape) != tuple(x.shape) or value.dtype != x.dtype:
         refuse("gives a tensor memory of another shape or dtype", "make a new tensor")

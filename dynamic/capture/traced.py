@@ -355,7 +355,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
     def numpy(self, *, force: bool = False) -> Any:
         """The array, if it is known."""
         array = self._array
-        return array.values() if isinstance(array, Unknown) else array
+        return refuse_values("__array__") if isinstance(array, Unknown) else array
 
     def __iter__(self) -> Iterator[Any]:
         if self._weak:  # a number that is looked through for axes
@@ -364,7 +364,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
 
     def __format__(self, spec: str) -> str:
         if not _is_known(self) and (spec or by_user()):
-            refuse_values()
+            refuse_values("a text")
         return super().__format__(spec) if _is_known(self) else repr(self)
 
     @property  # type: ignore[misc]
@@ -377,7 +377,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
 
     def __repr__(self) -> str:
         if by_user() and not _is_known(self):
-            refuse_values()
+            refuse_values("a text")
         value = self._value
         return f"traced({value.type if isinstance(value, Expression) else value!r})"
 
