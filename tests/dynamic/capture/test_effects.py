@@ -435,9 +435,6 @@ class Remembering(nn.Module):
 
 
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "gradient of before": (
-        lambda m: lambda x: (m.weight.grad, m(x))[1], "reads the gradient that a tensor has before",
-    ),
     "read after the step": (
         lambda m: _stepping(m, lambda m, x: m(x)), "hands on a tensor with a history",
     ),
