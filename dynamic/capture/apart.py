@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -26,17 +27,19 @@ class Apart:
 
     def check(self, arrays: Sequence[Any]) -> None:
         """Refuse a call in which an array that is changed is on memory of another one."""
-        before = self._known or [None] * len(arrays)
-        new = [i for i, (x, known) in enumerate(zip(arrays, before, strict=True)) if x is not known]
-        new = [i for i in new if isinstance(arrays[i], np.ndarray)]
-        moved = [i for i in new if i in self._changed]
-        if moved:
-            self._owners = {id(_owner(arrays[i])) for i in self._changed}
-        for i in new if not moved else range(len(arrays)):
+        known = self._known
+        if known and all(map(operator.is_, arrays, known)):
+            return
+        if not known or any(arrays[i] is not known[i] for i in self._changed):
+            self._owners = memory_of([arrays[i] for i in self._changed])
+            new = [*range(len(arrays))]
+        else:
+            new = [i for i, x in enumerate(arrays) if x is not known[i]]
+        for i in new:
             if not isinstance(arrays[i], np.ndarray) or self._is_alone(arrays[i], i):
                 continue
             for j, line in self._changed.items():
-                if i != j and share(arrays[i], arrays[j]):
+                if i != j and isinstance(arrays[j], np.ndarray) and share(arrays[i], arrays[j]):
                     refuse_shared("another tensor that the function reads", line)
         self._known = [*arrays]
 

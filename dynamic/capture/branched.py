@@ -12,7 +12,6 @@ import numpy as np
 
 from compiler.core.errors import CaptureError
 from compiler.graph.expression import Expression, constant
-from dynamic.capture.apart import Apart
 from dynamic.capture.effects import Draw, Effects, Step, requires
 from dynamic.core.errors import AutogradError
 from dynamic.func.tracer import Tracer
@@ -72,7 +71,7 @@ class Branched(Effects):
             [step for one in every for step in one.steps], first.asked,
             recording, grads, {}, (),
         )  # fmt: skip
-        self.writes, self._apart = (), Apart({})  # each way checks its own
+        self.writes, self.changed, self._passes = (), {}, {}  # each way checks its own
         self._name, self._ways = name, tuple(ways)
         self._drawn = tuple(draws)
         self._differ = any(len(one.draws) != len(draws) for one in every)

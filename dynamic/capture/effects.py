@@ -19,7 +19,7 @@ from compiler import ops
 from compiler.core.dims import Unknown, as_unknown, evaluate, substitute
 from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, mapped
-from dynamic.capture.apart import Apart, memory_of, refuse_shared, share
+from dynamic.capture.apart import Apart, refuse_shared, share
 from dynamic.tape.engine import run
 from dynamic.tape.grad_mode import mode, no_grad, recording
 from dynamic.tape.gradients import look_at_step
@@ -241,7 +241,10 @@ class Effects:
         done = [step for step in steps if isinstance(step, Do)]
         self.changed = {i: step.line for step in done for i in step.updates}
         self.changed |= {step.operand: step.line for step in self.writes}
-        self._apart = Apart(self.changed)
+        # a pass adds to gradients, unless they are operands, of which what is written is known
+        passes = {i: one.line for one in steps if isinstance(one, Backward) for i, _ in one.pairs}
+        self._passes = {i: one for i, one in passes.items() if i not in self.grads.values()}
+        self._apart: Apart | None = None
 
     def __bool__(self) -> bool:
         """Whether there is anything to do that a plain call does not."""
@@ -308,28 +311,15 @@ class Effects:
         for step in self.writes:
             if step.recorded and isinstance(operands[step.operand], Tensor):
                 check_writable(operands[step.operand])
-        if self.changed:
-            arrays = [
-                None if i in self.late else getattr(one, "_array", one)
-                for i, one in enumerate(operands)
-            ]
+        if self.changed or self._passes:
+            arrays = [getattr(one, "_array", one) for one in operands]
+            for i in self.late:
+                arrays[i] = None
+            arrays += [_memory_of_gradient(operands[i]) for i in self._passes]
+            if self._apart is None:
+                added = {len(operands) + i: line for i, line in enumerate(self._passes.values())}
+                self._apart = Apart(self.changed | added)
             self._apart.check(arrays)
-        for step in self.steps:
-            if isinstance(step, Backward):
-                self._check_gradients(step, operands)
-
-    def _check_gradients(self, step: Backward, operands: Sequence[Any]) -> None:
-        """Refuse gradients that a pass adds to, if the function reads them as other tensors."""
-        owners = None
-        for i, _ in step.pairs:
-            home = operands[i]._home if operands[i].is_leaf else None
-            if home is None or home.grad is None:
-                continue
-            if owners is None:
-                kept = [x for j, x in enumerate(operands) if j not in self.grads]
-                owners = memory_of([getattr(x, "_array", x) for x in kept])
-            if memory_of([getattr(home.grad, "_array", home.grad)]) & owners:
-                refuse_shared("another tensor that the function reads", step.line)
 
     def check_arrays(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
         """Refuse arrays that the function reads as constants, on memory of what it changes."""
@@ -369,6 +359,11 @@ class Effects:
 def requires(operand: object) -> bool:
     """Whether an operand requires grad: an array does not."""
     return isinstance(operand, Tensor) and operand._node is not None
+
+
+def _memory_of_gradient(operand: Any) -> Any:
+    home = operand._home
+    return None if home is None else getattr(home.grad, "_array", home.grad)
 
 
 def has_gradient(operand: Any) -> bool | None:
