@@ -5,7 +5,7 @@ The graph computes what any way needs, and the number of the way, which is known
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ class Branched(Effects):
         lifted: the tensors of the surroundings that any way reads.
         draws: the random numbers that any way draws: each with all that the way draws before.
         recording: whether the thread recorded, if that was asked on any way.
+        grads: the operands that are gradients of others, of any way.
     """
 
     def __init__(
@@ -61,15 +62,16 @@ class Branched(Effects):
         lifted: Sequence[Any],
         draws: Sequence[tuple[Draw, ...]],
         recording: bool | None,
+        grads: Mapping[int, int],
     ) -> None:
         every = [one.effects for one in ways]
         first = every[0]
         super().__init__(
             first.inputs, lifted, [one[-1] for one in draws], first.results, (), (),
-            [step for one in every for step in one.steps], first.required,
-            recording, {}, (),
+            [step for one in every for step in one.steps], first.asked,
+            recording, grads, {}, (),
         )  # fmt: skip
-        self.writes = ()  # each way checks its own
+        self.writes, self.changed, self._passes = (), {}, {}  # each way checks its own
         self._name, self._ways = name, tuple(ways)
         self._drawn = tuple(draws)
         self._differ = any(len(one.draws) != len(draws) for one in every)
@@ -81,7 +83,7 @@ class Branched(Effects):
         """All operands of a call; each way draws from the stream as it is before the call."""
         if not self._differ:
             return super().operands(given)
-        found = Drawn([*given, *self.lifted])
+        found = Drawn(self._with_grads([*given, *self.lifted]))
         sizes, stream = self._sizes(given), generator().bit_generator
         states: dict[tuple[Draw, ...], Any] = {(): stream.state}
         for before in self._drawn:
@@ -129,6 +131,7 @@ def common(
     slots: Sequence[Sequence[int]],
     lifted: Sequence[Any],
     recording: bool | None,
+    grads: Mapping[int, int],
 ) -> Effects | None:
     """What all ways do, if they do the same."""
     first = ways[0]
@@ -144,7 +147,7 @@ def common(
             return None
     return Effects(
         first.inputs, lifted, first.draws, first.results, first.views, [*first.freed], first.steps,
-        first.required, recording, {}, (),
+        first.asked, recording, grads, {}, (),
     )  # fmt: skip
 
 
@@ -152,6 +155,6 @@ def _is_same(one: Step, other: Step) -> bool:
     """Whether two steps do the same to the same."""
     if type(one) is not type(other):
         return False
-    names = type(one).__slots__  # type: ignore[attr-defined]
+    names = [name for name in type(one).__slots__ if name != "line"]  # type: ignore[attr-defined]
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     return all(x is y or (isinstance(x, _COMPARED) and x == y) for x, y in pairs)

@@ -73,7 +73,7 @@ class Captured:
         own = {tuple(effects.draws[: i + 1]) for i in range(len(effects.draws))}
         draws = self._operands.draws
         self._operands.draws = {key: one for key, one in draws.items() if key in own}
-        effects.lifted = tuple(self._operands.given[self._operands.count :])
+        effects.lifted, effects.grads = self._operands.lifted, dict(self._operands.grads)
         effects.recording = self._operands.recording
         return effects
 
@@ -99,16 +99,16 @@ class Captured:
                 "make the part after the step a function of its own, or use sg.cond or sg.where",
                 place,
             )
-        lifted = self._operands.given[self._operands.count :]
+        lifted, grads = self._operands.lifted, self._operands.grads
         padding, slots = padded(others)
         made = [[*own, *more] for own, more in zip(results, padding, strict=True)]
         depends = [origins(own, self._operands.inputs) for own in made]
         recording = self._operands.recording
-        effects = common(ways, slots, lifted, recording)
+        effects = common(ways, slots, lifted, recording, grads)
         draws = tuple(self._operands.draws)
         alike = all(one == depends[0] for one in depends)
         if effects is not None and alike and len(effects.draws) == len(draws):
             return made, effects
         made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
         taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
-        return made, Branched(self._name, taken, lifted, draws, recording)
+        return made, Branched(self._name, taken, lifted, draws, recording, grads)

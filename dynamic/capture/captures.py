@@ -18,12 +18,14 @@ from compiler.graph.scope import scope
 from compiler.graph.traversal import ancestors
 from compiler.ops import leaves
 from compiler.transforms.autodiff import depending_on
+from dynamic.capture.apart import memory_of, refuse_shared
 from dynamic.capture.effects import (
     Assign,
     Do,
     Draw,
     Effects,
     Late,
+    Move,
     Step,
     View,
     Write,
@@ -61,13 +63,15 @@ class Capture:
         self._traced: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._draws: list[Draw] = []
-        self._written: dict[int, bool] = {}
+        self._written: dict[int, tuple[bool, str]] = {}
+        self._moved: set[int] = set()
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
         self._steps: list[Step] = []
         self.flagged = Flagged()
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
+        self._optimizers: dict[int, tuple[Any, str]] = {}
         self._renewed: dict[int, int] = {}
         self._late: dict[int, Late] = {}
         self._later: dict[int, list[Expression]] = {}
@@ -187,7 +191,8 @@ class Capture:
 
     def requires(self, place: int) -> bool:
         """Whether an operand requires grad, which each call must have in common."""
-        answer = self._operands.asked[place] = requires(self._given[place])
+        answer = requires(self._given[place])
+        self._operands.asked[requires, place] = answer
         return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
@@ -223,12 +228,26 @@ class Capture:
         """Note that an operand is overwritten."""
         place = self.place_of(x)
         assert place is not None
-        if self._written.get(place, recorded) is not recorded:
-            refuse(
-                "changes a tensor from outside in place, once recorded and once not",
-                "make both in no_grad(), or none",
-            )
-        self._written[place] = recorded
+        before = self._written.get(place, (False,))[0]
+        self._written[place] = before or recorded, user_place()
+
+    def moves(self, x: Traced) -> None:
+        """Note that an operand gets memory of its own, with what is written to it from here on."""
+        place = self.place_of(x)
+        assert place is not None
+        self.flush()
+        self._moved.add(place)
+        self._written[place] = False, user_place()
+
+    def gradient(self, place: int) -> Any:
+        """What stands for the gradient that an operand has before the call; None: it has none."""
+        where = self._operands.gradient(place)
+        if where is None:
+            return None
+        found = self._traced.get(where)
+        if found is None:
+            found = self.enter(class_of(type(self._given[where])), self._inputs[where], True)
+        return found
 
     def assigns(self, table: dict[str, Any], name: str, value: object) -> None:
         """Note that a module's table is about to get a tensor under a name."""
@@ -246,7 +265,7 @@ class Capture:
         if self.body is not self.top:
             refuse(f"{what} in a branch or the body of a loop", "do it outside of that")
         self.flush()
-        self.add(Do(function, tuple(updates)))
+        self.add(Do(function, tuple(updates), user_place()))
 
     def step(self, optimizer: Any, function: Callable[[], object]) -> None:
         """Note a step of an optimizer: from then on its parameters are others."""
@@ -256,6 +275,7 @@ class Capture:
         updates = [self._held[id(param)] for param in params if id(param) in self._held]
         self.do(function, "steps an optimizer", updates)
         self._stepped.update({id(param): len(self._steps) for param in params})
+        self._optimizers[id(optimizer)] = optimizer, user_place()
 
     def check_current(self, x: Traced) -> None:
         """Let an operand that an optimizer has changed be an input of a stage after the step."""
@@ -286,6 +306,14 @@ class Capture:
                     "hand it on with detach()",
                 )
 
+    def _check_states(self) -> None:
+        """Refuse to read what an optimizer keeps, which its step changes."""
+        own = [one._array for one in self._given[self._count :] if isinstance(one, Tensor)]
+        for optimizer, place in self._optimizers.values() if own else ():
+            kept = [x for state in optimizer.state.values() for x in state.values()]
+            if memory_of([x._array for x in kept if isinstance(x, Tensor)]) & memory_of(own):
+                refuse_shared("what the optimizer keeps, which the function reads", place)
+
     def output(self, expression: Expression) -> int:
         """The place of a result that is not the caller's: from the end, since these come first."""
         self._outputs.append(expression)
@@ -297,11 +325,13 @@ class Capture:
 
     def flush(self) -> None:
         """Turn what is pending into steps."""
-        for place, recorded in self._written.items():
+        for place, (recorded, line) in self._written.items():
             value = self._traced[place].expression
             if not recorded and is_inexact(value.dtype):
                 value = ops.stop_gradient(value)
-            self.add(Write(place, self.output(value), recorded))
+            result = self.output(value)
+            moved = place in self._moved
+            self.add(Move(place, result) if moved else Write(place, result, recorded, line))
         self._written.clear()
         self.gradients.flush()
 
@@ -318,6 +348,7 @@ class Capture:
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
         for step in self.flagged.steps():
             self.add(step)
+        self._check_states()
         views = self._views(values)
         freed = []
         made: list[Any] = []
@@ -345,7 +376,7 @@ class Capture:
         self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
-            self._given[self._count :],
+            self._operands.lifted,
             self._draws,
             len(values),
             views,
@@ -353,6 +384,7 @@ class Capture:
             self._steps,
             self._operands.asked,
             self._operands.recording,
+            self._operands.grads,
             self._late,
             self._breaks,
         )
@@ -366,11 +398,16 @@ class Capture:
             while isinstance(one, Traced):
                 place = self.place_of(one)
                 before = next((j for j in range(i) if values[j] is one), None)
+                of = self.gradients.holder(one) if place is None else None
+                makers = tuple(reversed(chain))
                 if place is not None and one._outside:
-                    found.append(View(i, place, True, tuple(reversed(chain))))
+                    found.append(View(i, place, True, makers, False))
+                    break
+                if of is not None:
+                    found.append(View(i, of, True, makers, True))
                     break
                 if before is not None:
-                    found.append(View(i, before, False, tuple(reversed(chain))))
+                    found.append(View(i, before, False, makers, False))
                     break
                 if one._link is None or one._link.op is None:
                     break

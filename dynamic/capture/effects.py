@@ -17,11 +17,11 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dims import Unknown, as_unknown, evaluate, substitute
-from compiler.core.errors import CaptureError
 from compiler.core.op import Attrs, Op
 from compiler.core.types import Shape, mapped
+from dynamic.capture.apart import Apart, refuse_shared, share
 from dynamic.tape.engine import run
-from dynamic.tape.grad_mode import no_grad, recording
+from dynamic.tape.grad_mode import mode, no_grad, recording
 from dynamic.tape.gradients import look_at_step
 from dynamic.tape.noted import waiting
 from dynamic.tensors.inplace import check_writable
@@ -64,11 +64,12 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An operand gets the values of a result, in its own memory."""
+    """An operand gets the values of a result, in its own memory; `line` is the user's."""
 
     operand: int
     result: int
     recorded: bool
+    line: str
 
     def __call__(self, call: Call) -> None:
         """Overwrite it."""
@@ -80,6 +81,18 @@ class Write:
         else:
             with no_grad():
                 target.copy_(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An operand gets the values of a result, in other memory than it had."""
+
+    operand: int
+    result: int
+
+    def __call__(self, call: Call) -> None:
+        """Put it there."""
+        call.operands[self.operand].data = call.results[self.result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +144,7 @@ class Backward:
     pairs: tuple[tuple[int, int], ...]
     retain: bool
     biases: Mapping[int, Sequence[int]]
+    line: str
 
     def __call__(self, call: Call) -> None:
         """Run it."""
@@ -146,6 +160,7 @@ class Do:
 
     function: Callable[[], object]
     updates: tuple[int, ...] = ()
+    line: str = ""
 
     def __call__(self, call: Call) -> None:
         """Call it."""
@@ -157,8 +172,8 @@ class View(NamedTuple):
 
     Attributes:
         result: which one.
-        place: of the operand, if it is one from `outside`, or of an earlier result that it is, or
-            is a view of.
+        place: of the operand, if it is one from `outside` or its gradient, or of an earlier result
+            that it is, or is a view of.
         ops: what makes it of that: each with its attributes, and whether it is recorded.
     """
 
@@ -166,6 +181,7 @@ class View(NamedTuple):
     place: int
     outside: bool
     ops: tuple[tuple[Op, Attrs, bool], ...]
+    gradient: bool
 
 
 class Late(NamedTuple):
@@ -173,6 +189,10 @@ class Late(NamedTuple):
 
     stage: int
     place: int
+
+
+Answers = Mapping[tuple[Callable[[Any], bool | None], int], bool | None]
+"""What was asked of an operand, by its place, and the answer."""
 
 
 class Effects:
@@ -186,10 +206,12 @@ class Effects:
         views: which of them are operands, or views.
         freed: those whose graph a reverse pass has freed.
         steps: what is done, in order.
-        required: operands of which it was asked whether they require grad, and the answers.
+        asked: what was asked of which operands, and the answers.
         recording: whether the thread recorded, if that was asked; else None.
         writes: the steps that overwrite an operand.
         written: these operands.
+        changed: these, and what optimizers update, each with the line that says so.
+        grads: operands that are the gradients of others before the call, with the others.
         late: operands that are read only in a later stage than the first.
         breaks: how many steps are done before each of these stages.
     """
@@ -203,18 +225,26 @@ class Effects:
         views: Sequence[View],
         freed: Sequence[int],
         steps: Sequence[Step],
-        required: dict[int, bool],
+        asked: Answers,
         recording: bool | None,
+        grads: Mapping[int, int],
         late: Mapping[int, Late],
         breaks: Sequence[int],
     ) -> None:
+        self.grads = dict(grads)
         self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
         self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
-        self.steps, self.required, self.recording = tuple(steps), required, recording
+        self.steps, self.asked, self.recording = tuple(steps), asked, recording
         self.writes = tuple([step for step in steps if isinstance(step, Write)])
         self.written = frozenset(step.operand for step in self.writes)
-        self._apart: list[Any] = []
+        done = [step for step in steps if isinstance(step, Do)]
+        self.changed = {i: step.line for step in done for i in step.updates}
+        self.changed |= {step.operand: step.line for step in self.writes}
+        # a pass adds to gradients, unless they are operands, of which what is written is known
+        passes = {i: one.line for one in steps if isinstance(one, Backward) for i, _ in one.pairs}
+        self._passes = {i: one for i, one in passes.items() if i not in self.grads.values()}
+        self._apart: Apart | None = None
 
     def __bool__(self) -> bool:
         """Whether there is anything to do that a plain call does not."""
@@ -225,7 +255,7 @@ class Effects:
     @property
     def asks(self) -> bool:
         """Whether a call has to have the answers that the capture had."""
-        return bool(self.required) or self.recording is not None
+        return bool(self.asked) or self.recording is not None
 
     @property
     def stepped(self) -> frozenset[int]:
@@ -245,12 +275,17 @@ class Effects:
         """Whether what was asked when it was captured has the same answers for a call."""
         if self.recording is not None and self.recording is not recording():
             return False
-        given = (*operands, *self.lifted)
-        return all(requires(given[i]) is answer for i, answer in self.required.items())
+        given = self._with_grads([*operands, *self.lifted])
+        return all(question(given[i]) is answer for (question, i), answer in self.asked.items())
+
+    def _with_grads(self, operands: list[Any]) -> list[Any]:
+        for i, place in self.grads.items():
+            operands[i] = gradient_of(operands[place])
+        return operands
 
     def operands(self, given: Sequence[Any]) -> list[Any]:
         """All operands of a call: the caller's, the surroundings, and random numbers."""
-        found = [*given, *self.lifted]
+        found = self._with_grads([*given, *self.lifted])
         for i, one in self.late.items():
             found[i] = found[one.place]
         if self.draws:
@@ -276,21 +311,23 @@ class Effects:
         for step in self.writes:
             if step.recorded and isinstance(operands[step.operand], Tensor):
                 check_writable(operands[step.operand])
-        arrays = [
-            None if i in self.late else getattr(one, "_array", one)
-            for i, one in enumerate(operands)
-        ]
-        before = self._apart or [None] * len(arrays)
-        for i, (array, known) in enumerate(zip(arrays, before, strict=True)):
-            if array is known or not isinstance(array, np.ndarray):
-                continue
-            for j in range(len(arrays)) if i in self.written else self.written:
-                if i != j and j not in self.late and np.may_share_memory(array, arrays[j]):
-                    raise CaptureError(
-                        f"operands {min(i, j)} and {max(i, j)} of a captured function share "
-                        "memory, and it changes one of them in place: clone() the other"
-                    )
-        self._apart = arrays
+        if self.changed or self._passes:
+            arrays = [getattr(one, "_array", one) for one in operands]
+            for i in self.late:
+                arrays[i] = None
+            arrays += [_memory_of_gradient(operands[i]) for i in self._passes]
+            if self._apart is None:
+                added = {len(operands) + i: line for i, line in enumerate(self._passes.values())}
+                self._apart = Apart(self.changed | added)
+            self._apart.check(arrays)
+
+    def check_arrays(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
+        """Refuse arrays that the function reads as constants, on memory of what it changes."""
+        operands = [*given, *self.lifted]
+        for i, line in self.changed.items():
+            own = getattr(operands[i], "_array", operands[i])
+            if any(share(own, one) for one in arrays):
+                refuse_shared("an array that the function reads", line)
 
     def finish(
         self, operands: Sequence[Any], results: list[Any], given: Sequence[Any]
@@ -303,6 +340,8 @@ class Effects:
             sizes = self._sizes(given)
             for view in self.views:
                 base = operands[view.place] if view.outside else results[view.place]
+                if view.gradient:
+                    base = gradient_of(base)
                 for op, attrs, recorded in view.ops:
                     if op is ops.stop_gradient:  # what stands for it in a graph
                         base = base.detach()
@@ -320,3 +359,22 @@ class Effects:
 def requires(operand: object) -> bool:
     """Whether an operand requires grad: an array does not."""
     return isinstance(operand, Tensor) and operand._node is not None
+
+
+def _memory_of_gradient(operand: Any) -> Any:
+    home = operand._home
+    return None if home is None else getattr(home.grad, "_array", home.grad)
+
+
+def has_gradient(operand: Any) -> bool | None:
+    """Whether a leaf has a gradient; None of what is none, whose gradient the tape keeps."""
+    return gradient_of(operand) is not None if operand.is_leaf else None
+
+
+def gradient_of(operand: Any) -> Any:
+    """The gradient that a tensor has, whether a capture is running or not."""
+    capture, mode.capture = mode.capture, None
+    try:
+        return operand.grad
+    finally:
+        mode.capture = capture

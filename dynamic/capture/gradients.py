@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import refuse
+from compiler.core.refusals import refuse, user_place
 from compiler.core.watching import unwatched
 from compiler.graph.biases import biases_of
 from compiler.graph.definition import define
@@ -34,11 +34,12 @@ class _Grad:
     Attributes:
         tensor: the tensor.
         value: a traced tensor, or None.
+        before: whether it is the one of before the call, whose memory is changed.
         known: the value, and how often that had changed, when it was last made a step.
     """
 
-    def __init__(self, tensor: Any, value: Any) -> None:
-        self.tensor, self.value = tensor, value
+    def __init__(self, tensor: Any, value: Any, before: bool = False) -> None:
+        self.tensor, self.value, self.before = tensor, value, before
         self.known: tuple[Any, int] | None = None
 
     def state(self) -> tuple[Any, int]:
@@ -56,6 +57,7 @@ class Gradients:
         self._grads: dict[int, _Grad] = {}
         self._leaves: dict[int, Any] = {}
         self._freed: set[int] = set()
+        self._added: dict[int, list[Any]] = {}
 
     def add_leaf(self, x: object, expression: Expression) -> None:
         """A tensor that was made inside requires grad: it has this expression of its own."""
@@ -66,16 +68,45 @@ class Gradients:
         found = self._grads.get(id(x))
         if found is not None:
             return found.value
-        if self._capture.place_of(x) is not None:
-            refuse(
-                "reads the gradient that a tensor has before the function is called",
-                "set it to None first (zero_grad()), or read it outside",
-            )
+        place = self._capture.place_of(x)
+        if place is not None:
+            return self._before(x, place)
         if not any(one is x for one in self._leaves.values()):
             refuse(
                 "reads the gradient of a tensor that is no leaf",
                 "use autograd.grad, which returns gradients",
             )
+        return None
+
+    def _before(self, x: Any, place: int) -> Any:
+        """The gradient that an operand has before the call, and what was added to it here.
+
+        A pass that went on outside has added it there, too: nothing is set, unless it changes.
+        """
+        if not self._capture.tensor_at(place).is_leaf:
+            refuse(
+                "reads the gradient of a tensor that is no leaf",
+                "use autograd.grad, which returns gradients",
+            )
+        added = self._added.pop(place, [])
+        if added:
+            self._accumulates(place)
+        before = self._capture.gradient(place)
+        if before is None and not added:
+            return None
+        value = added.pop(0).clone() if before is None else before
+        for one in added:
+            value.becomes((value + one).expression)
+        state = self._grads[id(x)] = _Grad(x, value, before is not None)
+        state.known = state.state()
+        return value
+
+    def holder(self, value: Any) -> int | None:
+        """The operand of which a tensor is the gradient, if it is one at the end."""
+        for one in self._grads.values():
+            if one.value is value:
+                place: int | None = self._capture.place_of(one.tensor)
+                return place
         return None
 
     def put(self, x: Any, value: Any) -> None:
@@ -166,9 +197,13 @@ class Gradients:
                 place = capture.place_of(x)
                 if state is None and place is not None:
                     pairs.append((place, capture.output(made.expression)))
+                    self._added.setdefault(place, []).append(made)
                 elif state is None or state.value is None:
                     self._accumulates(place)
                     self.put(x, made)
+                elif state.before and not create:
+                    self._accumulates(place)
+                    state.value.add_(made)
                 else:
                     self._accumulates(place)
                     self.put(x, state.value + made)
@@ -176,7 +211,7 @@ class Gradients:
             record_if(before)
         if pairs:
             biases = biases_of(define(capture.inputs, roots))
-            capture.add(Backward(tuple(pairs), bool(keep), biases))
+            capture.add(Backward(tuple(pairs), bool(keep), biases, user_place()))
 
     def _accumulates(self, place: int | None) -> None:
         """Refuse what hooks of a leaf would do."""
@@ -220,7 +255,7 @@ class Gradients:
         for one in self._grads.values():
             place = self._capture.place_of(one.tensor)
             state = one.state()
-            if place is None or (one.known is not None and _same(one.known, state)):
+            if place is None or one.before or (one.known is not None and _same(one.known, state)):
                 continue
             one.known = state
             result = None if one.value is None else self._capture.output(one.value.expression)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.core.types import DType
 from compiler.graph.expression import Expression
 from compiler.ops import leaves
-from dynamic.capture.effects import Draw
+from dynamic.capture.effects import Draw, gradient_of, has_gradient
 
 
 class Operands:
@@ -22,8 +22,9 @@ class Operands:
         draws: random numbers, by what is drawn up to them.
         stages: where operands are that a step of an optimizer has changed, by their place before
             and the number of the stage.
-        asked: of which operands it was asked whether they require grad, on any way (one that
-            raises asks, too), with the answers.
+        asked: what was asked of which operands, on any way (one that raises asks, too), and the
+            answers: whether they require grad, and have a gradient.
+        grads: where operands are that are the gradients of others before the call, and these.
         recording: whether the thread recorded, if that was asked.
     """
 
@@ -35,7 +36,8 @@ class Operands:
         self.held = {id(one): i for i, one in enumerate(given) if held[i]}
         self.draws: dict[tuple[Draw, ...], Expression] = {}
         self.stages: dict[tuple[int, int], int] = {}
-        self.asked: dict[int, bool] = {}
+        self.asked: dict[tuple[Callable[[Any], bool | None], int], bool | None] = {}
+        self.grads: dict[int, int] = {}
         self.recording: bool | None = None
 
     def drawn(self, draws: Sequence[Draw], dtype: DType) -> Expression:
@@ -51,13 +53,36 @@ class Operands:
         """An operand as it is in a later stage: its place, and what it is in the graph."""
         where = self.stages.get((place, stage))
         if where is None:
-            where = self.stages[place, stage] = len(self.inputs)
-            old = self.inputs[place]
-            attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
-            name = f"{old.name} after step {stage}"
-            self.inputs.append(Expression(leaves.placeholder, (), attrs, name))
-            self.given.append(self.given[place])
+            name = f"{self.inputs[place].name} after step {stage}"
+            where = self.stages[place, stage] = self._more(place, name, self.given[place])
         return where, self.inputs[where]
+
+    def gradient(self, place: int) -> int | None:
+        """Where the gradient is that an operand, a leaf, has before the call; None: it has none."""
+        tensor = self.given[place]
+        self.asked[has_gradient, place] = has_gradient(tensor)
+        if not self.asked[has_gradient, place]:
+            return None
+        for where, of in self.grads.items():
+            if of == place:
+                return where
+        where = self._more(place, f"gradient of {self.inputs[place].name}", gradient_of(tensor))
+        self.grads[where] = place
+        return where
+
+    def _more(self, place: int, name: str, tensor: object) -> int:
+        """The place of one more operand of the shape and dtype of another."""
+        old = self.inputs[place]
+        attrs = leaves.leaf_attrs(old.shape, old.dtype, leaves.next_key())
+        self.inputs.append(Expression(leaves.placeholder, (), attrs, name))
+        self.given.append(tensor)
+        return len(self.inputs) - 1
+
+    @property
+    def lifted(self) -> tuple[Any, ...]:
+        """The operands behind the caller's: None for gradients, which each call looks up."""
+        given = [None if i in self.grads else one for i, one in enumerate(self.given)]
+        return tuple(given[self.count :])
 
     def leaves(self) -> list[Expression]:
         """The inputs of the graph: operands, and random numbers."""

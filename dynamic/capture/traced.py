@@ -29,6 +29,7 @@ from dynamic.capture.indexing import (
     parts,
     positions,
 )
+from dynamic.capture.moved import move
 from dynamic.capture.on_tape import OnTape, refuse_tape
 from dynamic.capture.operands import of_numbers, operand, promoted
 from dynamic.capture.unknown import Unknown, refuse_values
@@ -76,6 +77,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         _value: an expression, or the array of a known one.
         _link: how it is a view, or None.
         _stamp: how often its value changed.
+        _moved: its stamp when it got other memory, which views of before are not on.
         _seen: the stamp of what it is a view of when it was made of it.
         _lost: where its memory may have been changed, or "".
         _changed: where its value was changed the last time, or "".
@@ -83,11 +85,14 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         _body: the function in which it was made.
     """
 
-    __slots__ = ("_body", "_changed", "_link", "_lost", "_outside", "_seen", "_stamp", "_value")
+    __slots__ = (
+        "_body", "_changed", "_link", "_lost", "_moved", "_outside", "_seen", "_stamp", "_value",
+    )  # fmt: skip
 
     _value: Any
     _link: Link | None
     _stamp: int
+    _moved: int
     _seen: int
     _lost: str
     _changed: str
@@ -99,7 +104,8 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         """The tensor of a value."""
         result: Traced = _new(cls)
         result._value, result._link, result._outside = value, link, outside
-        result._stamp, result._lost, result._changed = 0, "", ""
+        result._stamp = result._moved = 0
+        result._lost = result._changed = ""
         result._seen = 0 if link is None else link.parent._stamp
         result._level, result._body = mode.capture.level, mode.capture.body
         return result
@@ -131,7 +137,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         if link is not None:
             link.parent._current()
             if link.parent._stamp != self._seen:
-                if link.op is None or not link.sure:
+                if link.op is None or not link.sure or link.parent._moved > self._seen:
                     self._refuse_copy(link.parent._changed)
                 self._value = evaluated(link.op, [link.parent], link.attrs)._value
                 self._seen, self._stamp = link.parent._stamp, self._stamp + 1
@@ -313,14 +319,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
 
     @data.setter
     def data(self, value: Any) -> None:
-        value = mode.capture.lifted(value)
-        if tuple(value.shape) != tuple(self.shape) or value.dtype != self.dtype:
-            refuse("gives a tensor memory of another shape or dtype", "make a new tensor")
-        before = record_if(False)
-        try:
-            self.copy_(value)
-        finally:
-            record_if(before)
+        move(self, mode.capture.lifted(value))
 
     def __getitem__(self, key: object) -> Any:
         key = lifted_key(key)
@@ -356,7 +355,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
     def numpy(self, *, force: bool = False) -> Any:
         """The array, if it is known."""
         array = self._array
-        return array.values() if isinstance(array, Unknown) else array
+        return refuse_values("__array__") if isinstance(array, Unknown) else array
 
     def __iter__(self) -> Iterator[Any]:
         if self._weak:  # a number that is looked through for axes
@@ -365,7 +364,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
 
     def __format__(self, spec: str) -> str:
         if not _is_known(self) and (spec or by_user()):
-            refuse_values()
+            refuse_values("a text")
         return super().__format__(spec) if _is_known(self) else repr(self)
 
     @property  # type: ignore[misc]
@@ -378,7 +377,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
 
     def __repr__(self) -> str:
         if by_user() and not _is_known(self):
-            refuse_values()
+            refuse_values("a text")
         value = self._value
         return f"traced({value.type if isinstance(value, Expression) else value!r})"
 

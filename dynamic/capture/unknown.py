@@ -9,13 +9,39 @@ from compiler.core.dims import Size, product
 from compiler.core.refusals import refuse
 from compiler.core.types import DType, Shape, TensorType
 
+_NUMBER = (
+    "leave it a tensor (x.detach() for x.item()), or return it and take its number of what the "
+    "function returned"
+)
+_ARRAY = (
+    "compute with tensors, put into tensors (torch.zeros(n), torch.stack) rather than arrays, or "
+    "compute it outside"
+)
+_INSTEAD = {
+    "item": _NUMBER, "tolist": _NUMBER, "__float__": _NUMBER, "__int__": _NUMBER,
+    "__index__": _NUMBER, "__array__": _ARRAY, "__array_ufunc__": _ARRAY, "copy": _ARRAY,
+    "__setitem__": _ARRAY, "a text":
+        "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error, or return "
+        "the value and make the text outside",
+}  # fmt: skip
+"""What to write instead of what asks for values, where that is clear."""
 
-def refuse_values() -> NoReturn:
-    """Refuse to tell the values of a traced tensor."""
+
+def refuse_values(asked: str = "") -> NoReturn:
+    """Refuse to tell the values of a traced tensor, which something asks for."""
     refuse(
         "needs the values of a tensor before the captured function runs",
-        "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by keyword",
+        _INSTEAD.get(asked)
+        or "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by "
+        "keyword",
     )
+
+
+def _refusing(name: str) -> Any:
+    def method(self: object, *args: object, **options: object) -> NoReturn:
+        refuse_values(name)
+
+    return method
 
 
 _OF_VALUES = ("__array_interface__", "__array_struct__")
@@ -61,14 +87,18 @@ class Unknown:
                 "depends on how a tensor lies in memory, which differs from call to call",
                 "use reshape instead of view, and contiguous() or clone() where it matters",
             )
-        refuse_values()
+        refuse_values(name)
 
     def values(self, *args: object, **options: object) -> NoReturn:
         """Refuse to tell the values."""
         refuse_values()
 
-    __array__ = __array_ufunc__ = __array_function__ = values
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __getitem__ = __setitem__ = values
+    __array__ = __array_function__ = _refusing("__array__")
+    __array_ufunc__ = _refusing("__array_ufunc__")
+    __int__, __float__ = _refusing("__int__"), _refusing("__float__")
+    __index__ = _refusing("__index__")
+    __setitem__ = _refusing("__setitem__")
+    __bool__ = __iter__ = __getitem__ = values
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = values
     __neg__ = __abs__ = __invert__ = __contains__ = values
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __rpow__ = values

@@ -9,6 +9,7 @@ from compiler import ops
 from compiler.core.op import Attrs, Op
 from dynamic.core import eager_ops
 from dynamic.core.results import missing
+from dynamic.tape.grad_mode import copying, mode
 from dynamic.tape.tape import recipe
 from dynamic.tensors.indexing import Indexing
 from dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
@@ -67,6 +68,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             if sizes != shape and shape != _FLAT and _has_less_than_one(shape):
                 return general(input, *shape)  # NumPy takes any negative size for -1
             base = array.base
+            if copying and not copies and mode.capture is not None:
+                return mode.capture.lifted(input).view(*shape)
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": sizes})
             if copies:

@@ -15,8 +15,8 @@ from dynamic.tensors.creation import as_tensor
 from dynamic.tensors.tensor import Tensor
 
 __all__ = [
-    "adjoint", "angle", "complex", "conj", "conj_physical", "imag", "is_complex", "is_conj",
-    "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn", "view_as_complex",
+    "adjoint", "angle", "complex", "conj", "conj_physical", "conjugate", "imag", "is_complex",
+    "is_conj", "isreal", "polar", "real", "resolve_conj", "resolve_neg", "sgn", "view_as_complex",
     "view_as_real",
 ]  # fmt: skip
 
@@ -49,6 +49,11 @@ def conj(input: Any) -> Any:
 
 def conj_physical(input: Any) -> Any:
     """The complex conjugate, as of `conj`."""
+    return conj(input)
+
+
+def conjugate(input: Any) -> Any:
+    """The complex conjugate, as of `conj`: NumPy's name."""
     return conj(input)
 
 

@@ -267,6 +267,9 @@ class Autograd(Operand):
 
     @data.setter
     def data(self, value: Any) -> None:
+        if paused and mode.capture is not None:
+            mode.capture.lifted(self).data = value
+            return
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
         self._move(value._array)

@@ -29,6 +29,7 @@ _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
+_TEXT = "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error"
 _PLAIN = (bool, int, float, np.ndarray)
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
@@ -106,25 +107,33 @@ class TracedArray(Expression):
             self._values("a key")
         return id(self) >> 4
 
-    def _values(self, what: str) -> NoReturn:
+    def _values(self, what: str, instead: str = "use sg.where or sg.cond") -> NoReturn:
         refuse(
             f"{what} needs the value of {self!s}, which it has not before it runs",
-            "compute it outside, and pass it by keyword, or use sg.where or sg.cond",
+            f"compute it outside, and pass it by keyword, or {instead}",
+        )
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        refuse(
+            f"an array of NumPy would have the values of {self!s}, which are not known before it "
+            "runs",
+            "join what is traced with np.stack or np.concatenate, and write "
+            "o = sg.asarray(o).at[key].set(x) for o[key] = x",
         )
 
     def __repr__(self) -> str:
         if by_user():
-            self._values("its text")
+            self._values("its text", _TEXT)
         return Expression.__repr__(self)
 
     def __str__(self) -> str:
         if by_user():
-            self._values("its text")
+            self._values("its text", _TEXT)
         return Expression.__repr__(self)
 
     def __format__(self, spec: str) -> str:
         if by_user():
-            self._values("its text")
+            self._values("its text", _TEXT)
         return Expression.__repr__(self)
 
     def _as_index(self) -> NoReturn:

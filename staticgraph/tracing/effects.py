@@ -15,6 +15,7 @@ import functools
 import gc
 import io
 import locale
+import logging
 import os
 import queue
 import sys
@@ -22,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from compiler.core.watching import CHANGES, Watch
 from compiler.core.whose_code import is_library, is_library_code, is_own
 from compiler.graph.expression import is_symbolic
 from staticgraph.tracing.code import type_questions
+from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
 from staticgraph.tracing.library_states import Settings, is_neutral, tables_read_by
 from staticgraph.tracing.reads import Surroundings
@@ -48,6 +50,7 @@ _CLOCK = "reads a clock", "read it outside, and pass it as an argument"
 _FILE = "reads or writes a file", "read it outside, and pass what it says as an argument"
 _OUTPUT = "writes", "return the value, and write it outside"
 _SYSTEM = "draws random bytes", "draw them outside, and pass them as an argument"
+_LOG = "writes to a log", "return the value and log it outside, or use sg.print"
 _PLACE = "asks the system", "ask outside, and pass it by keyword"
 
 _CALLS: dict[Any, tuple[str, str]] = {
@@ -224,6 +227,7 @@ class _Watch(Watch):
         self.libraries: set[CodeType] = set()
         self.seen: set[CodeType] = set()
         self.users: set[CodeType] = set()
+        self.late = Seen()
         self.busy = False
 
     def seen_event(self, frame: FrameType, event: str, arg: object) -> None:
@@ -236,6 +240,8 @@ class _Watch(Watch):
                 self._code(frame, code)
             elif code in self.libraries:
                 self._handed(frame)
+            elif not self.busy and (more := self.late.more(frame)):
+                self._follow(more)
         elif event == "return" and frame.f_code in self.users:
             self._types(frame)
 
@@ -277,6 +283,10 @@ class _Watch(Watch):
             elif code in _TEXT_OF_ARRAYS and _is_users(frame):
                 what = "makes a text of an array, as NumPy is told to print at that time"
                 refuse_effect(what, "make it outside, and pass it by keyword", _place(frame))
+            elif code is logging.Logger._log.__code__ and _is_users(frame):
+                what, instead = _LOG
+                what = f"{what} when it is traced, and not at each call"
+                refuse_effect(what, instead, _place(frame))
             elif code in _DIRECTLY:
                 if frame.f_back is not None and not _of_library(frame.f_back):
                     what, instead = _DIRECTLY[code]
@@ -295,11 +305,17 @@ class _Watch(Watch):
         self.seen.add(code)
         self.users.add(code)
         if code not in self.surroundings.codes and not self.busy:
-            self.busy = True
-            try:
-                self.surroundings.add_roots(_functions_of(frame))
-            finally:
-                self.busy = False
+            functions = functions_of(frame)
+            self.late.add(code, functions)
+            self._follow(functions)
+
+    def _follow(self, functions: list[Any]) -> None:
+        """Follow what functions can read, which were found when they were called."""
+        self.busy = True
+        try:
+            self.surroundings.add_roots(functions)
+        finally:
+            self.busy = False
 
     def _handed(self, frame: FrameType) -> None:
         """A function of a library is called: by the user's code, with what it may read all of."""
@@ -397,17 +413,6 @@ def _is_users(frame: FrameType | None) -> bool:
 
 def _called_by_collector() -> set[object]:
     return {getattr(one, "__code__", None) for one in gc.callbacks}
-
-
-def _functions_of(frame: FrameType) -> list[Any]:
-    """The functions that have the code of a frame; of code without any a stand-in."""
-    code = frame.f_code
-    if code.co_name == "<module>":  # given to exec or eval: no function has it
-        return [FunctionType(code, frame.f_globals)]
-    found = [one for one in gc.get_referrers(code) if type(one) is FunctionType]
-    if found or code.co_freevars:
-        return found
-    return [FunctionType(code, frame.f_globals)]
 
 
 _ENVIRONMENT = type(os.environ).__getitem__.__code__

@@ -258,6 +258,9 @@ class Function(InspectedFunction):
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
+            if call.effects is not None:
+                reads = [one.owner for one in around.guards.reads]
+                call.effects.check_arrays([x for x in reads if type(x) is np.ndarray], operands)
             _remember(self._calls, key, call)
         for i in call.numbers:
             operands[i] = self._number(operands[i])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.refusals import forgetting_refusals
 from staticgraph.tracing.checks import check_of, same_memory
 
 _MISSING: Any = object()
@@ -264,5 +265,9 @@ def shown(value: object) -> str:
         return f"that at {value.co_filename}:{value.co_firstlineno}"
     if isinstance(value, ModuleType):
         return f"the module {value.__name__}"
-    text = repr(value)
+    try:
+        with forgetting_refusals():
+            text = repr(value)
+    except Exception:  # of a tensor whose values are not known, or of the user's
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 60 else f"{text[:57]}..."

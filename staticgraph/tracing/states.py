@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import random
 import sys
@@ -81,6 +82,9 @@ def state_of(value: object, name: str, place: str) -> State | None:
         return State(value.getstate, value.setstate, value.getstate(), name, place, _DRAW)
     kind: Any = type(value)
     if kind.__module__.startswith("numpy.random"):
+        if hasattr(value, "get_state"):  # a RandomState, which may have one more normal number
+            get = functools.partial(value.get_state, legacy=False)
+            return State(get, value.set_state, get(), name, place, _DRAW)
         bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
         bits = value if place_of(kind) is not None else bits
         return None if bits is None else _of_bits(bits, name, place)
@@ -137,6 +141,20 @@ def shared_states() -> list[State]:
     inst: Any = random._inst
     found = [state_of(inst, "random", "?")]
     if "numpy.random" in sys.modules:
-        legacy: Any = sys.modules["numpy.random"].mtrand._rand
-        found.append(state_of(legacy, "numpy.random", "?"))
+        found.append(state_of(_legacy(), "numpy.random", "?"))
+    else:  # NumPy imports it when it is named, which the function may be the first to do
+        found.append(State(_place, _nothing, _place(), "numpy.random", "?", _DRAW))
     return [one for one in found if one is not None]
+
+
+def _legacy() -> Any:
+    """The generator of the functions of `numpy.random`."""
+    return sys.modules["numpy.random"].mtrand._rand
+
+
+def _place() -> tuple[int, int]:
+    """How far that generator is; where it begins, too, as long as it is not imported."""
+    if "numpy.random" not in sys.modules:
+        return 623, 0
+    state = _legacy().get_state(legacy=False)
+    return state["state"]["pos"], state["has_gauss"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -86,7 +87,12 @@ def _ends(points: Sequence[Point]) -> Sequence[Point]:
 
 def _sentence(one: str) -> str:
     bad = " class='bad'" if one.startswith("MISMATCH") else ""
-    return f"<li{bad}>{escape(one)}</li>"
+    return f"<li{bad}>{_with_code(one)}</li>"
+
+
+def _with_code(text: str) -> str:
+    """A text in which what stands between backticks is code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _at(point: Point) -> str:
@@ -287,7 +293,7 @@ def _details(point: Point) -> str:
         f"{one.contender}: {one.failure}" for one in point.entries if one.failure
     )
     content = html.table(text.HEADS, rows, COMPILED)
-    content += "".join(f"<p class='bad'>{escape(line)}</p>" for line in failed)
+    content += "".join(f"<p class='bad'>{_with_code(line)}</p>" for line in failed)
     return html.details(f"{_at(point)}: {_work(point)}", content)
 
 

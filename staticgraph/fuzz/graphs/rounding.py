@@ -24,6 +24,8 @@ from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 
 MATRICES = REFERENCE.keys() - {"vector_norm"}
+_SUMS = frozenset(("sum", "matmul", "take_add", "along_add", "overlap_add"))
+"""The ops that add up products or elements, of which others are made."""
 UNIT = 3  # units in the last place by which a value is moved
 
 
@@ -141,8 +143,31 @@ def _noisy(
             (value,) = _noisy([expanded], fed, sizes, rng)
         else:
             value = _evaluated(node, given, sizes, rng)
+            if node.op.name in _SUMS:
+                value = _summed(node, value, given, sizes, rng)
         values[node] = _moved(value, rng) if node.operands else value
     return [np.asarray(values[root]) for root in roots]
+
+
+def _summed(
+    node: Expression,
+    value: Any,
+    operands: Sequence[Any],
+    sizes: Mapping[Unknown, int],
+    rng: np.random.Generator,
+) -> Any:
+    """A sum as it is at worst when each of its terms is moved: by so much of the terms' sizes.
+
+    Where terms cancel, what is left of moves in all directions is small by chance, and the order
+    in which they are added matters more (Higham, Accuracy and Stability, 2002, section 4.2).
+    """
+    if not is_float(value.dtype):
+        return value
+    step = float(UNIT * limits(value.dtype).eps) * np.sign(rng.uniform(-1, 1, np.shape(value)))
+    with np.errstate(all="ignore"):
+        sized = [abs(one) if is_inexact(np.asarray(one).dtype) else one for one in operands]
+        most = step * _evaluated(node, sized, sizes, rng)
+        return np.asarray(np.where(np.isfinite(most), value + most, value), value.dtype)
 
 
 def _whole_as_before(moved: Any, value: Any) -> Any:

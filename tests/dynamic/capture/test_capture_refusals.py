@@ -16,6 +16,18 @@ from tests.dynamic.capture.test_capture import HERE, leaf, swallowing
 from tests.strange import strange
 
 
+def _into_an_array(x: Any) -> Any:
+    out = np.zeros((3, 4), "float32")
+    out[1:] = x[1:]
+    return torch.from_numpy(out)
+
+
+def _gives_memory(x: Any) -> Any:
+    y = torch.zeros_like(x)
+    y.data = x.data
+    return y
+
+
 def _branch_writes(x: Any) -> Any:
     y = x * 2
 
@@ -59,7 +71,10 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "expanded and written": (
         lambda x: (x[0] * 2).expand(3, 4).add_(1), "changes a view whose place",
     ),
-    "grad": (lambda x: x if x.grad is None else x.grad, "reads the gradient that a tensor has"),
+    "grad": (lambda x: (x * 2).grad, "reads the gradient of a tensor that is no leaf"),
+    "array": (_into_an_array, r"rather than arrays"),
+    "text": (lambda x: f"{x.sum()}", r"sg\.check\(condition"),
+    "memory of another": (_gives_memory, "gives a tensor the memory of another one"),
     "grad_fn": (lambda x: x * (x * 2).grad_fn, TAPE),
     "hook": (lambda x: (x * 2).register_hook(print), TAPE),
     "retain_grad": (lambda x: (x * 2).retain_grad(), TAPE),

@@ -385,9 +385,9 @@ def test_what_is_written_is_nothing_else() -> None:
 
     captured, x = sg.function(add, debug=True), torch.ones(3)
     captured(x, torch.ones(3))
-    with pytest.raises(sg.CaptureError, match=r"operands 0 and 1 .* share memory"):
+    with pytest.raises(sg.CaptureError, match=r"\.py:\d+: .*shares memory with another"):
         captured(x, x)
-    with pytest.raises(sg.CaptureError, match="share memory"):
+    with pytest.raises(sg.CaptureError, match="shares memory"):
         captured(x, x[:1].expand(3))
     np.testing.assert_array_equal(x, [2, 2, 2])
 
@@ -435,9 +435,6 @@ class Remembering(nn.Module):
 
 
 REFUSALS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "gradient of before": (
-        lambda m: lambda x: (m.weight.grad, m(x))[1], "reads the gradient that a tensor has before",
-    ),
     "read after the step": (
         lambda m: _stepping(m, lambda m, x: m(x)), "hands on a tensor with a history",
     ),

@@ -30,6 +30,7 @@ _REFUSED = {
     "changes the shape of a tensor in place":
         "squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
     "is of the tape, or a mode of the call": "is_inference is_inference_mode_enabled",
+    "shares its memory with another library": "from_dlpack",
     "has no form in a graph":
         "bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_xor "
         "bitwise_xor_ matrix_exp mode poisson",
