@@ -10,7 +10,7 @@ import numpy as np
 from compiler.core.dims import Size
 from compiler.core.op import Attrs, Op, op_named, register
 from compiler.core.types import Shape, TensorType
-from compiler.ops.arithmetic import astype, maximum
+from compiler.ops.arithmetic import maximum
 from compiler.ops.batching import shifted_one
 from compiler.ops.declare import INT64, as_operand
 from compiler.ops.indexing import (
@@ -20,8 +20,6 @@ from compiler.ops.indexing import (
 from compiler.ops.reduction import positions
 from compiler.ops.shape import broadcast_to
 from compiler.reference.indices import check_range
-
-INT32 = np.dtype(np.int32)
 
 
 def in_order(index: object) -> Any:
@@ -66,12 +64,8 @@ def _last_bind(
 
 def _last(index: Any, *, axis: int, size: Size, wrap: bool) -> Any:
     places = broadcast_to(positions(index, axis), tuple(index.shape))
-    count = index.shape[axis]
-    if isinstance(count, int) and count < 1 << 31:
-        places = astype(places, INT32)  # half of what is written for every place of the result
     attrs = {"axis": axis, "size": size, "wrap": wrap, "largest": True}
-    found = maximum(op_named("along_extremum").bound((places, index), attrs), -1)
-    return astype(found, INT64)
+    return maximum(op_named("along_extremum").bound((places, index), attrs), -1)
 
 
 last_positions: Op = register(
