@@ -35,6 +35,11 @@ Pair = tuple[int, int]
 
 LEAST_CHANNELS = 8
 """Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
+PACKED, ADDED = 24, 64
+"""Products that take as long as packing an element of a window, and as writing it out and adding it
+where it belongs: for 23 shapes they tell which is faster, but where both take as long."""
+MOST_WRITTEN = 8
+"""Elements of windows written out for one of the image or of the result."""
 LEAST_DEPTH = 256
 """Of the products from which on it pays to write g out with the filters side by side: measured on a
 Zen 4, that takes 3 ns for an element, and saves 0.013 ns for each product that it is in."""
@@ -169,14 +174,33 @@ def _has_rows(weight: Any, groups: int) -> bool:
     return channels >= LEAST_CHANNELS or (groups == 1 and filters <= channels)
 
 
+def _is_added(g: Any, x: Any, weight: Any, attrs: Attrs) -> bool:
+    """Whether the products of all windows, written out and added, are less work than convolving g.
+
+    That multiplies the zeros around g where the windows leave few places, such as 9 x 9 of 21 x 21,
+    and packs windows of g, which are many where there are more filters than channels.
+    """
+    sizes = (*x.shape[2:], *g.shape[2:], *weight.shape[:2])
+    if not all(isinstance(size, int) for size in sizes) or 0 in sizes:
+        return False
+    filters, channels = weight.shape[0] // attrs["groups"], weight.shape[1]
+    here, there = math.prod(x.shape[2:]), math.prod(g.shape[2:])
+    written = channels * math.prod(weight.shape[2:]) * there
+    if written > MOST_WRITTEN * (channels * here + filters * there):
+        return False
+    more = here / (there * math.prod(attrs["stride"]))
+    return channels * (filters + ADDED) < 0.9 * more * filters * (channels + PACKED)
+
+
 def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
     groups, padding = attrs["groups"], attrs["padding"]
     around = _full_padding(weight, **attrs)
-    if around is not None:
+    is_added = not conv_direct.is_direct(weight, groups) and _is_added(g, x, weight, attrs)
+    if around is not None and not is_added:
         return conv2d(g, _turned(weight, groups), None, 1, around, attrs["dilation"], groups)
-    if conv_strided.has_phases(weight, (*x.shape[2:], *g.shape[2:]), attrs) and _has_rows(
-        weight, groups
-    ):
+    sizes = (*x.shape[2:], *g.shape[2:])
+    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not is_added
+    if has_phases and _has_rows(weight, groups):
 
         def convolve(part: Any, taps: Any) -> Any:
             return conv2d(part, _turned(taps, groups), None, 1, 0, 1, groups)

@@ -22,6 +22,7 @@ from compiler.core.op import Attrs, Op
 from compiler.core.record import Record, record
 from compiler.core.types import TupleType
 from compiler.graph.expression import Expression, constant, construct
+from compiler.transforms.logsumexp import logsumexp_by_hand, shifted_by_largest
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
 
@@ -350,7 +351,18 @@ def log_of_sum_of_exp(a: Expression) -> Expression | None:
     x = a.operands[0].operands[0]
     if any(x.shape[axis] == 0 for axis in a.attrs["axes"]):
         return None
+    if shifted_by_largest(a) is not None:
+        return None  # it cannot overflow, and would look for the largest element again
     return ops.logsumexp(x, axis=a.attrs["axes"], keepdims=a.attrs["keepdims"])
+
+
+@rule("stable", "add", composite=True)
+def log_of_shifted_sum(a: Expression, b: Expression) -> Expression | None:
+    """log(sum(exp(x - m))) + m = logsumexp(x), where m is max(x)."""
+    found = logsumexp_by_hand(a, b)
+    if found is None:
+        return None
+    return ops.logsumexp(found.x, axis=found.axes, keepdims=found.keepdims)
 
 
 @rule("stable", "subtract")

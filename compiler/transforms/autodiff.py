@@ -24,6 +24,8 @@ from compiler.graph.expression import (
 from compiler.graph.traversal import ancestors
 from compiler.ops.arithmetic import astype
 from compiler.ops.declare import zeros_like
+from compiler.ops.reduction import logsumexp
+from compiler.transforms.logsumexp import logsumexp_by_hand
 from compiler.transforms.regions import close_region, copy_region, regions_of
 from compiler.transforms.zero_gradients import note_zeros
 
@@ -136,13 +138,30 @@ def _walk(
 ) -> None:
     """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
     needed = depending_on(nodes, wrt)
+    targets = {target.serial for target in wrt}
     found = regions_of(nodes, wrt) if regions else {}
     copied = {result.serial for results in found.values() for result in results}
     for node in reversed(nodes):
         if node.serial in found:
             _through_region(found[node.serial], cotangents, needed)
-        elif node.serial in cotangents and node.serial in needed and node.serial not in copied:
+        elif node.serial not in cotangents or node.serial not in needed or node.serial in copied:
+            continue
+        elif not _through_logsumexp(node, cotangents, targets):
             _through_op(node, cotangents, needed)
+
+
+def _through_logsumexp(node: Expression, cotangents: dict[int, Any], targets: set[int]) -> bool:
+    """Whether a node is a logsumexp by hand, of which no inner value is a target; then its rule."""
+    if node.op.name != "add" or _is_narrow(node):
+        return False
+    found = logsumexp_by_hand(*node.operands)
+    rule = logsumexp.rule(0)
+    if found is None or rule is None or found.inner & targets:
+        return False
+    with at_line(of_gradient(logsumexp.name, node.source)):
+        attrs = {"axes": found.axes, "keepdims": found.keepdims}
+        _add(cotangents, found.x, rule(cotangents[node.serial], node, found.x, **attrs))
+    return True
 
 
 def _through_op(node: Expression, cotangents: dict[int, Any], needed: set[int]) -> None:

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
+from compiler.ops import conv
 from tests.combinations import some
 
 RNG = np.random.default_rng(0)
@@ -231,3 +232,39 @@ def test_windows_that_share_elements_are_no_matrix_of_the_blas(shape: tuple[int,
             sg.compile([x, w], outputs, **options)(image, filters), expected, strict=True
         ):
             assert_allclose(value, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "weight", "stride", "padding", "dilation", "groups"),
+    [
+        ((2, 4, 9, 8), (6, 2, 4, 3), 1, 0, 2, 2),
+        ((3, 2, 5, 5), (40, 2, 5, 5), 2, 0, 1, 1),
+        ((2, 8, 6, 7), (70, 8, 3, 3), 2, 1, 1, 1),
+        ((1, 9, 6, 6), (80, 9, 3, 2), 1, 1, 1, 1),
+    ],
+)
+def test_cotangents_of_images_are_the_same_added_and_convolved(
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, ...],
+    weight: tuple[int, ...],
+    stride: int,
+    padding: int,
+    dilation: int,
+    groups: int,
+) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal(sizes), rng.standard_normal(weight)
+    options = {"stride": stride, "padding": padding, "dilation": dilation}
+    attrs = {name: (value, value) for name, value in options.items()} | {"groups": groups}
+    value = conv.conv2d(x, w, None, stride, padding, dilation, groups)
+    g = rng.standard_normal(value.shape)
+    rule = conv.conv2d.rule(0)
+    assert rule is not None
+    found = []
+    monkeypatch.setattr(conv, "MOST_WRITTEN", 1e9)
+    for packed in (-1e9, 1e9):
+        monkeypatch.setattr(conv, "PACKED", packed)
+        found.append(rule(g, None, x, w, 0.0, **attrs))
+    assert_allclose(*found, rtol=1e-10, atol=1e-12)
+    # the adjoint of the convolution
+    assert_allclose((found[0] * x).sum(), (g * value).sum(), rtol=1e-10)

@@ -168,6 +168,10 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
         (lambda: sg.log(sg.sum(sg.exp(M), 1)),
          ["max", "isinf", "where", "subtract", "exp", "sum", "log", "add", "squeeze"]),
     ],
+    "log_of_shifted_sum": [
+        (lambda: sg.log(sg.sum(sg.exp(M - sg.max(M, 1)[:, None]), 1)) + sg.max(M, 1),
+         ["max", "isinf", "where", "subtract", "exp", "sum", "log", "add", "squeeze"]),
+    ],
     "embed_everywhere": [(lambda: sg.pad(X, 0), [])],
     "concatenate_once": [
         (lambda: sg.concatenate([sg.concatenate([X, X]), X]), ["concatenate"]),

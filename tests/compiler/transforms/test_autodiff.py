@@ -9,7 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import special
 
+import staticgraph as sg
 from compiler import ops
 from compiler.core.dims import unknown
 from compiler.core.errors import GraphError
@@ -157,3 +159,29 @@ def test_a_rule_that_returns_no_cotangent_is_named(wrong: Any) -> None:
     x = placeholder((3,), "float64", "x")
     with pytest.raises(GraphError, match=r"grad: wrong: <.*> is no cotangent of <placeholder 'x'"):
         gradients(op(x).sum(), [x])
+
+
+def test_a_logsumexp_by_hand_has_the_gradient_of_logsumexp() -> None:
+    rng = np.random.default_rng(0)
+    value = rng.standard_normal((4, 6)) * 300
+    seed = rng.standard_normal((1, 6))
+    x, g = sg.placeholder("x", value.shape, "float64"), sg.placeholder("g", seed.shape, "float64")
+    largest = sg.max(x, 0)
+    rest = x - largest
+    sums = sg.log(sg.sum(sg.exp(rest), 0))
+    kept = sg.reshape(largest, (1, 6))
+    forms = [
+        (sg.log(sg.sum(sg.exp(x - kept), 0, keepdims=True)) + kept) * g,
+        (sg.stop_gradient(kept) + sg.log(sg.sum(sg.exp(x - kept), 0, keepdims=True))) * g,
+        (sums + largest) * g[0],
+    ]
+    grads = [sg.grad(sg.sum(form), x) for form in forms]
+    second = sg.grad(sg.sum(grads[0] * x), x)
+    through = sg.grad(sg.sum(sums + largest), rest)
+    found = sg.compile([x, g], [*grads, second, through], debug=True)(value, seed)
+    softmax = special.softmax(value, axis=0)
+    for one in found[:3]:
+        np.testing.assert_allclose(one, softmax * seed, rtol=1e-12, atol=0)
+    moved = softmax * (value - (softmax * value).sum(0))
+    np.testing.assert_allclose(found[3], (softmax + moved) * seed, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[4], softmax, rtol=1e-12)
