@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from compiler.codegen.chunks import ChunkPlan, flat_chunks
 from compiler.codegen.fills import pieces
-from compiler.codegen.finite import keep_before, look, look_on_the_way, look_over, noted
+from compiler.codegen.finite import (
+    keep_before,
+    look,
+    look_by_blocks,
+    look_on_the_way,
+    look_over,
+    noted,
+)
 from compiler.codegen.loops import Nest
 from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
 from compiler.codegen.memory import MemoryPlan
@@ -203,8 +210,9 @@ class UnitBuilder:
     def _looking(self, block: list[Stmt], node: int, bounds: tuple[Expr, Expr]) -> list[Stmt]:
         """Statements that check a value that they write: on the way, or once more over it all."""
         slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
-        found = look_on_the_way(block, self.pointer(slot, 0), dtype)
-        return found or [*block, look_over(self.pointer(slot, 0), dtype, *bounds)]
+        pointer = self.pointer(slot, 0)
+        found = look_on_the_way(block, pointer, dtype) or look_by_blocks(block, pointer, dtype)
+        return found or [*block, look_over(pointer, dtype, *bounds)]
 
     def _noted(self, block: Sequence[Stmt], nodes: Sequence[int]) -> list[Stmt]:
         flag = self._parameter("lost", 0, "p_i64")

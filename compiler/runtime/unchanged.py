@@ -25,6 +25,9 @@ Word = tuple[int, int]
 USED, VERSION = HEAD, HEAD + 8  # of a dict
 SIZE, ITEMS = HEAD, HEAD + 8  # of a list
 CONTENTS = HEAD  # of a cell
+DATA, SIZES, STRIDES, DTYPE = HEAD, HEAD + 16, HEAD + 24, HEAD + 40  # of an array of NumPy
+LARGEST = 1 << 14
+"""Bytes: the elements of arrays up to this size are words."""
 BASICSIZES = {dict: HEAD + 32, list: HEAD + 24, CellType: HEAD + 8}
 
 
@@ -81,6 +84,28 @@ def item_of(items: Sequence[object], place: int, value: object) -> list[Word]:
     return [size_of(items, len(items)), start, (start[1] + 8 * place, id(value))]
 
 
+def shape_of(array: np.ndarray) -> list[Word]:
+    """That an array has the shape, and the strides, that it has now."""
+    sizes, strides = _word(id(array) + SIZES), _word(id(array) + STRIDES)
+    each = [_word(start + 8 * i) for _, start in (sizes, strides) for i in range(array.ndim)]
+    return [sizes, strides, *each]
+
+
+def dtype_of(array: np.ndarray) -> Word:
+    """That an array has the dtype that it has now."""
+    return _word(id(array) + DTYPE)
+
+
+def elements_of(array: np.ndarray) -> list[Word]:
+    """That an array has the elements that it has now; none if they are no words, or too many."""
+    if not (8 <= array.nbytes <= LARGEST and array.flags.c_contiguous) or array.dtype.hasobject:
+        return []
+    start = _word(id(array) + DATA)
+    places = [*range(0, array.nbytes - 7, 8), array.nbytes - 8]
+    words = [_word(start[1] + place) for place in places]
+    return [*shape_of(array), dtype_of(array), start, *words]
+
+
 def _word(address: int) -> Word:
     return address, ctypes.c_int64.from_address(address).value
 
@@ -98,7 +123,16 @@ def fields_are_right() -> bool:
         length_of(table, 2), class_of(cell, CellType), contents_of(cell, values[0]),
         *items_of(values, values), *item_of(values, 2, values[2]),
     ]  # fmt: skip
-    return all(_word(at) == (at, was) for at, was in words) and _versions_are_right()
+    right = all(_word(at) == (at, was) for at, was in words) and _versions_are_right()
+    return right and _arrays_are_right()
+
+
+def _arrays_are_right() -> bool:
+    array = np.arange(6.0).reshape(2, 3)
+    fields = _word(id(array) + DATA)[1], dtype_of(array)[1]
+    if np.ndarray.__basicsize__ < DTYPE + 8 or fields != (array.ctypes.data, id(array.dtype)):
+        return False  # nor are the places of its sizes where they are expected
+    return [was for _, was in shape_of(array)[2:]] == [2, 3, 24, 8]
 
 
 class _Object:

@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler import ops
 from compiler.core.refusals import refuse, user_place
+from compiler.graph.expression import Expression
 from dynamic.tape.grad_mode import mode, record_if
 
 
@@ -28,6 +29,8 @@ def move(x: Any, value: Any) -> None:
             "copy the values, x.data.copy_(y), or give it a new tensor, x.data = y.clone()",
         )
     new = value._current()
+    if not isinstance(new, Expression):  # it may be on an array that others have
+        refuse("gives a tensor the memory of one that is known", "copy the values, x.data.copy_(y)")
     if x._outside:
         mode.capture.moves(x)
     before = record_if(False)

@@ -66,6 +66,11 @@ class OnTape:
         mode.capture.gradients.add_leaf(self, leaf)
         return self
 
+    def stands_for(self, tensor: object) -> bool:
+        """Whether it is what a tensor from outside is while the function is captured."""
+        place = mode.capture.place_of(self)
+        return self._outside and place is not None and mode.capture.tensor_at(place) is tensor
+
     @property
     def is_leaf(self) -> bool:
         """Whether nothing that is recorded made it: an operand has to be one at each call."""

@@ -126,6 +126,9 @@ def watched(
         changes = [*surroundings.guards.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
+        same = [one for one in changes if _is_same(*one)]  # `table[name] += x`
+        changes = [one for one in changes if not _is_same(*one)]
+        _put_back(same, [])
         repeated = [one for one in changes if _place_in(one[0]) in watch.noted]
         changes = [one for one in changes if _place_in(one[0]) not in watch.noted]
         _put_back(repeated, [])
@@ -157,6 +160,12 @@ def _entry(surroundings: Surroundings) -> str | None:
     """Where the function that is traced begins."""
     code = getattr(surroundings.roots[0], "__code__", None)
     return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _is_same(read: Read, now: Any) -> bool:
+    """Whether what was found in a place is what stands for the tensor that was there."""
+    stands_for = getattr(type(now), "stands_for", None)
+    return stands_for is not None and bool(stands_for(now, read.value))
 
 
 def _place_in(read: Read) -> tuple[int, object]:

@@ -7,9 +7,13 @@ globals of a script, is compared item by item after a few times.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from compiler.runtime import unchanged
 from staticgraph.tracing.guards import Read
@@ -45,18 +49,19 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
     words: list[unchanged.Word] = []
     told: list[Read] = []
     rest: list[Read] = []
-    of_dicts: dict[int, list[Read]] = {}
+    of_dicts: dict[int, tuple[Any, list[Read]]] = {}
     for one in reads:
         found = _words_of(one)
-        if type(one.owner) is dict and one.kind in _OF_DICTS:
-            of_dicts.setdefault(id(one.owner), []).append(one)
+        table = _table_of(one.owner)
+        if table is not None and one.kind in _OF_DICTS:
+            of_dicts.setdefault(id(table), (table, []))[1].append(one)
         elif found:
             words += found
             told.append(one)
         else:
             rest.append(one)
-    for group in of_dicts.values():
-        version = versions.of(group[0].owner)
+    for table, group in of_dicts.values():
+        version = versions.of(table)
         # the version is read before what it stands for is looked at
         if version is not None and all(one.holds(one.now()) for one in group):
             words.append(version)
@@ -69,6 +74,26 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
     return [Read("words", told, None, unchanged.unchanged(words), "words of memory", "?"), *rest]
 
 
+def _words_of_array(read: Read) -> list[unchanged.Word]:
+    match read.kind:
+        case "shape":
+            found = unchanged.shape_of(read.owner)
+        case "dtype":
+            found = [unchanged.dtype_of(read.owner)]
+        case "bytes" | "memory":
+            found = unchanged.elements_of(read.owner)
+        case _:
+            found = []
+    return found if found and read.holds(read.now()) else []  # they are as they are now
+
+
+def _table_of(owner: object) -> Any:
+    """The dict that an owner is, or shows: that of a class is seen through a proxy."""
+    if type(owner) is MappingProxyType:
+        owner = gc.get_referents(owner)[0]
+    return owner if type(owner) is dict else None
+
+
 def _words_of(read: Read) -> list[unchanged.Word]:
     """The words that tell of a read of something else than a dict; none if there are none."""
     owner: Any = read.owner
@@ -76,6 +101,8 @@ def _words_of(read: Read) -> list[unchanged.Word]:
         return [unchanged.class_of(owner, read.value)]
     if read.kind == "cell":
         return [unchanged.contents_of(owner, read.value)]
+    if type(owner) is np.ndarray:
+        return _words_of_array(read)
     if type(owner) is list:
         match read.kind:
             case "length":

@@ -112,3 +112,38 @@ def test_truths_are_not_divided(name: str, function: Any) -> None:
         with pytest.raises(RuntimeError, match=f"\"{name}_cpu\" not implemented for 'Bool'"):
             function(one, other)
     assert function(one, 2).dtype == torch.int64
+
+
+def test_tensors_in_containers_of_the_surroundings_are_added_to() -> None:
+    def programs() -> tuple[Any, dict[str, Any]]:
+        held = {"a": torch.zeros(2), "b": [torch.ones(2)]}
+
+        def add(x: Any) -> Any:
+            held["a"] += x
+            held["b"][0] *= 2
+            if x.sum() > 0:
+                held["a"] += 1
+            return held["a"].sum()
+
+        return add, held
+
+    (eager, expected), (add, held) = programs(), programs()
+    captured, first = sg.function(add, debug=True), held["a"]
+    for x in (torch.ones(2), -torch.ones(2)):
+        assert captured(x).item() == eager(x).item()
+        assert held["a"].tolist() == expected["a"].tolist()
+        assert held["b"][0].tolist() == expected["b"][0].tolist()
+    assert held["a"] is first
+
+
+def test_a_container_that_gets_another_tensor_is_refused() -> None:
+    held = {"a": torch.zeros(2)}
+
+    def replace(x: Any) -> Any:
+        held["a"] = held["a"] + x
+        return x
+
+    first = held["a"]
+    with pytest.raises(sg.EffectError, match=r"\.py:\d+: changes held\['a'\]"):
+        sg.function(replace, debug=True)(torch.ones(2))
+    assert held["a"] is first
