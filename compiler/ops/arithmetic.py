@@ -188,12 +188,20 @@ reciprocal = elementwise(
 
 
 def _power_by_base(g: object, out: object, a: object, b: Any) -> Any:
-    if isinstance(b, _HELD_BY_NUMPY) and b.all():
+    if _is_never_zero(b):
         return g * (b * power(a, b - 1))
     # the slope of a**0 is 0, that of the slope by b is 1 / a: where that is no number, a**-1 must
     # not appear
     flat = where(greater(a, _SMALL_BASE), b, 1)
     return g * (b * power(a, where(equal(b, 0), flat, b) - 1))
+
+
+def _is_never_zero(b: Any) -> bool:
+    """Whether an exponent is known, as it mostly is, and no 0."""
+    op = getattr(b, "op", None)
+    if op is not None and op.name == "constant":
+        b = b.attrs["value"].array
+    return isinstance(b, _HELD_BY_NUMPY) and bool(np.all(b))
 
 
 _SMALL_BASE = 1e-9
