@@ -91,7 +91,7 @@ def _sparsemax(x: Any) -> Any:
 
 def _attention(q: Any, k: Any, v: Any) -> Any:
     scores = (q @ k.T) * M.mpf(0.5)
-    weights = exp(scores) * np.tri(*scores.shape, dtype=int)
+    weights = exp(scores) * np.tri(*scores.shape, dtype=np.int64)
     return weights / np.sum(weights, -1, keepdims=True) @ v
 
 
@@ -281,7 +281,7 @@ ARRAYS = [
     _op("cofactor", regular(3, 3), exact=lambda a: _inv(a).T * _det(a)),
     _op("solve", regular(3, 3), normal(3, 2), exact=_solve),
     _op("solve_triangular", regular(3, 3), normal(3, 2),
-        exact=lambda a, b: _solve(a * np.tri(3, dtype=int), b)),
+        exact=lambda a, b: _solve(a * np.tri(3, dtype=np.int64), b)),
     _op("cholesky", _definite(3), exact=_cholesky,
         ours=lambda a: sg.linalg.cholesky(_symmetric(a))),
     _op("pinv", normal(4, 2), exact=_pinv), _op("qr", normal(4, 2), exact=_gram_schmidt,

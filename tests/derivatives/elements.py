@@ -87,14 +87,22 @@ def _base(b: int) -> Callable[..., Any]:
 
 
 def _gamma_slope(a: Any, x: Any) -> Any:
-    share = lambda b: M.gammainc(b, 0, x, regularized=True)  # noqa: E731
+    def share(b: Any) -> Any:
+        return M.gammainc(b, 0, x, regularized=True)
+
     step = M.mpf(10) ** -12  # its own quotient, so that the case's have thirty digits less
     by_a = (share(a + step) - share(a - step)) / (2 * step)
     return -by_a / (x ** (a - 1) * M.exp(-x) / M.gamma(a))
 
 
-_log1p_exp = lambda x: M.log1p(M.exp(-abs(x))) + max(x, 0)  # noqa: E731
-_logaddexp = lambda x, y: max(x, y) + M.log1p(M.exp(-abs(x - y)))  # noqa: E731
+def _log1p_exp(x: Any) -> Any:
+    return M.log1p(M.exp(-abs(x))) + max(x, 0)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return max(x, y) + M.log1p(M.exp(-abs(x - y)))
+
+
 _LN2 = M.log(2)
 
 ELEMENTS = [
