@@ -69,7 +69,7 @@ def eager(start: Mapping[str, Any], points: Any) -> tuple[list[float], Mapping[s
 def main(arguments: Sequence[str] | None = None) -> dict[str, list[float]]:
     """Train in both paradigms, and print how far the solutions are from sin(pi x)."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=600)
     steps = parser.parse_args(arguments).steps
     rng = np.random.default_rng(0)
     start, points, found = initial(rng), rng.uniform(0, 1, (steps, COUNT, 1)), {}

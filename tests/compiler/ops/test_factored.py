@@ -1,4 +1,4 @@
-"""Systems of float32 by LAPACK in float32: what is solved, what is refused, and without routines."""
+"""Systems of float32 by LAPACK: what is solved, what is refused, and without routines."""
 
 from __future__ import annotations
 
