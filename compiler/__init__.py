@@ -20,6 +20,12 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
+def _running(out: Any, x: Any, axis: int, sign: str) -> None:
+    from compiler.runtime.running import running
+
+    running(out, x, axis, sign)
+
+
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
     with fork.importing:
         from compiler.llvm.user_functions import compile_scalar
@@ -36,4 +42,5 @@ def _share(task: Callable[[int], None], count: int) -> None:
 provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
+provided.running.provide(_running)
 provided.share.provide(_share)

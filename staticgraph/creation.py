@@ -74,14 +74,18 @@ def empty(shape: object, dtype: object = None) -> Expression:
 def full_like(x: _Shaped, fill_value: float, dtype: object = None, shape: object = None) -> Value:
     """A tensor of one value, of the shape and the dtype of another unless they are given.
 
+    Eager tensors give eager ones.
+
     Example:
         >>> sg.run(sg.full_like(np.array([1.0, 2.0]), 7))
         array([7., 7.])
     """
     x = as_operand(x)
-    return full(
-        x.shape if shape is None else shape, fill_value, x.dtype if dtype is None else dtype
-    )
+    shape, dtype = x.shape if shape is None else shape, x.dtype if dtype is None else dtype
+    if isinstance(x, Expression | np.ndarray) or not hasattr(x, "apply"):
+        return full(shape, fill_value, dtype)
+    nothing = ops.sum(ops.where(np.False_, ops.stop_gradient(x), 0))
+    return ops.copy(ops.broadcast_to(ops.astype(nothing + fill_value, dtype), shape))
 
 
 def zeros_like(x: _Shaped, dtype: object = None, shape: object = None) -> Value:

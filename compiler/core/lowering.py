@@ -144,7 +144,12 @@ class Host(Record):
 
     The operands lie in row-major memory; the result is copied to where the plan has it. If it is a
     tuple, so is each of its tensors that anything reads.
+
+    `into(result, *arrays, **attrs)`, if it is given, writes the result where it belongs, or returns
+    False.
     """
+
+    into: Callable[..., bool] | None = None
 
 
 @record

@@ -74,6 +74,9 @@ compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("compil
 shuffle: Provided[[Any], Any] = Provided("compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
 
+running: Provided[[Any, Any, int, str], None] = Provided("compiler")
+"""`running(out, x, axis, sign)`: write the sums ("+") or products ("*") up to each element."""
+
 share: Provided[[Callable[[int], None], int], None] = Provided("compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""
 

@@ -37,6 +37,7 @@ def host_along(
     floating: bool = False,
     exact: bool = False,
     complex: Meaning = "",
+    into: Callable[..., bool] | None = None,
     doc: str,
     example: str = "",
 ) -> Op:
@@ -57,7 +58,7 @@ def host_along(
             saves=saves,
             bind=bind,
             batching=shifted_one,
-            lowering=Host(),
+            lowering=Host(into),
             exact=exact,
             complex=complex,
             doc=doc,

@@ -187,8 +187,28 @@ reciprocal = elementwise(
 )  # fmt: skip
 
 
-def _power_by_base(g: object, out: object, a: object, b: object) -> Any:
-    # the slope of a**0 is 0, and its own slopes too: a**-1 must not appear in it
+def _power_by_base(g: object, out: object, a: object, b: Any) -> Any:
+    if _is_never_zero(b):
+        return g * (b * power(a, b - 1))
+    # the slope of a**0 is 0, that of the slope by b is 1 / a: where that is no number, a**-1 must
+    # not appear
+    flat = where(greater(a, _SMALL_BASE), b, 1)
+    return g * (b * power(a, where(equal(b, 0), flat, b) - 1))
+
+
+def _is_never_zero(b: Any) -> bool:
+    """Whether an exponent is known, as it mostly is, and no 0."""
+    op = getattr(b, "op", None)
+    if op is not None and op.name == "constant":
+        b = b.attrs["value"].array
+    return isinstance(b, _HELD_BY_NUMPY) and bool(np.all(b))
+
+
+_SMALL_BASE = 1e-9
+"""Below it quotients by powers of a base may overflow in float32."""
+
+
+def _complex_power_by_base(g: object, out: object, a: object, b: object) -> Any:
     return g * (b * power(a, where(equal(b, 0), 1, b) - 1))
 
 
@@ -235,7 +255,7 @@ def _power_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -
 power: Any = elementwise(
     "power", _power, "pow_{k}({0}, {1})", arity=2, check=numeric, cost="expensive",
     vjp=(_power_by_base, _power_by_exponent), saves=("ab", "abo"), vjp_arrays=_power_arrays,
-    complex="holomorphic", complex_vjp=(_power_by_base, _complex_power_by_exponent),
+    complex="holomorphic", complex_vjp=(_complex_power_by_base, _complex_power_by_exponent),
     doc="a to the power of b; of integers, b < 0, rounded toward 0, and 0 of 0. "
     "The gradient to b at a = 0, b >= 0 is 0, as PyTorch's.",
     example=">>> sg.power(np.array([1.0, 2.0, 3.0]), 2.0)\narray([1., 4., 9.])",

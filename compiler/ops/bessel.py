@@ -6,10 +6,11 @@ to 40 digits with mpmath; what is left out is below 1e-19 of the largest coeffic
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from compiler.ops.arithmetic import absolute, maximum, minimum, sign
-from compiler.ops.comparison import equal, less_equal, where
+from compiler.ops.comparison import less_equal, where
 from compiler.ops.declare import composite
 from compiler.ops.exponential import exp, sqrt
 
@@ -95,10 +96,19 @@ def _i1e(x: object) -> Any:
     return where(less_equal(size, _BORDER), low * x, sign(x) * high)
 
 
-def _by_x(value: object, a: object) -> Any:
-    """value / a, of an odd function of slope 1/2 at 0."""
-    zero = equal(a, 0)
-    return where(zero, 0.5, value / where(zero, 1, a))
+_HALVES = tuple(0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(8))
+
+
+def _by_x(value: object, a: Any, scaled: bool) -> Any:
+    """I1(a) / a; near 0 by its power series, since derivatives of a quotient cancel there."""
+    near = less_equal(absolute(a), 0.5)
+    small = where(near, a, 0)
+    square, series = small * small * 0.25, 0.0
+    for coefficient in reversed(_HALVES):
+        series = series * square + coefficient
+    if scaled:
+        series = series * exp(-absolute(small))
+    return where(near, series, value / where(near, 1, a))
 
 
 i0e: Any = composite(
@@ -108,8 +118,8 @@ i0e: Any = composite(
     example=">>> sg.special.i0e(np.array([0.0, 1.0]))\narray([1.        , 0.46575961])",
 )  # fmt: skip
 i1e: Any = composite(
-    "i1e", _i1e, vjp=(lambda g, o, a: g * (i0e(a) - sign(a) * o - _by_x(o, a)),), saves=("ao",),
-    elementwise=True, floating=True, smooth=False, domain="positive",
+    "i1e", _i1e, vjp=(lambda g, o, a: g * (i0e(a) - sign(a) * o - _by_x(o, a, True)),),
+    saves=("ao",), elementwise=True, floating=True, smooth=False, domain="positive",
     doc="exp(-|x|) times the modified Bessel function of order 1.",
     example=">>> sg.special.i1e(np.array([0.0, 1.0]))\narray([0.        , 0.20791042])",
 )  # fmt: skip
@@ -120,8 +130,9 @@ i0: Any = composite(
     example=">>> sg.special.i0(np.array([0.0, 1.0]))\narray([1.        , 1.26606588])",
 )  # fmt: skip
 i1: Any = composite(
-    "i1", lambda x: exp(absolute(x)) * i1e(x), vjp=(lambda g, o, a: g * (i0(a) - _by_x(o, a)),),
-    saves=("ao",), elementwise=True, floating=True, domain="small",
+    "i1", lambda x: exp(absolute(x)) * i1e(x),
+    vjp=(lambda g, o, a: g * (i0(a) - _by_x(o, a, False)),), saves=("ao",),
+    elementwise=True, floating=True, domain="small",
     doc="The modified Bessel function of the first kind of order 1.",
     example=">>> sg.special.i1(np.array([0.0, 1.0]))\narray([0.       , 0.5651591])",
 )  # fmt: skip

@@ -26,14 +26,35 @@ __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 _F64 = np.dtype(np.float64)
 
 
-def _total(function: Callable[..., Any]) -> Callable[..., Any]:
+_COMPILED = (np.dtype(np.float32), _F64)
+_MANY = 1 << 14
+"""The elements from which a compiled loop computes running totals of floats."""
+
+
+def _total(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
+    into = _total_into(sign)
+
     def evaluate(x: Any, *, axis: int) -> Any:
         if not is_inexact(x.dtype):
             return function(x, axis, accumulator(x.dtype))
+        if x.size >= _MANY and x.dtype in _COMPILED:
+            found = np.empty(x.shape, x.dtype)
+            into(found, np.ascontiguousarray(x), axis=axis)
+            return found
         wide = np.result_type(x.dtype, _F64)
         return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
 
     return evaluate
+
+
+def _total_into(sign: str) -> Callable[..., bool]:
+    def into(result: Any, x: Any, *, axis: int) -> bool:
+        if x.size < _MANY or x.dtype not in _COMPILED:
+            return False
+        provided.running(result, x, axis, sign)
+        return True
+
+    return into
 
 
 def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
@@ -52,7 +73,8 @@ def _from_the_end(x: object, axis: int) -> Any:
 
 
 cumsum: Op = host_along(
-    "cumsum", _total(np.cumsum), result=accumulator, bind=_bind("cumsum"),
+    "cumsum", _total(np.cumsum, "+"), into=_total_into("+"), result=accumulator,
+    bind=_bind("cumsum"),
     vjp=(lambda g, o, a, *, axis: _from_the_end(g, axis),), saves=("",),
     complex="linear",
     doc="The sums of all elements up to each along an axis, of the flat x if None; of integers and "
@@ -75,7 +97,8 @@ def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
 
 
 cumprod: Op = host_along(
-    "cumprod", _total(np.cumprod), result=accumulator, bind=_bind("cumprod"),
+    "cumprod", _total(np.cumprod, "*"), into=_total_into("*"), result=accumulator,
+    bind=_bind("cumprod"),
     vjp=(_cumprod_vjp,), saves=("ao",),
     complex="holomorphic",
     doc="The products of all elements up to each along an axis, of the flat x if None; of integers "

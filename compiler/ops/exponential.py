@@ -236,6 +236,7 @@ erfinv = _unary(
 )  # fmt: skip
 sigmoid = _unary(
     "sigmoid", activation.sigmoid, lambda g, o, a: g * (o * (1 - o)), "o",
+    complex="holomorphic",
     doc="1 / (1 + exp(-x)).",
     example=">>> sg.sigmoid(np.array([0.0, 2.0]))\narray([0.5       , 0.88079708])",
     arrays=activation.sigmoid_vjp, cost="moderate",

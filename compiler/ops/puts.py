@@ -113,7 +113,7 @@ put: Op = composite(
     vjp=(_put_by_x, _put_by_values, None), saves=("c", "c", ""), vjp_arrays=_put_arrays,
     promotes=slice(0, 2),
     batching=_batched_put,
-    exact=True,
+    exact=True, complex="linear",
     doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
     "`values` broadcast to the index; of several for one place the last one stays. Negative "
     "indices count from the end; OutOfRangeError outside.",

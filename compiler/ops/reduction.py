@@ -16,6 +16,7 @@ from compiler.core.types import TensorType, normalise_axes
 from compiler.ops.arithmetic import absolute, astype, maximum, square
 from compiler.ops.batching import shifted
 from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
+from compiler.ops.complex_numbers import real_part
 from compiler.ops.declare import (
     BOOL,
     as_operand,
@@ -380,7 +381,7 @@ std = composite(
 def _logsumexp(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     if _any(x.shape[axis] == 0 for axis in axes):
         return log(sum(exp(x), axis=axes, keepdims=keepdims))  # there is no largest element
-    largest = max(x, axis=axes, keepdims=True)
+    largest = max(real_part(x) if np.dtype(x.dtype).kind == "c" else x, axis=axes, keepdims=True)
     shift = where(isinf(largest), 0, largest)
     result = log(sum(exp(x - shift), axis=axes, keepdims=True)) + shift
     return result if keepdims else squeeze(result, axes)
@@ -394,7 +395,7 @@ def _logsumexp_vjp(
 
 logsumexp = composite(
     "logsumexp", _logsumexp, bind=axis_binder("logsumexp"), vjp=(_logsumexp_vjp,), saves=("ao",),
-    floating=True,
+    floating=True, complex="holomorphic",
     batching=shifted, sweep="reduction",
     doc="log(sum(exp(x))), shifted by the maximum so that it does not overflow.",
     example=">>> sg.logsumexp(np.array([[1000.0, 1000.0]]), axis=1)\narray([1000.69314718])",

@@ -218,7 +218,7 @@ scatter: Op = composite(
     "scatter", _scatter, bind=along_bind("scatter"), evaluate=_scatter_numpy, check=_check,
     vjp=(_scatter_by_x, _scatter_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_scatter_arrays, promotes=slice(0, 2),
-    exact=True,
+    exact=True, complex="linear",
     doc="x with `values` at the places of `index`, of x's rank, whose coordinate along `axis` it "
     "is; it may be smaller than x off the axis. `values` broadcast to the index. Of several for "
     "one place the last one stays. OutOfRangeError outside; negative indices count from the end if "
@@ -248,7 +248,7 @@ scatter_add: Op = composite(
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(gathered(g, c, axis, wrap), b),
         None,
     ),
-    saves=("", "c", ""), promotes=slice(0, 2),
+    saves=("", "c", ""), promotes=slice(0, 2), complex="linear",
     doc="x to which `values` are added at the places of `index`: see `scatter`. Where several fall "
     "on one place all are added.",
     example=">>> sg.scatter_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
@@ -337,7 +337,7 @@ index_add: Op = composite(
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(take(g, c, axis), b),
         None,
     ),
-    saves=("", "c", ""), promotes=slice(0, 2),
+    saves=("", "c", ""), promotes=slice(0, 2), complex="linear",
     doc="x to whose slices along `axis` that a vector of indices names those of `values` are "
     "added. OutOfRangeError outside; negative indices count from the end if `wrap`.",
     example=">>> sg.index_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
@@ -403,7 +403,7 @@ index_copy: Op = composite(
     evaluate=_slices_numpy("index_copy"),
     vjp=(_slices_by_x, _index_copy_by_values, None), saves=("c", "c", ""),
     vjp_arrays=_index_copy_arrays, promotes=slice(0, 2),
-    exact=True,
+    exact=True, complex="linear",
     doc="x with the slices of `values` in place of those along `axis` that a vector of indices "
     "names: see `index_add`. Of several for one place the last one stays.",
     example=">>> sg.index_copy(np.array([1.0, 2.0]), np.array([1, 0]), np.array([20.0, 10.0]), "
@@ -435,7 +435,7 @@ index_fill: Op = composite(
     "index_fill", _index_fill, bind=_slices_bind("index_fill"), check=_fill_check,
     evaluate=_slices_numpy("index_fill"),
     vjp=(_slices_by_x, _index_fill_by_value, None), saves=("c", "c", ""), promotes=slice(0, 2),
-    exact=True,
+    exact=True, complex="linear",
     doc="x with one value in the slices along `axis` that a vector of indices names: see "
     "`index_add`.",
     example=">>> sg.index_fill(np.array([1.0, 2.0, 3.0]), np.array([0, 2]), 9.0, axis=0)\n"

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from compiler.core.dtypes import is_float, is_narrow
 from compiler.core.op import Attrs, Op
 from compiler.ops.along import axis_or_flat, host_along
-from compiler.ops.batching import shifted_one
-from compiler.ops.declare import INT64, composite
-from compiler.ops.indexing import along_add, take_along_axis
+from compiler.ops.declare import INT64
+from compiler.ops.indexing import along_add
 
 __all__ = ["argsort", "sort"]
 
@@ -47,14 +47,35 @@ argsort: Op = host_along(
 )  # fmt: skip
 
 
-def _ordered(x: object, *, axis: int, descending: bool) -> Any:
-    attrs = {"axis": axis, "descending": descending}
-    return take_along_axis(x, argsort.bound((x,), attrs), axis, wrap=False)
-
-
 def _sorted(x: Any, *, axis: int, descending: bool) -> Any:
-    found = np.sort(x, axis, kind="stable")
+    # NumPy's vectorised sort takes a tenth of a stable one's time: only zeros tell them apart
+    found = np.sort(x, axis)
+    if _has_negative_zeros(found):
+        order = _order(x, axis=axis, descending=descending)
+        return np.take_along_axis(x, order, axis)
     return np.flip(found, axis) if descending else found
+
+
+def _sorted_into(result: Any, x: Any, *, axis: int, descending: bool) -> bool:
+    if descending:
+        return False
+    result[...] = x
+    result.sort(axis)
+    return not _has_negative_zeros(result)
+
+
+_SIDES: tuple[Any, ...] = ("left", "right")
+
+
+def _has_negative_zeros(ordered: Any) -> bool:
+    if not is_float(ordered.dtype):
+        return False
+    if ordered.ndim == 1 and not is_narrow(ordered.dtype):
+        zero = ordered.dtype.type(0)
+        begin, end = (int(np.searchsorted(ordered, zero, side)) for side in _SIDES)
+        ordered = ordered[begin:end]
+    zeros = ordered[ordered == 0]
+    return bool(np.signbit(zeros).any())
 
 
 def _sort_vjp(g: object, o: object, a: Any, *, axis: int, descending: bool) -> Any:
@@ -62,10 +83,9 @@ def _sort_vjp(g: object, o: object, a: Any, *, axis: int, descending: bool) -> A
     return along_add(g, positions, axis, a.shape[axis])
 
 
-sort: Op = composite(
-    "sort", _ordered, bind=_bind_as("sort"), evaluate=_sorted, vjp=(_sort_vjp,), saves=("a",),
-    batching=shifted_one,
-    exact=True,
+sort: Op = host_along(
+    "sort", _sorted, into=_sorted_into, result=lambda dtype: dtype, bind=_bind_as("sort"),
+    vjp=(_sort_vjp,), saves=("a",), exact=True,
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
     example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",

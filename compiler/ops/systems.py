@@ -34,6 +34,7 @@ from compiler.ops.linalg import matmul
 from compiler.ops.reduction import positions, sum
 from compiler.ops.shape import expand_dims, squeeze, swapaxes
 from compiler.reference.cholesky import cholesky as cholesky_by_blocks
+from compiler.reference.factored import solve as solved
 from compiler.reference.triangular import solve_triangular as solved_triangular
 
 __all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve", "solve_triangular"]
@@ -182,7 +183,7 @@ solve_matrices: Op = register(
     Op(
         name="solve",
         infer_type=_system_type("solve"),
-        evaluate=lambda a, b: computed_or_failing("solve", np.linalg.solve, "is singular", a, b),
+        evaluate=lambda a, b: computed_or_failing("solve", solved, "is singular", a, b),
         vjp=(
             _solve_by_a,
             lambda g, o, a, b: unbroadcast(solve_matrices(transposed(a), g), b),

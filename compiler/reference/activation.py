@@ -34,6 +34,10 @@ def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: object) -> Any:
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)): 0 where exp(-x) is more than the dtype holds."""
+    if x.dtype.kind == "c":
+        with np.errstate(invalid="ignore"):
+            falling = np.exp(np.where(x.real < 0, x, -x))  # whose real part is below 0
+            return np.where(x.real < 0, falling, 1) / (1 + falling)
     x = floats(x)
     result = np.negative(x, np.empty_like(x))
     with np.errstate(over="ignore"):

@@ -38,6 +38,13 @@ class Routines(NamedTuple):
     pattern: str
     integer_bits: int
 
+    def of_lapack(self, name: str) -> int:
+        """The address of a routine of LAPACK, such as "sgetrf", as Fortran has it; 0 for none."""
+        suffix = self.pattern.partition("{}")[2]
+        prefix = "scipy_" if self.pattern.startswith("scipy_") else ""
+        end = suffix if "$" in suffix else f"_{suffix}"
+        return find_symbol(self.library, f"{prefix}{name}{end}")
+
     def named(self, name: str) -> dict[str, int]:
         """Per dtype the address of a routine, such as "gemm"; 0 where there is none."""
         return {

@@ -16,6 +16,7 @@ import numpy as np
 from compiler.codegen.bytecode import HostArray, HostCall
 from compiler.core.dims import Unknown, evaluate
 from compiler.core.errors import GraphError, StaticGraphError, located
+from compiler.core.lowering import Host
 from compiler.core.op import op_named
 from compiler.core.types import mapped
 
@@ -51,7 +52,8 @@ class HostStep:
     """
 
     __slots__ = (
-        "attrs", "evaluate", "known", "line", "name", "node", "operands", "results", "words",
+        "attrs", "evaluate", "into", "known", "line", "name", "node", "operands", "results",
+        "words",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +66,7 @@ class HostStep:
         op = op_named(call.op)
         self.name = op.name
         self.evaluate = op.value
+        self.into = op.lowering.into if isinstance(op.lowering, Host) else None
         self.attrs = {
             name: mapped(value, lambda size: evaluate(size, sizes)) for name, value in call.attrs
         }
@@ -90,6 +93,8 @@ class HostStep:
             arrays.append(array)
         try:
             with np.errstate(all="ignore"):
+                if self.into and self.into(self._place(), *arrays, **self.attrs):
+                    return
                 value = self.evaluate(*arrays, **self.attrs)
         except StaticGraphError as error:
             raise located(error, self.where, f"{error} ({self.where})") from error
@@ -100,6 +105,12 @@ class HostStep:
         for place, one in zip(self.results, values, strict=True):
             if place is not None:  # somebody reads it
                 self._store(place.at(self.words), np.asarray(one))
+
+    def _place(self) -> Any:
+        """Where the only result belongs: something reads it."""
+        (memory,) = self.results
+        assert memory is not None
+        return memory.at(self.words)
 
     def _store(self, result: Any, value: Any) -> None:
         if value.shape != result.shape or value.dtype != result.dtype:

@@ -14,6 +14,7 @@ from compiler.llvm.vecmath.accuracy import ULP_BOUND
 from compiler.ops import LIBRARY, PUBLIC
 from compiler.ops.declare import Refused
 from staticgraph.listing import names, reasons
+from staticgraph.listing.measured import errors
 
 
 class Row(NamedTuple):
@@ -22,9 +23,9 @@ class Row(NamedTuple):
     Attributes:
         name: that of the op.
         where: the names under which it is public; "" for what the compiler makes.
-        gradient: of which operands, or why none.
-        second: whether the rule is written in ops, which have rules themselves.
-        forward: how tangents are carried.
+        gradient: its largest error, or why there is none.
+        second: the largest error of the second derivative, in every way that it is found.
+        forward: how tangents are carried, and the largest error.
         batches: how examples are.
         form: how kernels compute it.
         bound: what is known of its rounding.
@@ -45,18 +46,24 @@ def rows() -> list[Row]:
     return [_row(op) for op in sorted(all_ops(), key=lambda op: op.name) if op.name in LIBRARY]
 
 
+def differentiable() -> list[Op]:
+    """The ops that have a gradient."""
+    return [op for op in all_ops() if op.name in LIBRARY and _gradient(op) == "yes"]
+
+
 def _row(op: Op) -> Row:
-    gradient = _gradient(op)
+    gradient, found = _gradient(op), errors().get(op.name, {})
     smooth = gradient == "yes"
+    carried = f"{_forward(op)}, {found['forward']}" if found else _forward(op)
     return Row(
         op.name,
         _where(op),
-        gradient,
-        "yes" if smooth else "",
-        _forward(op) if smooth else "",
+        found.get("first", gradient),
+        found.get("second", "none" if found else "yes") if smooth else "",
+        carried if smooth else "",
         _batches(op),
         _form(op),
-        _bound(op),
+        _bound(op) or found.get("value", ""),
     )
 
 
@@ -156,19 +163,27 @@ def markdown() -> str:
         have = sum(bool(one.ours) for one in listed)
         lines.append(f"| {library} | {len(listed)} | {have} | {len(listed) - have} |")
     made = rows()
-    whole = [one for one in made if one.gradient == "yes"]
+    whole = differentiable()
     lines += [
         "",
         f"The library has {len(made)} ops, of which {len(PUBLIC)} names are public, and "
         f"{len(NAMES)} functions in NumPy's names that are composed of them. {len(whole)} ops have "
-        "a gradient, to any order: the rules are written in ops.",
+        "a gradient, to any order: the rules are written in ops. Those of "
+        f"{len(errors())} were measured.",
         "",
         "## Ops",
         "",
-        "Static and eager: where the op is public; every op has both paradigms. Forward mode: how "
-        "tangents go on; batches: how `vmap` takes it; bound: the largest error in float32 and "
-        "float64, where the op is a function of one expression, as "
-        "[measured](ulp.md) and tested. What is composed of ops has the bounds of these.",
+        "Static and eager: where the op is public; every op has both paradigms, which the generic "
+        "tests compare. Forward mode: how tangents go on; batches: how `vmap` takes it. Bound: of "
+        "what is a function of one expression in units in the last place, in float32 and float64, "
+        "as [measured](ulp.md) and tested.",
+        "",
+        "Figures such as 3e-16 are the largest errors in float64 at 100 points drawn at random and "
+        "at edges, relative to values above 1: `python -m tests.derivatives` compares values (the "
+        "last column), first derivatives (compiled, and on tensors), second ones (compiled, in "
+        "reverse and in forward over reverse mode, and on tensors) and forward mode with quotients "
+        "of differences in fifty digits, in a random direction, and fails above 1e-13, 1e-9, 1e-7 "
+        "and 1e-9.",
         "",
         "| op | public in | gradient | second order | forward mode | batches | kernel | bound |",
         "|---|---|---|---|---|---|---|---|",

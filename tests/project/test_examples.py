@@ -92,6 +92,41 @@ def test_a_users_op_trains_in_both_paradigms(robust_fit: ModuleType) -> None:
     assert abs(found["squares", "compiled"][1][1] - robust_fit.OFFSET) > 0.3
 
 
+@pytest.mark.parametrize(
+    "given",
+    some(
+        [
+            ("gaussian_process", "--steps 3", 1e-9),
+            ("char_gpt", "--steps 3", 1e-5),
+            ("kalman_filter", "--steps 5 --count 30", 1e-12),
+            ("cnn", "--steps 4", 1e-4),
+            ("hmc", "--steps 10", 1e-9),
+            ("lstm_lm", "--steps 3", 1e-5),
+            ("k_means", "--centres 4", 1e-9),
+            ("vae", "--steps 5", 1e-5),
+            ("pinn", "--steps 5", 1e-9),
+            ("neural_ode", "--steps 5", 1e-9),
+        ],
+        3,
+    ),
+)
+def test_both_paradigms_have_the_same_losses(given: tuple[str, str, float]) -> None:
+    name, options, limit = given
+    found = load(name).main(options.split())
+    compiled, eager = found["compiled"], found["eager"]
+    assert len(compiled) == len(eager) > 1
+    assert compiled[0] != compiled[-1]
+    np.testing.assert_allclose(compiled, eager, limit)
+
+
+def test_every_example_is_short_and_in_the_index() -> None:
+    index = (ROOT / "examples" / "README.md").read_text()
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"[`{path.name}`]({path.name})" in index
+        lines = path.read_text().count("\n")
+        assert lines < 100 or path.stem == "digits", (path.name, lines)
+
+
 def test_digits_prints_one_table_and_saves_the_pictures(tmp_path: Path) -> None:
     printed = run_script("digits", "--epochs", "3", cwd=tmp_path)
     assert printed.count("Handwritten digits: 66 steps") == 1

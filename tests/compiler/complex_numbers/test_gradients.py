@@ -86,6 +86,17 @@ def _moves(a: Any) -> Any:
     return _squares(sg.take(found, np.array([0, 0, 1]), 1) * 1j) + _fourth(sg.pad(a, 1).reshape(-1))
 
 
+PLACES = np.array([2, 0, 2])
+
+
+def _writes(a: Any) -> Any:
+    found = sg.index_add(C, PLACES, a * a) + sg.index_copy(a, PLACES, sg.conj(a) * C)
+    below = np.array([[0, 1, 2], [2, 2, 0]])
+    found = sg.scatter_add(found, below, a[:2], 0) * sg.scatter(a, below, 2j, 0)
+    found = sg.put(found, PLACES, a[:, 1]) + sg.index_fill(a, PLACES[:1], a[1, 1], 0)
+    return _fourth(found / 10) + _squares(sg.sigmoid(a) + sg.logsumexp(a, 1))
+
+
 def _views(a: Any) -> Any:
     return _squares(sg.view_as_real(a)) + _fourth(sg.view_as_complex(sg.view_as_real(a) ** 2))
 
@@ -96,6 +107,7 @@ LOSSES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "reductions": (_reductions, A),
     "moves": (_moves, A),
     "views": (_views, A),
+    "writes": (_writes, A),
     "matmul": (
         lambda a: _fourth(a @ B) + sg.abs(sg.vdot(a, C)) + _squares(sg.outer(a[0], a[1])),
         A,
@@ -163,7 +175,10 @@ def test_gradients_in_both_paradigms(name: str) -> None:
     [
         "parts",
         "inv",
-        *(pytest.param(one, marks=pytest.mark.long) for one in ("elements", "matmul", "eigh")),
+        *(
+            pytest.param(one, marks=pytest.mark.long)
+            for one in ("elements", "matmul", "eigh", "writes")
+        ),
     ],
 )
 def test_second_derivatives_and_forward_mode(name: str) -> None:

@@ -42,3 +42,49 @@ def test_logcumsumexp_keeps_what_is_far_below_the_largest(values: list[float]) -
 def test_logcumsumexp_of_nothing_is_nothing() -> None:
     assert dynamic.zeros(2, 0).logcumsumexp(1).shape == (2, 0)
     assert sg.logcumsumexp(np.zeros((0, 3)), 0).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_are_added_up_by_a_loop_with_numpys_bits(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x = sg.placeholder("x", (None, None, None), dtype)
+    compiled = sg.compile([x], [f(x, i) for f in (sg.cumsum, sg.cumprod) for i in (0, 1, 2, None)])
+    for shape in ((17, 29, 41), (1, 2, 20011), (5000, 2, 3), (3, 70, 2500)):
+        given = rng.normal(size=shape).astype(dtype)
+        given.flat[:3] = -0.0, 0.0, np.inf
+        with np.errstate(all="ignore"):
+            wide = [
+                function(given, axis, "float64").astype(dtype)
+                for function in (np.cumsum, np.cumprod)
+                for axis in (0, 1, 2, None)
+            ]
+        eager = [f(given, i) for f in (sg.cumsum, sg.cumprod) for i in (0, 1, 2, None)]
+        turned = sg.cumsum(np.asfortranarray(given), 1)
+        pairs = [*zip(compiled(given), wide, strict=True), *zip(eager, wide, strict=True)]
+        for found, expected in [*pairs, (turned, wide[1])]:
+            np.testing.assert_array_equal(found, expected)
+            numbers = ~np.isnan(expected)
+            np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+    assert sg.cumsum(np.zeros((0, 1 << 15)), 0).shape == (0, 1 << 15)
+
+
+def test_zeros_of_either_sign_stay_in_their_order() -> None:
+    rng = np.random.default_rng(1)
+    x = sg.placeholder("x", (None, None), "float64")
+    both = sg.compile([x], [sg.sort(x, 1), sg.sort(x, 1, descending=True), sg.sort(x, None)])
+    for zeros in ((0.0, -0.0), (0.0,)):
+        given = rng.choice([*zeros, np.nan, 1.5, -2.0], (5, 40))
+        up, down, flat = both(given)
+        order = np.argsort(given, 1, kind="stable")
+        kept = np.take_along_axis(given, order, 1)
+        back = [sorted(range(40), key=lambda i: _falling(row[i])) for row in given]
+        falling = np.take_along_axis(given, np.array(back), 1)
+        whole = given.ravel()[np.argsort(given.ravel(), kind="stable")]
+        for found, expected in ((up, kept), (down, falling), (flat, whole)):
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def _falling(number: float) -> tuple[bool, float]:
+    """What orders numbers from the largest on, nan before them."""
+    return (number == number, 0.0 if number != number else -number)

@@ -1,0 +1,1 @@
+"""Derivatives of every op beside quotients of differences in fifty digits."""
