@@ -20,7 +20,7 @@ from compiler.ops.comparison import equal, logical_or, where
 from compiler.ops.complex_numbers import real_part
 from compiler.ops.leaves import iota
 from compiler.ops.shape import reshape
-from compiler.ops.slicing import pad
+from compiler.ops.slicing import embed
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 SWAPPED: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -92,10 +92,9 @@ def _real_numpy(x: Any, *, axis: int, norm: Norm) -> Any:
 
 
 def _real_vjp(g: Any, o: object, a: Any, *, axis: int, norm: Norm) -> Any:
-    missing = a.shape[axis] - g.shape[axis]
-    widths = [(0, missing if i == axis else 0) for i in range(g.ndim)]
     attrs = {"axes": (axis,), "inverse": True, "norm": SWAPPED[norm]}
-    return real_part(dft.bound((pad(g, widths),), attrs))
+    whole = embed(g, (0,) * g.ndim, tuple(a.shape), (1,) * g.ndim)  # sizes may be unknown
+    return real_part(dft.bound((whole,), attrs))
 
 
 real_dft: Op = register(

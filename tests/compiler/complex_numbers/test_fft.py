@@ -124,3 +124,14 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 def test_what_does_not_fit_is_refused(call: Callable[[], Any], text: str) -> None:
     with pytest.raises(sg.StaticGraphError, match=text):
         call()
+
+
+def test_gradients_of_real_numbers_of_unknown_size() -> None:
+    x = sg.placeholder("x", (None, None), "float64")
+    slope = sg.compile([x], sg.grad(sg.sum(sg.abs(sg.fft.rfft(x)) ** 2), x))
+    for size in (1, 2, 6, 7):
+        given = np.random.default_rng(size).normal(size=(2, size))
+        whole = np.fft.rfft(given)
+        whole = np.concatenate([whole, np.zeros((2, size - size // 2 - 1))], 1)
+        expected = 2 * size * np.fft.ifft(whole).real
+        np.testing.assert_allclose(slope(given), expected, rtol=1e-12, atol=1e-12)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 from compiler.core.errors import GraphError, OptionError, OutputError
 
@@ -76,3 +77,18 @@ def test_gradients_by_what_has_no_part() -> None:
     ):
         with pytest.raises(OptionError, match="on_disconnected is 'error' or 'zero', not 'none'"):
             refused()
+
+
+def test_a_tangent_of_ones_like_an_eager_tensor() -> None:
+    # a tangent was an expression beside an eager primal, and jvp of jvp was refused
+    x = dynamic.tensor(np.array([0.5, 1.0]))
+    weight = dynamic.tensor(np.array([2.0, 3.0]), requires_grad=True)
+
+    def slope(x: Any) -> Any:
+        return sg.jvp(lambda x: sg.sin(x) * weight, (x,), (sg.ones_like(x),))[1]
+
+    curve = sg.jvp(slope, (x,), (sg.ones_like(x),))[1]
+    curve.sum().backward()
+    np.testing.assert_allclose(weight.grad.numpy(), -np.sin([0.5, 1.0]), rtol=1e-15)
+    empty, none = sg.zeros_like(dynamic.zeros(2, 0)), sg.full_like(x, np.nan, "float32", (1, 2))
+    assert (tuple(empty.shape), tuple(none.shape), none.dtype) == ((2, 0), (1, 2), dynamic.float32)
