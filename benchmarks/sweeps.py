@@ -234,7 +234,8 @@ def main() -> None:
         text = (
             "# Reductions, indexing and joining\n\nOurs, compiled, beside others: minima of calls"
             " in turn, medians in brackets, each contender in a process of its\nown. GB/s: inputs"
-            f" and results over our time. Written by\n`{command}`.\n\n"
+            " and results over our time, read or not: PyTorch's slice is a view. Written by\n"
+            f"`{command}`.\n\n"
         )
         options.markdown.write_text(text + markdown(heads, rows), encoding="utf-8")
 

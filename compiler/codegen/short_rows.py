@@ -50,6 +50,8 @@ def moves_short_rows(body: Body, loops: Sequence[NestedLoop]) -> bool:
     if any(place.dynamic or place.coefficient(axis) not in (-1, 0, 1) for place in places):
         return False
     written = [one for one in lines if one.writes]
+    if any(one.accesses > 1 for one in written):
+        return False  # it adds to what is there
     memories = {one.memory for one in written}
     for one in lines:
         if one.memory is None or one.writes:

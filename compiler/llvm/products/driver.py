@@ -217,11 +217,19 @@ def multiply(
                                 a + top * {S} + (start + p) * across, across,
                                 work + {WORKSPACE} + (i - first) * {PANEL} + p * {ROWS} * {S},
                             )
+                ahead = i64(0)
+                next = i64(0)
+                long = i64(0)
+                pace = each
+                if turns & (last < panels):
+                    ahead = depth
+                    beside = done + share(last, m - done, panels)
+                    next = a + beside * {S} + start * across
+                    long = done + share(min(panels, last + group), m - done, panels) - beside
+                    pace = parts_of(depth, (last - first) * parts_of(right - left, {COLUMNS}))
                 for i in range(first, last):
                     top = done + share(i, m - done, panels)
                     rows = done + share(i + 1, m - done, panels) - top
-                    ahead = i64(0)
-                    next = i64(0)
                     down = across
                     along = i64({S})
                     lefts = a + top * across + start * {S}
@@ -237,15 +245,16 @@ def multiply(
                         copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
                         if i + 1 < panels:
                             ahead = rows
+                            long = depth
                             next = a + (top + rows) * across + start * {S}
                         down = i64({ROW})
                         lefts = panel
                     at = work
                     for j in range(left, right, {COLUMNS}):
                         if ahead > 0:
-                            fetched = fetch_rows(min(ahead, each), depth, next, across)
-                            ahead = ahead - each
-                            next = next + each * across
+                            fetched = fetch_rows(min(ahead, pace), long, next, across)
+                            ahead = ahead - pace
+                            next = next + pace * across
                         columns = min({COLUMNS}, right - j)
                         rights = b + start * under + j * {S}
                         step = under

@@ -265,6 +265,6 @@ def test_cotangents_of_images_are_the_same_added_and_convolved(
     for packed in (-1e9, 1e9):
         monkeypatch.setattr(conv, "PACKED", packed)
         found.append(rule(g, None, x, w, 0.0, **attrs))
-    assert_allclose(*found, rtol=1e-10, atol=1e-12)
+    assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-12)
     # the adjoint of the convolution
     assert_allclose((found[0] * x).sum(), (g * value).sum(), rtol=1e-10)
