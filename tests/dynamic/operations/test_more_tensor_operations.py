@@ -7,6 +7,7 @@ import json
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dynamic as torch
