@@ -17,23 +17,30 @@ _ARRAY = (
     "compute with tensors, put into tensors (torch.zeros(n), torch.stack) rather than arrays, or "
     "compute it outside"
 )
-_INSTEAD = {
-    "item": _NUMBER, "tolist": _NUMBER, "__float__": _NUMBER, "__int__": _NUMBER,
-    "__index__": _NUMBER, "__array__": _ARRAY, "__array_ufunc__": _ARRAY, "copy": _ARRAY,
-    "__setitem__": _ARRAY, "a text":
-        "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error, or return "
-        "the value and make the text outside",
-}  # fmt: skip
-"""What to write instead of what asks for values, where that is clear."""
+_TEXT = (
+    "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error, or return the "
+    "value and make the text outside"
+)
+_PLAIN = "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by keyword"
+
+
+def _instead(asked: str) -> str:
+    """What to write instead of what asks for values."""
+    match asked:
+        case "item" | "tolist" | "__float__" | "__int__" | "__index__":
+            return _NUMBER
+        case "__array__" | "__array_ufunc__" | "__setitem__" | "copy":
+            return _ARRAY
+        case "a text":
+            return _TEXT
+    return _PLAIN
 
 
 def refuse_values(asked: str = "") -> NoReturn:
     """Refuse to tell the values of a traced tensor, which something asks for."""
     refuse(
         "needs the values of a tensor before the captured function runs",
-        _INSTEAD.get(asked)
-        or "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by "
-        "keyword",
+        _instead(asked),
     )
 
 

@@ -278,12 +278,17 @@ def repeat_interleave(
 
 def _lower(x: Any, *, diagonal: int) -> Any:
     rows, columns = x.shape[-2:]
-    return ops.where(np.tri(rows, columns, diagonal, dtype=np.bool_), x, 0)
+    return ops.where(np.tri(rows, columns, diagonal, dtype=np.bool_), x, _zero(x))
 
 
 def _upper(x: Any, *, diagonal: int) -> Any:
     rows, columns = x.shape[-2:]
-    return ops.where(np.tri(rows, columns, diagonal - 1, dtype=np.bool_), 0, x)
+    return ops.where(np.tri(rows, columns, diagonal - 1, dtype=np.bool_), _zero(x), x)
+
+
+def _zero(x: Any) -> int:
+    """0 in the kind of a tensor: with the number 0 bools become integers."""
+    return False if np.dtype(x.dtype).kind == "b" else 0
 
 
 def _triangle_op(name: str, function: Any, doc: str) -> Op:

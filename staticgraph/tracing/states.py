@@ -83,8 +83,9 @@ def state_of(value: object, name: str, place: str) -> State | None:
     kind: Any = type(value)
     if kind.__module__.startswith("numpy.random"):
         if hasattr(value, "get_state"):  # a RandomState, which may have one more normal number
-            get = functools.partial(value.get_state, legacy=False)
-            return State(get, value.set_state, get(), name, place, _DRAW)
+            legacy: Any = value
+            state = functools.partial(legacy.get_state, legacy=False)
+            return State(state, legacy.set_state, state(), name, place, _DRAW)
         bits = getattr(value, "bit_generator", None) or getattr(value, "_bit_generator", None)
         bits = value if place_of(kind) is not None else bits
         return None if bits is None else _of_bits(bits, name, place)

@@ -325,3 +325,15 @@ def test_without_the_option_nothing_of_it_is_there() -> None:
     run, _ = step()
     assert "inf and nan" not in run.source
     assert run.runner.compiled("kernel").launch_plan.lost is None
+
+
+def test_every_place_that_a_long_loop_in_blocks_writes_is_looked_at() -> None:
+    x = sg.placeholder("x", (None,))
+    f = sg.compile([x], [sg.sum(sg.tanh(x)), sg.log(x)], on_nonfinite="raise", lint="off")
+    assert "in range(block, " in f.source and "for at in range(block, " in f.source
+    for size, place in ((1025, 1024), (5000, 1023), (5000, 4999)):
+        given = np.ones(size, "float32")
+        f(given)
+        given[place] = 0
+        with pytest.raises(sg.NonFiniteError, match=rf"is -inf at \[{place}\]"):
+            f(given)

@@ -7,6 +7,7 @@ import json
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dynamic as torch
@@ -158,3 +159,10 @@ def test_views_from_before_a_change_of_shape() -> None:
     base.sum().backward()
     # w times 36 in all, and of that the column that the view is, 9, times w again
     assert w.grad.item() == 9.0 + 27.0 + 4.0 * 9.0
+
+
+def test_triangles_of_bools_are_bools() -> None:
+    for name in ("triu", "tril"):
+        found = getattr(torch, name)(torch.ones(3, 4, dtype=torch.bool), 1)
+        assert found.dtype is torch.bool
+        np.testing.assert_array_equal(found.numpy(), getattr(np, name)(np.ones((3, 4), bool), 1))

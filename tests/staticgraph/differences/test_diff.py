@@ -269,3 +269,13 @@ def test_wrong_options_and_sizes_are_told_as_a_call_tells_them() -> None:
     for option in ("exact", "gradient"):
         with pytest.raises(sg.OptionError, match=f"diff: {option} is True or False, not 'yes'"):
             sg.diff(f, np.ones((1, 3)), **{option: "yes"})  # type: ignore[arg-type]
+
+
+def test_sums_that_cancel_move_by_what_their_terms_may() -> None:
+    # both sums round, each in its own order, and five draws may all be small
+    v = np.random.default_rng(1).normal(size=3000).astype("float32")
+    for scale in (1, 1000):
+        found = sg.diff(
+            lambda x: x.sum() - sg.flip(x, 0).sum() + (x - sg.flip(x, 0)).sum(), v * scale
+        )
+        assert found.agrees, str(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,3 +98,47 @@ def test_what_words_are_of_is_kept() -> None:
     words = with_words(around.guards.reads, Versions())[0]
     assert {id(one) for one in around.guards.reads} >= {id(one) for one in words.owner}
     assert any(one.owner is vars(held) for one in words.owner)
+
+
+def test_changes_of_small_arrays_and_of_enums_are_seen(again: list[int]) -> None:
+    held = {"a": np.arange(6.0)}
+    array = held["a"]
+    bytes_ = np.arange(13, dtype="int8")
+
+    class Mode(enum.Enum):
+        RATE = 2.0
+
+    def f(x: Any) -> Any:
+        read = held["a"].reshape(-1)[0] * held["a"].ndim + len(held["a"]) + bytes_[12]
+        return x * read * Mode.RATE.value
+
+    captured = sg.function(f, debug=True)
+    changes: list[Callable[[], object]] = [
+        lambda: array.__setitem__(0, 5.0),
+        lambda: setattr(array, "shape", (3, 2)),
+        lambda: setattr(array, "shape", (2, 3)),
+        lambda: bytes_.__setitem__(12, 1),
+        lambda: setattr(Mode.RATE, "_value_", 3.0),
+        lambda: array.resize((9, 9), refcheck=False),
+        lambda: array.resize((2,), refcheck=False),
+        lambda: held.update(a=np.ones(2)),
+    ]
+    for change in changes:
+        for _ in range(2):
+            captured(X)
+        count = len(again)
+        captured(X)
+        assert len(again) == count
+        change()
+        np.testing.assert_array_equal(captured(X), f(X))
+
+
+def test_few_words_tell_an_enum() -> None:
+    class Mode(enum.Enum):
+        RATE = 2.0
+
+    captured = sg.function(lambda x: x * Mode.RATE.value, debug=True)
+    captured(X)
+    reads = captured.explain().guards
+    assert len(reads) > 20
+    assert len(with_words(reads, Versions())) < 6
