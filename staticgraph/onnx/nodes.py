@@ -153,6 +153,8 @@ def _concatenate(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Na
 @_writes("embed")
 def _embed(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     (x,) = one.operands
+    if not x.ndim:
+        return str(inputs[0])
     name, sizes = inputs[0], list(x.shape)
     for axis, step in enumerate(one.attrs["steps"]):
         if step > 1:

@@ -15,7 +15,6 @@ from compiler.graph.expression import Expression, construct
 from compiler.ops import leaves
 from compiler.ops.attention import attention_weights
 from compiler.ops.indexing import along_add
-from compiler.transforms.autodiff import gradients
 from compiler.transforms.control_flow import scan
 
 WRITTEN: dict[str, Callable[..., Any]] = {}
@@ -257,7 +256,18 @@ def attention(q: Any, k: Any, v: Any, *, scale: float, causal: bool) -> Any:
 @_writes
 def attention_gradients(q: Any, k: Any, v: Any, g: Any, *, scale: float, causal: bool) -> Any:
     """The gradients of the products and the softmax."""
-    return gradients(attention(q, k, v, scale=scale, causal=causal), [q, k, v], g)
+    weights = attention_weights(q, k, scale, causal)
+    by_weights = ops.matmul(g, ops.transpose(v, _last_two(v)))
+    mean = ops.sum(weights * by_weights, -1, keepdims=True)
+    by_scores = weights * (by_weights - mean) * scale
+    of_k = ops.matmul(ops.transpose(by_scores, _last_two(by_scores)), q)
+    of_v = ops.matmul(ops.transpose(weights, _last_two(weights)), g)
+    return ops.matmul(by_scores, k), of_k, of_v
+
+
+def _last_two(x: Any) -> list[int]:
+    """The axes with the last two exchanged."""
+    return [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]
 
 
 # -- by indices -------------------------------------------------------------------------------
