@@ -32,6 +32,10 @@ def reads(*operators: str) -> Callable[[Read], Read]:
     return register
 
 
+class RefusedError(FormatError):
+    """An operator is read, but not what a model does with it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """An operator with the values that it takes.
@@ -48,9 +52,9 @@ class Call:
     values: Sequence[Any]
     run: Callable[[Graph, Sequence[Any]], list[Any]]
 
-    def refuse(self, reason: str) -> FormatError:
+    def refuse(self, reason: str) -> RefusedError:
         """What is raised for what cannot be read."""
-        return FormatError(f"onnx: {self.step.name}, opset {self.opset}: {reason}")
+        return RefusedError(f"onnx: {self.step.name}, opset {self.opset}: {reason}")
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute, or what stands for it where it is not given."""

@@ -12,7 +12,7 @@ from compiler.core.errors import FeedError, FormatError, StaticGraphError
 from compiler.core.op import Operand
 from compiler.graph.expression import Expression
 from staticgraph.leaves import placeholder
-from staticgraph.onnx import operators as operators
+from staticgraph.onnx import operators  # noqa: F401 - registers them
 from staticgraph.onnx.call import OPERATORS, Call, computed
 from staticgraph.onnx.reading import File, Graph, Input, operators_of, read
 
@@ -109,7 +109,7 @@ class Model:
 
 
 def _placeholder(one: Input) -> Expression:
-    if one.shape is None:
+    if one.shape is None or one.dtype is None:
         raise FormatError(f"onnx: the model does not say how many axes {one.name!r} has")
     return placeholder(one.name, one.shape, one.dtype)
 
@@ -148,7 +148,7 @@ def _checked(one: Input, value: Any) -> Any:
 
 
 def _dtype_of(value: Any) -> np.dtype[Any]:
-    return np.dtype(getattr(value, "type", value).dtype)
+    return np.dtype(value.dtype)
 
 
 def _run(graph: Graph, values: dict[str, Any], opset: int) -> list[Any]:

@@ -206,9 +206,7 @@ def _along(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     empty = writer.node("Expand", first, writer.sizes(one.shape))
     index = _index(writer, inputs[1], one.operands[1])
     axis = one.attrs["axis"]
-    made: Names = writer.node(
-        "ScatterElements", empty, index, inputs[0], axis=axis, reduction=how
-    )
+    made: Names = writer.node("ScatterElements", empty, index, inputs[0], axis=axis, reduction=how)
     return made
 
 
@@ -320,8 +318,7 @@ def _asks(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     if x.dtype.kind in "iub":  # which are never so, in the shape of the operand
         made: Names = writer.node("Not", writer.node("Equal", inputs[0], inputs[0]))
         return made
-    made = writer.node("IsNaN" if one.op.name == "isnan" else "IsInf", inputs[0])
-    return made
+    return writer.node("IsNaN" if one.op.name == "isnan" else "IsInf", inputs[0])
 
 
 @_writes("fmod")
@@ -365,18 +362,21 @@ def _floor_divide(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> N
 
 @_writes("left_shift", "right_shift")
 def _shift(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
-    left = one.op.name == "left_shift"
     unsigned = np.dtype(f"u{one.dtype.itemsize}")
-    x, by = (name if one.dtype == unsigned else writer.cast(name, unsigned) for name in inputs)
-    if left or one.dtype == unsigned:
-        made = writer.node("BitShift", x, by, direction="LEFT" if left else "RIGHT")
-        return str(made) if one.dtype == unsigned else writer.cast(made, one.dtype)
-    zero = writer.array(np.array(0, one.dtype))
-    below = writer.node("Less", inputs[0], zero)
+    signed = one.dtype != unsigned
+
+    def moved(name: str, direction: str) -> str:
+        x, by = (writer.cast(part, unsigned) if signed else part for part in (name, inputs[1]))
+        made = writer.node("BitShift", x, by, direction=direction)
+        return writer.cast(made, one.dtype) if signed else str(made)
+
+    if one.op.name == "left_shift":
+        return moved(inputs[0], "LEFT")
+    if not signed:
+        return moved(inputs[0], "RIGHT")
+    below = writer.node("Less", inputs[0], writer.array(np.array(0, one.dtype)))
     # of a negative number the complement is moved, into which come zeros
-    bits = writer.node("Where", below, writer.node("BitwiseNot", x), x)
-    moved = writer.node("BitShift", bits, by, direction="RIGHT")
-    signed = writer.node("Where", below, writer.node("BitwiseNot", moved), moved)
-    return writer.cast(signed, one.dtype)
-
-
+    bits = writer.node("Where", below, writer.node("BitwiseNot", inputs[0]), inputs[0])
+    found = moved(bits, "RIGHT")
+    made: Names = writer.node("Where", below, writer.node("BitwiseNot", found), found)
+    return made

@@ -14,9 +14,6 @@ import numpy as np
 from compiler.core.errors import FormatError
 from staticgraph.onnx.package import OLDEST_READ, dtype_of, onnx
 
-NESTED = 64
-"""The depth of graphs in graphs that is read."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
@@ -38,10 +35,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """What a graph takes: its dtype, and its sizes, the unknown ones by name or None."""
+    """What a graph takes: its dtype, and its sizes, the unknown ones by name or None.
+
+    Of what a graph within a node takes neither is read: it is what the node hands over.
+    """
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any] | None
     shape: tuple[int | str | None, ...] | None
 
 
@@ -98,7 +98,7 @@ def model_of_proto(proto: Any, folder: Path | None) -> File:
     if len(proto.functions):
         names = ", ".join(sorted(f"{one.domain}.{one.name}" for one in proto.functions)[:8])
         raise FormatError(f"onnx.load: the model has functions of its own, which are not: {names}")
-    return File(_Reader(folder, opset).graph(proto.graph, frozenset(), 0), opset)
+    return File(_Reader(folder, opset).graph(proto.graph, frozenset(), False), opset)
 
 
 class _Reader:
@@ -108,10 +108,8 @@ class _Reader:
         self.folder, self.opset = folder, opset
         self.package = onnx("onnx.load")
 
-    def graph(self, proto: Any, outside: frozenset[str], depth: int) -> Graph:
+    def graph(self, proto: Any, outside: frozenset[str], inner: bool) -> Graph:
         """A graph, which may read the values outside of it."""
-        if depth > NESTED:
-            raise FormatError(f"onnx.load: graphs are nested more than {NESTED} deep")
         if len(proto.sparse_initializer):
             raise FormatError("onnx.load: sparse initializers are not read")
         weights: dict[str, Any] = {}
@@ -119,7 +117,8 @@ class _Reader:
             if tensor.name in weights:
                 raise FormatError(f"onnx.load: there are two initializers {tensor.name!r:.80}")
             weights[tensor.name] = self.array(tensor, f"initializer {tensor.name!r:.80}")
-        inputs = tuple(self._input(one) for one in proto.input if one.name not in weights)
+        given = [one for one in proto.input if one.name not in weights]
+        inputs = tuple(Input(one.name, None, None) if inner else self._input(one) for one in given)
         known = {*outside, *weights}
         for one in inputs:
             if one.name in known - outside:
@@ -127,7 +126,7 @@ class _Reader:
             known.add(one.name)
         steps = []
         for position, node in enumerate(proto.node):
-            step = self._step(node, position, known, depth)
+            step = self._step(node, position, known)
             for name in filter(None, step.outputs):
                 if name in known:
                     raise FormatError(
@@ -169,7 +168,7 @@ class _Reader:
             raise FormatError(f"onnx.load: {what} has the dtype {shown}, which is not read")
         return dtype
 
-    def _step(self, proto: Any, position: int, known: set[str], depth: int) -> Step:
+    def _step(self, proto: Any, position: int, known: set[str]) -> Step:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         operator = f"{domain}.{proto.op_type}" if domain else proto.op_type
         name = f"node {proto.name or position} ({operator})"[:120]
@@ -179,15 +178,13 @@ class _Reader:
                     f"onnx.load: {name} takes {one!r:.80}, which no node before it gives"
                 )
         inside = frozenset(known)
-        attributes = {
-            one.name: self._attribute(one, name, inside, depth) for one in proto.attribute
-        }
+        attributes = {one.name: self._attribute(one, name, inside) for one in proto.attribute}
         return Step(operator, name, tuple(proto.input), tuple(proto.output), attributes)
 
-    def _attribute(self, proto: Any, name: str, known: frozenset[str], depth: int) -> Any:
+    def _attribute(self, proto: Any, name: str, known: frozenset[str]) -> Any:
         kinds = self.package.AttributeProto
         if proto.type == kinds.GRAPH:
-            return self.graph(proto.g, known, depth + 1)
+            return self.graph(proto.g, known, True)
         if proto.type == kinds.TENSOR:
             return self.array(proto.t, name)
         read = {

@@ -185,9 +185,9 @@ def _of_function(captured: Function, inputs: Sequence[object]) -> Traced:
 
 def _named(structure: object, outputs: Sequence[Expression]) -> dict[str, Expression]:
     """The results by the keys of a dict, or numbered."""
-    if isinstance(structure, dict) and all(isinstance(key, str) for key in structure):
-        if list(structure.values()) == list(range(len(outputs))):
-            return dict(zip(structure, outputs, strict=True))
+    flat = isinstance(structure, dict) and list(structure.values()) == list(range(len(outputs)))
+    if isinstance(structure, dict) and flat and all(isinstance(key, str) for key in structure):
+        return dict(zip(structure, outputs, strict=True))
     if len(outputs) == 1:
         return {"output": outputs[0]}
     return {f"output_{i}": one for i, one in enumerate(outputs)}

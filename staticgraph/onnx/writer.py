@@ -215,8 +215,7 @@ class Writer:
             name: str = self.node("Max", left, right)
             return name
         rest = self.node("Mod", left, right)  # has the sign of the divisor: Div rounds to zero
-        name = self.node("Div", self.node("Sub", left, rest), right)
-        return name
+        return self.node("Div", self.node("Sub", left, rest), right)
 
 
 def refused(one: Expression, reason: str) -> GraphError:

@@ -67,8 +67,7 @@ def _step_by_step(
         if step >= _STEPS:
             raise call.refuse(f"it takes more than {_STEPS} steps")
     if not all(slices):
-        if stacked:
-            raise call.refuse("it has no steps, so that what it stacks has no shape")
+        raise call.refuse("it has no steps, so that what it stacks has no shape")
     return (*carry, *(_stack(values) for values in slices))
 
 

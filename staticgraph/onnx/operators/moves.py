@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -133,7 +134,14 @@ def _axes(call: Call) -> Any:
         return np.expand_dims(x, tuple(axes)) if is_sizes(x) else ops.expand_dims(x, tuple(axes))
     if axes is None:
         axes = [i for i, one in enumerate(x.shape) if isinstance(one, int) and one == 1]
-    return np.squeeze(x, tuple(axes)) if is_sizes(x) else ops.squeeze(x, tuple(axes))
+    if is_sizes(x):
+        return np.squeeze(x, tuple(axes))
+    unknown = {axis % x.ndim for axis in axes if isinstance(x.shape[axis], Dim)}
+    if unknown:  # what is 1 only when it is run is read at 0
+        first = tuple(0 if i in unknown else slice(None) for i in range(x.ndim))
+        kept = [i for i in range(x.ndim) if i not in unknown]
+        x, axes = x[first], [kept.index(i % len(first)) for i in axes if i % len(first) in kept]
+    return ops.squeeze(x, tuple(axes)) if axes else x
 
 
 @reads("Expand")
@@ -180,7 +188,7 @@ def _split(call: Call) -> Any:
     bounds = np.cumsum([0, *parts])
     key: list[Any] = [slice(None)] * x.ndim
     found = []
-    for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, stop in itertools.pairwise(bounds):
         key[axis] = slice(int(start), int(stop))
         found.append(x[tuple(key)])
     return tuple(found)
@@ -244,12 +252,14 @@ def _triangle(call: Call) -> Any:
 def _blocks(call: Call) -> Any:
     x, block = call.value(0), call.attribute("blocksize")
     n, c, h, w = x.shape
+    mode = call.attribute("mode", "DCR")
     if call.step.operator == "SpaceToDepth":
         parts = ops.reshape(x, (n, c, h // block, block, w // block, block))
-        moved = ops.transpose(parts, (0, 3, 5, 1, 2, 4))
+        order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+        moved = ops.transpose(parts, order)
         return ops.reshape(moved, (n, c * block * block, h // block, w // block))
     depth = c // (block * block)
-    if call.attribute("mode", "DCR") == "DCR":
+    if mode == "DCR":
         parts = ops.reshape(x, (n, block, block, depth, h, w))
         moved = ops.transpose(parts, (0, 3, 4, 1, 5, 2))
     else:
@@ -272,9 +282,7 @@ def _gather(call: Call) -> Any:
 @reads("GatherElements")
 def _gather_elements(call: Call) -> Any:
     x, index, axis = call.value(0), call.value(1), call.attribute("axis", 0) % call.value(0).ndim
-    key = tuple(
-        slice(None) if i == axis else slice(0, size) for i, size in enumerate(index.shape)
-    )
+    key = tuple(slice(None) if i == axis else slice(0, size) for i, size in enumerate(index.shape))
     return ops.take_along_axis(x[key], index, axis)
 
 
@@ -361,5 +369,3 @@ def _reverse_sequence(call: Call) -> Any:
     last = ops.reshape(lengths, across) - 1
     index = ops.where(ops.less_equal(steps, last), last - steps, steps)
     return ops.take_along_axis(x, ops.broadcast_to(index, x.shape), time)
-
-

@@ -184,8 +184,10 @@ def _cropped(call: Call, whole: Any, sizes: Sequence[int], strides: Sequence[int
     if wanted is not None:
         wanted = list(wanted)[-count:]
         pads = []
-        for size, behind, target in zip(whole.shape[2:], more, wanted, strict=True):
-            total = max(0, size + behind - target)
+        sizes = whole.shape[2:]
+        more = [max(m, target - size) for m, size, target in zip(more, sizes, wanted, strict=True)]
+        for size, behind, target in zip(sizes, more, wanted, strict=True):
+            total = size + behind - target
             less, rest = total // 2, total - total // 2
             pads.append((less, rest) if how == "SAME_UPPER" else (rest, less))
     widths = [(0, 0), (0, 0), *((0, one) for one in more)]
