@@ -23,6 +23,7 @@ ONNX = {
     "staticgraph/onnx/forms.py": "ops that are loops and branches in ONNX too",
     "staticgraph/onnx/names.py": "what ONNX calls an op, and which it has not",
     "staticgraph/onnx/nodes.py": "what a scatter starts from in ONNX",
+    "staticgraph/onnx/operators/moves.py": "how scatters combine, by ONNX's names",
 }
 """The record of an op in ONNX, beside functions that are registered by the op's name."""
 OTHERS = {

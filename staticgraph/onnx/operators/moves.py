@@ -14,6 +14,8 @@ from compiler.core.dims import Dim
 from compiler.functions import public as functions
 from staticgraph.onnx.call import Call, as_sizes, is_sizes, reads
 
+_COMBINED = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+"""How scatters combine, by ONNX's names."""
 _LARGEST = 1 << 31
 """The elements that an operator may make of nothing: a file of some bytes asks for any number."""
 
@@ -297,8 +299,7 @@ def _scatter_elements(call: Call) -> Any:
         raise call.refuse("the indices are fewer than the rows")
     if how == "none":
         return ops.scatter(x, index, updates, axis)
-    names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
-    return ops.scatter_reduce(x, index, updates, axis, names[how])
+    return ops.scatter_reduce(x, index, updates, axis, _COMBINED[how])
 
 
 @reads("GatherND")
@@ -331,8 +332,7 @@ def _scatter_places(call: Call) -> Any:
     if how == "none":
         made = ops.scatter(flat, places, rows, 0)
     else:
-        names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
-        made = ops.scatter_reduce(flat, places, rows, 0, names[how])
+        made = ops.scatter_reduce(flat, places, rows, 0, _COMBINED[how])
     return ops.reshape(made, x.shape)
 
 
