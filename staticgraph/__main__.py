@@ -27,6 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("staticgraph", description="Tools for compiled graphs.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_cache(commands)
+    models = commands.add_parser("onnx", help="run ONNX's tests of its operators through load")
+    models.add_argument("--check", action="store_true", required=True, help="print the counts")
+    models.set_defaults(run=_check_onnx)
     environment = commands.add_parser("env", help="list the environment variables")
     environment.set_defaults(run=_show_environment)
     add_commands(commands)
@@ -53,6 +56,14 @@ def _add_cache(commands: Any) -> None:
     info.set_defaults(run=_show_cache)
     clear = actions.add_parser("clear", help="remove every entry")
     clear.set_defaults(run=_clear_cache)
+
+
+def _check_onnx(_given: argparse.Namespace) -> int:
+    from staticgraph.onnx.checking import cases, check
+
+    outcome = check(cases())
+    print("\n".join(outcome.lines()))
+    return 1 if outcome.failed else 0
 
 
 def _show_environment(_given: argparse.Namespace) -> int:

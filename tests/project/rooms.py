@@ -92,6 +92,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("random", "keys, distributions, streams"),
         _room("tracing", "`function`: graphs from Python functions"),
         _room("transforms", "`grad`, `vjp`, `jvp`, `vmap` of expressions and functions"),
+        _room("onnx", "graphs written as models of ONNX, and models read into both paradigms"),
         _room("user_ops", "`op`, `host_call`: functions of users as ops", "user_ops", "host_calls"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),
         _room("compare", "the comparison with other frameworks"),

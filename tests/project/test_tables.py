@@ -19,6 +19,13 @@ RULES = ("compiler/ops/", "compiler/passes/", "compiler/llvm/vecmath/", "staticg
 whose references are written apart from the library on purpose."""
 PYTORCH = {"dynamic/core/pytorch.py": "what PyTorch calls an op, and where it differs"}
 """The second record of an op: one row each."""
+ONNX = {
+    "staticgraph/onnx/forms.py": "ops that are loops and branches in ONNX too",
+    "staticgraph/onnx/names.py": "what ONNX calls an op, and which it has not",
+    "staticgraph/onnx/nodes.py": "what a scatter starts from in ONNX",
+    "staticgraph/onnx/operators/moves.py": "how scatters combine, by ONNX's names",
+}
+"""The record of an op in ONNX, beside functions that are registered by the op's name."""
 OTHERS = {
     "compiler/core/size_refusals.py": "arithmetic of sizes, by the names of NumPy's functions",
     "compiler/functions/numpy_protocol.py": "NumPy's functions where ours mean something else",
@@ -35,7 +42,7 @@ OTHERS = {
     "staticgraph/listing/numpy_calls.py": "calls of NumPy's functions, by its names",
     "staticgraph/draw/picture.py": "colours of leaves in a drawing",
 }
-ALLOWED = PYTORCH | OTHERS
+ALLOWED = PYTORCH | ONNX | OTHERS
 
 
 def _is_op(key: ast.expr | None) -> bool:

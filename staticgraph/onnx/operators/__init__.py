@@ -1,0 +1,10 @@
+"""How the operators of ONNX are read, by subject; importing the room registers them."""
+
+from staticgraph.onnx.operators import (
+    axes as axes,
+    control as control,
+    elements as elements,
+    moves as moves,
+    networks as networks,
+    windows as windows,
+)
