@@ -68,10 +68,11 @@ def _broadcast(value: Any, shape: list[Any]) -> Any:
 
 @reads("Range")
 def _range(call: Call) -> Any:
-    bounds = [call.raw(i) for i in range(3)]
+    bounds: list[Any] = [call.raw(i) for i in range(3)]
     if all(isinstance(one, np.ndarray | np.generic) for one in bounds):
         if not any(map(is_sizes, bounds)):
-            start, stop, step = (np.asarray(one).reshape(())[()] for one in bounds)
+            numbers: list[Any] = [np.asarray(one).reshape(())[()] for one in bounds]
+            start, stop, step = numbers
             if not step or abs((stop - start) / step) > _LARGEST:
                 raise call.refuse(f"it counts from {start} to {stop} by {step}")
             return np.arange(start, stop, step, np.asarray(bounds[0]).dtype)
@@ -90,7 +91,7 @@ def _eye(call: Call) -> Any:
 
     x = call.value(0)
     number = call.attribute("dtype")
-    dtype = x.dtype if number is None else dtype_of(number)
+    dtype: Any = x.dtype if number is None else dtype_of(number)
     return np.eye(*x.shape, k=call.attribute("k", 0), dtype=dtype)
 
 
