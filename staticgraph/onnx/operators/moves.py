@@ -75,7 +75,8 @@ def _range(call: Call) -> Any:
             start, stop, step = numbers
             if not step or abs((stop - start) / step) > _LARGEST:
                 raise call.refuse(f"it counts from {start} to {stop} by {step}")
-            return np.arange(start, stop, step, np.asarray(bounds[0]).dtype)
+            dtype: Any = np.asarray(bounds[0]).dtype
+            return np.arange(start, stop, step, dtype=dtype)
         start, stop, step = (call.sizes(i)[0] for i in range(3))
         count = dims.maximum(0, -dims.floor_divide(start - stop, step))
         from compiler.graph.expression import construct
@@ -92,7 +93,8 @@ def _eye(call: Call) -> Any:
     x = call.value(0)
     number = call.attribute("dtype")
     dtype: Any = x.dtype if number is None else dtype_of(number)
-    return np.eye(*x.shape, k=call.attribute("k", 0), dtype=dtype)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype)
 
 
 # -- shapes -----------------------------------------------------------------------------------
