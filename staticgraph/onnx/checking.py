@@ -150,7 +150,7 @@ def _differs(one: Any, other: Any, rtol: float, atol: float) -> str:
     if is_narrow(other.dtype):  # one that rounds at another step is as right
         atol = 2.0 ** (-10 if other.dtype == np.float16 else -7)
         rtol = 2 * atol
-    wide = [np.asarray(x, np.float64) if x.dtype.kind in "fV" else x for x in (one, other)]
-    if not np.allclose(*wide, rtol=rtol, atol=atol, equal_nan=True):
+    left, right = (np.asarray(x, np.float64) if x.dtype.kind in "fV" else x for x in (one, other))
+    if not np.allclose(left, right, rtol=rtol, atol=atol, equal_nan=True):
         return f"{one.ravel()[:4]}, not {other.ravel()[:4]}"
     return ""

@@ -68,13 +68,15 @@ def _broadcast(value: Any, shape: list[Any]) -> Any:
 
 @reads("Range")
 def _range(call: Call) -> Any:
-    bounds = [call.raw(i) for i in range(3)]
+    bounds: list[Any] = [call.raw(i) for i in range(3)]
     if all(isinstance(one, np.ndarray | np.generic) for one in bounds):
         if not any(map(is_sizes, bounds)):
-            start, stop, step = (np.asarray(one).reshape(())[()] for one in bounds)
+            numbers: list[Any] = [np.asarray(one).reshape(())[()] for one in bounds]
+            start, stop, step = numbers
             if not step or abs((stop - start) / step) > _LARGEST:
                 raise call.refuse(f"it counts from {start} to {stop} by {step}")
-            return np.arange(start, stop, step, np.asarray(bounds[0]).dtype)
+            dtype: Any = np.asarray(bounds[0]).dtype
+            return np.arange(start, stop, step, dtype=dtype)
         start, stop, step = (call.sizes(i)[0] for i in range(3))
         count = dims.maximum(0, -dims.floor_divide(start - stop, step))
         from compiler.graph.expression import construct
@@ -90,8 +92,9 @@ def _eye(call: Call) -> Any:
 
     x = call.value(0)
     number = call.attribute("dtype")
-    dtype = x.dtype if number is None else dtype_of(number)
-    return np.eye(*x.shape, k=call.attribute("k", 0), dtype=dtype)
+    dtype: Any = x.dtype if number is None else dtype_of(number)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype)
 
 
 # -- shapes -----------------------------------------------------------------------------------

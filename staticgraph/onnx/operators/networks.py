@@ -47,7 +47,7 @@ def _by_channel(x: Any, per_channel: Any) -> Any:
 def _batch_norm(call: Call) -> Any:
     x, scale, shift, mean, var = call.operands
     epsilon = float(call.attribute("epsilon", 1e-5))
-    running = ()
+    running: tuple[Any, ...] = ()
     if call.attribute("training_mode", 0):
         axes = tuple(i for i in range(x.ndim) if i != 1)
         keep = float(call.attribute("momentum", 0.9))

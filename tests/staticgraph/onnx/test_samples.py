@@ -83,6 +83,7 @@ def _compare(most: int | None) -> None:
     assert count > 150
 
 
+@pytest.mark.slow
 def test_the_first_sample_of_every_op_has_our_values(capfd: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
