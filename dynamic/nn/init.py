@@ -13,7 +13,7 @@ import numpy as np
 from compiler.core.errors import OptionError
 from dynamic.core.user_warnings import warn
 from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.random_numbers import generator as thread_generator
+from dynamic.tensors.random_numbers import source_of
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -43,7 +43,7 @@ def _fill(tensor: Any, array: object) -> Any:
 
 
 def _source(generator: object) -> Any:
-    return thread_generator() if generator is None else generator
+    return source_of(generator)
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: object = None) -> Any:

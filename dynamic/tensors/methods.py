@@ -10,7 +10,7 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float
 from compiler.core.dtypes import is_float
-from compiler.core.errors import AxisError, OutOfRangeError
+from compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from compiler.core.op import Op, Operand
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
@@ -23,6 +23,7 @@ from dynamic.core.dtypes import (
     as_element,
     as_numpy_dtype,
     bfloat16,
+    dtype_of_type,
     element,
     require_index,
     require_mask,
@@ -215,11 +216,17 @@ class Methods(_Made, Division, Indexing):
             return ops.astype(self, wanted)
         return self.apply(eager_ops.clone, (self,), {}) if copy else self
 
-    def type(self, dtype: object = None) -> Any:
-        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None."""
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None.
+
+        A typed constructor (`torch.LongTensor`) or its name is a dtype, too.
+        """
         if dtype is None:
             return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
-        return self.to(dtype)
+        known = dtype_of_type(dtype)
+        if known is None and isinstance(dtype, str):
+            raise OptionError(f"invalid type: {dtype!r}")
+        return self.to(dtype if known is None else known)
 
     def type_as(self, other: Any) -> Any:
         """The tensor cast to the dtype of another."""
