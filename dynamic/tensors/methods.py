@@ -32,7 +32,7 @@ from dynamic.core.dtypes import (
 from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
-from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from dynamic.tensors.division import Division
 from dynamic.tensors.indexing import Indexing
@@ -191,12 +191,20 @@ class Methods(_Made, Division, Indexing):
         """Whether the dtype is one of floats."""
         return is_float(self._array.dtype)
 
-    def is_contiguous(self) -> bool:
-        """Whether the memory is in row-major order."""
+    def is_contiguous(self, memory_format: object = None) -> bool:
+        """Whether the memory is in row-major order; in no other, whatever is asked for."""
+        if memory_format is not None:
+            check_format("is_contiguous", memory_format)
+            if memory_format is not contiguous_format:
+                return False
         return bool(self._array.flags.c_contiguous)
 
-    def contiguous(self) -> Any:
-        """The tensor itself if it is in row-major order, else a copy that is."""
+    def contiguous(self, memory_format: object = None) -> Any:
+        """The tensor itself if it is in row-major order, else a copy that is.
+
+        Other orders are accepted as `memory_format`, and are row-major too.
+        """
+        check_format("contiguous", memory_format)
         if self.is_contiguous():
             return self
         return self.apply(eager_ops.contiguous, (self,), {})
@@ -232,8 +240,9 @@ class Methods(_Made, Division, Indexing):
         """The tensor cast to the dtype of another."""
         return self.to(other._array.dtype)
 
-    def cpu(self) -> Any:
+    def cpu(self, memory_format: object = None) -> Any:
         """The tensor itself."""
+        check_format("cpu", memory_format)
         return self
 
     def transpose(self, dim0: int, dim1: int) -> Any:
