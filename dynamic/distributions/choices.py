@@ -48,11 +48,6 @@ class _Choice(Distribution):
         """The shape of the probabilities."""
         return self._param.shape
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        grown = self._param.expand(*batch_shape, self._num_events)
-        return type(self)(**{self._given: grown}, validate_args=False)
-
 
 class Categorical(_Choice):
     """A choice of 0 to k - 1 with probabilities, or logits, in the last axis."""
@@ -214,11 +209,6 @@ class Multinomial(_Choice):
         logits = ops.where(ops.equal(value, 0), 0.0, self.logits)
         ways = ops.lgamma(value.sum(-1) + 1) - ops.lgamma(value + 1).sum(-1)
         return ways + (logits * value).sum(-1)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        grown = self._param.expand(*batch_shape, self._num_events)
-        return Multinomial(self.total_count, **{self._given: grown}, validate_args=False)
 
 
 def _one_hot(index: Any, size: int, dtype: Any) -> Any:

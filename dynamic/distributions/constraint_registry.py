@@ -41,9 +41,7 @@ class ConstraintRegistry:
         for kind in type(constraint).__mro__:
             if kind in self._factories:
                 return self._factories[kind](constraint)
-        raise MissingMethodError(
-            f"Cannot transform {type(constraint).__name__} constraints"
-        )
+        raise MissingMethodError(f"Cannot transform {type(constraint).__name__} constraints")
 
 
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
@@ -79,9 +77,7 @@ biject_to.register(constraints.Simplex, lambda _: StickBreakingTransform())
 transform_to.register(constraints.Simplex, lambda _: SoftmaxTransform())
 biject_to.register(
     constraints.Independent,
-    lambda one: IndependentTransform(
-        biject_to(one.base_constraint), one.reinterpreted_batch_ndims
-    ),
+    lambda one: IndependentTransform(biject_to(one.base_constraint), one.reinterpreted_batch_ndims),
 )
 transform_to.register(
     constraints.Independent,

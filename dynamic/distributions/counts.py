@@ -51,14 +51,6 @@ class _Binary(Distribution):
     def _param(self) -> Any:
         return self.__dict__[self._given]
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        given = {self._given: self._param.expand(batch_shape)}
-        for name in self.arg_constraints:
-            if name not in ("probs", "logits"):
-                given[name] = getattr(self, name).expand(batch_shape)
-        return type(self)(**given, validate_args=False)
-
 
 class Bernoulli(_Binary):
     """1 with probability `probs`, or of these logits, else 0."""
@@ -182,6 +174,12 @@ class Binomial(_Binary):
         return self.total_count * self.probs
 
     @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        most = ops.floor((self.total_count + 1) * self.probs)
+        return ops.minimum(most.clamp(min=0), self.total_count)
+
+    @property
     def variance(self) -> Any:
         """The variance."""
         return self.total_count * self.probs * (1 - self.probs)
@@ -248,6 +246,11 @@ class NegativeBinomial(_Binary):
         """The variance."""
         return self.mean / ops.sigmoid(-self.logits)
 
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        return ops.floor((self.total_count - 1) * ops.exp(self.logits)).clamp(min=0)
+
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without a gradient."""
         shape, dtype = self._extended_shape(sample_shape), self._param.dtype
@@ -258,7 +261,7 @@ class NegativeBinomial(_Binary):
         """The logarithm of the probability."""
         self._validate_sample(value)
         n = self.total_count
-        chance = n * ops.log_sigmoid(-self.logits) + value * ops.log_sigmoid(self.logits)
+        chance = -n * ops.softplus(self.logits) - value * ops.softplus(-self.logits)
         return chance + ops.lgamma(n + value) - ops.lgamma(1.0 + value) - ops.lgamma(n)
 
 

@@ -175,12 +175,6 @@ class TransformedDistribution(Distribution):
             value = sign * (value - 0.5) + 0.5
         return ComposeTransform(self.transforms)(self.base_dist.icdf(value))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        return TransformedDistribution(
-            self.base_dist.expand(batch_shape), self.transforms, validate_args=False
-        )
-
 
 class LogNormal(TransformedDistribution):
     """exp of normal numbers."""
@@ -214,10 +208,6 @@ class LogNormal(TransformedDistribution):
         """The entropy."""
         return self.base_dist.entropy() + self.loc
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        return Distribution.expand(self, batch_shape)
-
 
 class LogisticNormal(TransformedDistribution):
     """Shares made of normal numbers."""
@@ -229,12 +219,6 @@ class LogisticNormal(TransformedDistribution):
         normal = Normal(loc, scale, validate_args)
         self.loc, self.scale = normal.loc, normal.scale
         super().__init__(normal, StickBreakingTransform(), validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        size = self.loc.shape[-1]
-        grown = (one.expand(*batch_shape, size) for one in (self.loc, self.scale))
-        return LogisticNormal(*grown, validate_args=False)
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -270,10 +254,6 @@ class Kumaraswamy(TransformedDistribution):
     def _moment(self, n: int) -> Any:
         b, at = self.concentration0, 1 + n / self.concentration1
         return b * ops.exp(ops.lgamma(at) + ops.lgamma(b) - ops.lgamma(at + b))
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        return Distribution.expand(self, batch_shape)
 
 
 class MixtureSameFamily(Distribution):
@@ -356,4 +336,6 @@ class MixtureSameFamily(Distribution):
         )
 
     def __repr__(self) -> str:
-        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        return (
+            f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+        )

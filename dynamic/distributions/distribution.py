@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,23 +139,15 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distributions as a larger batch."""
-        own = {name: self.__dict__.get(name) for name in self._parameters()}
-        given = {
-            name: value.expand(*batch_shape, *tuple(value.shape)[value.ndim - self._axes_of(name) :])
-            if isinstance(value, Tensor)
-            else value
-            for name, value in own.items()
-            if value is not None
-        }
-        return type(self)(**given, validate_args=False)
-
-    def _parameters(self) -> Sequence[str]:
-        """The names that the constructor takes."""
-        return list(self.arg_constraints)
-
-    def _axes_of(self, name: str) -> int:
-        """How many axes of a parameter are not those of the batch."""
-        return self.arg_constraints[name].event_dim if name in self.arg_constraints else 0
+        result, before = copy.copy(self), tuple(self._batch_shape)
+        own = vars(result)
+        for name, value in own.items():
+            if isinstance(value, Distribution):
+                own[name] = value.expand(batch_shape)
+            elif isinstance(value, Tensor) and tuple(value.shape)[: len(before)] == before:
+                own[name] = value.expand(*batch_shape, *tuple(value.shape)[len(before) :])
+        result._batch_shape = Size(batch_shape)
+        return result
 
     def _extended_shape(self, sample_shape: Any = ()) -> tuple[int, ...]:
         return (*tuple(sample_shape), *self._batch_shape, *self._event_shape)

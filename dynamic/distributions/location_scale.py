@@ -139,8 +139,8 @@ class Cauchy(_LocationScale):
 
     @property
     def variance(self) -> Any:
-        """The variance: nan."""
-        return full_like(self.loc, math.nan)
+        """The variance: inf."""
+        return full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""

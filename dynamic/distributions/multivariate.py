@@ -46,7 +46,7 @@ class MultivariateNormal(Distribution):
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
                 "specified."
             )
-        (self._given, matrix), = named.items()
+        ((self._given, matrix),) = named.items()
         if matrix.ndim < 2:
             raise OptionError(
                 f"{self._given} must be at least two-dimensional, with optional leading batch "
@@ -113,15 +113,6 @@ class MultivariateNormal(Distribution):
         """The entropy."""
         found = 0.5 * self._event_shape[0] * (1.0 + LOG_2PI) + self._half_log_det()
         return found.expand(tuple(self._batch_shape))
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        size = self._event_shape[0]
-        return MultivariateNormal(
-            self.loc.expand(*batch_shape, size),
-            scale_tril=self.scale_tril.expand(*batch_shape, size, size),
-            validate_args=False,
-        )
 
     def __repr__(self) -> str:
         matrix = self.__dict__[self._given]

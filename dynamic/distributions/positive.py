@@ -104,9 +104,7 @@ class Gamma(Distribution):
         """The logarithm of the density."""
         self._validate_sample(value)
         a = self.concentration
-        return (
-            ops.xlogy(a, self.rate) + ops.xlogy(a - 1, value) - self.rate * value - ops.lgamma(a)
-        )
+        return ops.xlogy(a, self.rate) + ops.xlogy(a - 1, value) - self.rate * value - ops.lgamma(a)
 
     def cdf(self, value: Any) -> Any:
         """The probability of values up to these."""
@@ -132,10 +130,6 @@ class Chi2(Gamma):
     def df(self) -> Any:
         """The degrees of freedom."""
         return self.concentration * 2
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distributions as a larger batch."""
-        return Chi2(self.df.expand(batch_shape), validate_args=False)
 
 
 class InverseGamma(Distribution):
@@ -175,6 +169,11 @@ class InverseGamma(Distribution):
         """The logarithm of the density."""
         self._validate_sample(value)
         return self._gamma.log_prob(ops.reciprocal(value)) - 2 * ops.log(value)
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of values up to these."""
+        self._validate_sample(value)
+        return ops.gammaincc(self.concentration, self.rate / value)
 
     def entropy(self) -> Any:
         """The entropy."""
@@ -221,6 +220,10 @@ class Weibull(Distribution):
         """The probability of values up to these."""
         self._validate_sample(value)
         return -ops.expm1(-((value / self.scale) ** self.concentration))
+
+    def icdf(self, value: Any) -> Any:
+        """The values up to which these are the probabilities."""
+        return self.scale * (-ops.log1p(-value)) ** ops.reciprocal(self.concentration)
 
     def entropy(self) -> Any:
         """The entropy."""
@@ -276,6 +279,10 @@ class Pareto(Distribution):
         self._validate_sample(value)
         return 1 - (self.scale / value) ** self.alpha
 
+    def icdf(self, value: Any) -> Any:
+        """The values up to which these are the probabilities."""
+        return self.scale * (1 - value) ** -ops.reciprocal(self.alpha)
+
     def entropy(self) -> Any:
         """The entropy."""
         return ops.log(self.scale / self.alpha) + (1 + ops.reciprocal(self.alpha))
@@ -322,7 +329,9 @@ class FisherSnedecor(Distribution):
         self._validate_sample(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         below = (half1 + half2) * ops.log1p(ratio * value)
-        return half1 * ops.log(ratio) + (half1 - 1) * ops.log(value) - below - log_beta(half1, half2)
+        return (
+            half1 * ops.log(ratio) + (half1 - 1) * ops.log(value) - below - log_beta(half1, half2)
+        )
 
 
 class Dirichlet(Distribution):

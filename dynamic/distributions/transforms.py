@@ -402,7 +402,7 @@ class StickBreakingTransform(Transform):
         """The logarithm of the slope."""
         offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
         x = x - ops.log(offset)
-        return (-x + ops.log_sigmoid(x) + ops.log(y[..., :-1])).sum(-1)
+        return (-x + ops.negative(ops.softplus(-x)) + ops.log(y[..., :-1])).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         """One element more."""
