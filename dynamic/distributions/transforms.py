@@ -388,8 +388,8 @@ class StickBreakingTransform(Transform):
         offset = x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
         z = ops.sigmoid(x - ops.log(offset))
         left = (1 - z).cumprod(-1)
-        return ops.pad(z, [(0, 0)] * (x.ndim - 1) + [(0, 1)], constant_values=1.0) * ops.pad(
-            left, [(0, 0)] * (x.ndim - 1) + [(1, 0)], constant_values=1.0
+        return ops.pad(z, [(0, 0)] * (x.ndim - 1) + [(0, 1)], 1.0) * ops.pad(
+            left, [(0, 0)] * (x.ndim - 1) + [(1, 0)], 1.0
         )
 
     def _inverse(self, y: Any) -> Any:
