@@ -41,6 +41,14 @@ _OWN_ARGUMENTS = (
     "instance_norm",
     "kl_div",
 )
+_WINDOWS = (
+    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
+)
+_OLDER = (
+    "binomial", "detach", "empty_strided", "fill", "frobenius_norm", "frombuffer", "get_device",
+    "is_same_size", "is_signed", "is_storage", "nuclear_norm", "qr", "randint_like", "range",
+    "scalar_tensor", "svd", "typename",
+)
 
 NAMES: dict[str, str] = {
     **dict.fromkeys(_TYPED, "dynamic.tensors.typed"),
@@ -48,6 +56,8 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(_DEVICES, "dynamic.tensors.devices"),
     **dict.fromkeys(_SETTINGS, "dynamic.settings"),
     **dict.fromkeys(_OF_FUNCTIONAL, "dynamic.nn.functional"),
+    **dict.fromkeys(_WINDOWS, "dynamic.windows"),
+    **dict.fromkeys(_OLDER, "dynamic.older"),
     **dict.fromkeys(_OWN_ARGUMENTS, "dynamic.layers"),
     **dict.fromkeys(("igamma", "igammac", "mvlgamma"), "dynamic.special"),
     "compile": "dynamic.compilation",

@@ -10,7 +10,7 @@ import numpy as np
 from dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
 from dynamic.core.errors import AutogradError
 from dynamic.core.results import sizes_of
-from dynamic.tensors.devices import check_device, strided as strided_layout
+from dynamic.tensors.devices import check_device, check_format, strided as strided_layout
 from dynamic.tensors.storage import TypedStorage, UntypedStorage, memory_of
 from dynamic.tensors.strided import layout, strided
 from dynamic.tensors.tensor import Tensor, wrap
@@ -190,7 +190,8 @@ def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
 
 
 def _cast(name: str, dtype: Any) -> Any:
-    def method(self: Any) -> Any:
+    def method(self: Any, memory_format: Any = None) -> Any:
+        check_format(name, memory_format)
         return self.to(dtype)
 
     method.__name__ = method.__qualname__ = name

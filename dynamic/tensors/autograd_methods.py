@@ -278,8 +278,8 @@ class Autograd(Operand):
         if isinstance(home, AccumulateGrad):
             home.shape, home.dtype = array.shape, array.dtype
 
-    def clone(self) -> Any:
-        """A recorded copy."""
+    def clone(self, *, memory_format: object = None) -> Any:
+        """A recorded copy; in row-major order or as it is, whatever `memory_format` is asked for."""
         return self.apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:

@@ -88,7 +88,8 @@ def _is_bool(array: object) -> bool:
 
 
 def _cast(dtype: Any) -> Any:
-    def method(self: Any) -> Any:
+    def method(self: Any, memory_format: object = None) -> Any:
+        check_format("to", memory_format)
         return self.to(dtype)
 
     method.__doc__ = f"The tensor cast to {dtype}; itself if it has that dtype."
@@ -251,23 +252,24 @@ class Methods(_Made, Division, Indexing):
 
     swapaxes = transpose
 
-    def permute(self, *dims: object) -> Any:
+    def permute(self, *axes: object, dims: object = None) -> Any:
         """A view with the axes in another order."""
-        order = sizes_of(dims, "permute", "dims")
+        order = sizes_of(axes if dims is None else (dims,), "permute", "dims")
         if len(order) != self.ndim:
             raise AutogradError(
                 "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                 f"length of the desired ordering of dimensions i.e. input.dim() = {self.ndim} is "
                 f"not equal to len(dims) = {len(order)}"
             )
-        axes = tuple([axis_of("permute", dim, self.ndim) for dim in order])
-        if len(set(axes)) < len(axes):
+        places = tuple([axis_of("permute", dim, self.ndim) for dim in order])
+        if len(set(places)) < len(places):
             raise AutogradError("permute(): duplicate dims are not allowed.")
-        return ops.transpose(self, axes)
+        return ops.transpose(self, places)
 
-    def flip(self, *dims: object) -> Any:
+    def flip(self, *axes: object, dims: object = None) -> Any:
         """The elements in reverse order along the given axes."""
-        return ops.flip(self, sizes_of(dims, "flip", "dims"))
+        given = axes if dims is None else (dims,)
+        return ops.flip(self, sizes_of(given, "flip", "dims"))
 
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
@@ -313,9 +315,9 @@ class Methods(_Made, Division, Indexing):
         merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
-    def expand(self, *sizes: object) -> Any:
+    def expand(self, *sizes: object, size: object = None, implicit: bool = False) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
-        wanted = sizes_of(sizes, "expand")
+        wanted = sizes_of(sizes if size is None else (size,), "expand")
         if len(wanted) < self.ndim:
             raise SizeError(
                 f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
@@ -355,7 +357,7 @@ class Methods(_Made, Division, Indexing):
             )
         return self[key]
 
-    def narrow(self, dim: int, start: int, length: int) -> Any:
+    def narrow(self, dim: int, start: Any, length: int) -> Any:
         """The view of `length` elements from `start` along one axis."""
         if not self.ndim:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
@@ -371,8 +373,9 @@ class Methods(_Made, Division, Indexing):
         axis = axis_of("select", dim, self._array.ndim)
         return (slice(None),) * axis + (key,)
 
-    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
-        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+    def split(self, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
+        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes."""
+        size = split_size
         if not self.ndim:
             raise AutogradError("split expects at least a 1-dimensional tensor")
         axis = axis_of("split", dim, self._array.ndim)
