@@ -66,13 +66,13 @@ def test_both_paradigms_learn_the_digits_and_agree(
     digits: ModuleType, tmp_path: Path, given: tuple[int, str, float]
 ) -> None:
     seed, dtype, limit = given
-    options = ["--dtype", dtype, "--seed", str(seed), "--epochs", "20", "--out", str(tmp_path)]
+    options = ["--dtype", dtype, "--seed", str(seed), "--epochs", "8", "--out", str(tmp_path)]
     runs = digits.main(options)
     data = digits.load(dtype, seed)
     for run in runs:
         assert run.model.predict(data.test_x).shape == (360,)
         assert run.accuracy(data) >= 0.95
-        assert len(run.losses) == 20 * (1437 // 64)
+        assert len(run.losses) == 8 * (1437 // 64)
         assert {array.dtype for array in run.model.weights()} == {np.dtype(dtype)}
     first, second = (np.array(run.losses) for run in runs)
     apart = np.abs(first - second) / np.abs(first)
