@@ -12,7 +12,7 @@ from dynamic.core.errors import AutogradError
 from dynamic.nn.module import Module
 
 
-def compile(  # noqa: A001 - PyTorch's name
+def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,

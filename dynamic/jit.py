@@ -26,8 +26,8 @@ def trace(func: object, *args: object, **options: object) -> Any:
 def _refused(name: str, obj: object) -> AutogradError:
     what = getattr(obj, "__qualname__", type(obj).__name__)
     return AutogradError(
-        f"torch.jit.{name}({what}): there is no TorchScript here: leave it out, the function runs as "
-        "it is; staticgraph.function compiles it"
+        f"torch.jit.{name}({what}): there is no TorchScript here: leave it out, the function runs "
+        "as it is; staticgraph.function compiles it"
     )
 
 
@@ -39,7 +39,7 @@ def save(m: object, f: object, **options: object) -> None:
 def load(f: object, map_location: object = None, **options: object) -> Any:
     """RuntimeError: there is no TorchScript."""
     raise AutogradError(
-        "torch.jit.load: there is no TorchScript here: make the module, and load a state dict"
+        "torch.jit.load: there is no TorchScript here: make the module, and load its state"
     )
 
 

@@ -20,8 +20,8 @@ _DEVICES = (
     "memory_format", "preserve_format", "set_default_device", "strided",
 )  # fmt: skip
 _SETTINGS = (
-    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
-    "get_num_interop_threads", "is_warn_always_enabled",
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
+    "get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled",
     "set_default_tensor_type", "set_deterministic_debug_mode", "set_float32_matmul_precision",
     "set_flush_denormal", "set_num_interop_threads", "set_warn_always",
     "use_deterministic_algorithms",
@@ -42,12 +42,30 @@ _OWN_ARGUMENTS = (
     "kl_div",
 )
 _WINDOWS = (
-    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
+    "bartlett_window",
+    "blackman_window",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
 )
 _OLDER = (
-    "binomial", "detach", "empty_strided", "fill", "frobenius_norm", "frombuffer", "get_device",
-    "is_same_size", "is_signed", "is_storage", "nuclear_norm", "qr", "randint_like", "range",
-    "scalar_tensor", "svd", "typename",
+    "binomial",
+    "detach",
+    "empty_strided",
+    "fill",
+    "frobenius_norm",
+    "frombuffer",
+    "get_device",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "nuclear_norm",
+    "qr",
+    "randint_like",
+    "range",
+    "scalar_tensor",
+    "svd",
+    "typename",
 )
 
 NAMES: dict[str, str] = {

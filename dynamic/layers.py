@@ -1,4 +1,4 @@
-"""Functions of networks in the main package, where their arguments differ from `nn.functional`'s."""
+"""Functions of networks in the main package: their arguments differ from `nn.functional`'s."""
 
 from __future__ import annotations
 

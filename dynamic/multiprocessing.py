@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from multiprocessing import *
-from multiprocessing import get_context
+from multiprocessing import (
+    Event,
+    Lock,
+    Manager,
+    Pipe,
+    Pool,
+    Process,
+    Queue,
+    Value,
+    cpu_count,
+    get_context,
+    set_start_method,
+)
 from typing import Any
+
+__all__ = [
+    "Event", "Lock", "Manager", "Pipe", "Pool", "Process", "Queue", "Value", "cpu_count",
+    "get_context", "get_sharing_strategy", "set_sharing_strategy", "set_start_method", "spawn",
+]  # fmt: skip
 
 
 def spawn(

@@ -18,9 +18,23 @@ from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.tensors.values import values_of
 
 __all__ = [
-    "binomial", "detach", "empty_strided", "fill", "frobenius_norm", "frombuffer", "get_device",
-    "is_signed", "is_same_size", "is_storage", "nuclear_norm", "qr", "randint_like", "range",
-    "scalar_tensor", "svd", "typename",
+    "binomial",
+    "detach",
+    "empty_strided",
+    "fill",
+    "frobenius_norm",
+    "frombuffer",
+    "get_device",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "nuclear_norm",
+    "qr",
+    "randint_like",
+    "range",
+    "scalar_tensor",
+    "svd",
+    "typename",
 ]  # fmt: skip
 
 
@@ -29,14 +43,14 @@ def scalar_tensor(s: Any, *, dtype: object = None, **options: Any) -> Any:
     return creation.full((), float(s) if dtype is None else s, dtype=dtype, **options)
 
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:  # noqa: A001
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:
     """The numbers from `start` to `end`, with it, by `step`: old, `arange` leaves the end out."""
     if end is None:
         start, end = 0, start
     warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
-        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values "
-        "in [start, end)."
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end)."
     )
     count = int((end - start) / step) + 1
     values = start + step * np.arange(count)
@@ -53,7 +67,8 @@ def randint_like(input: Any, low: int, high: int | None = None, **options: Any) 
 def empty_strided(size: Any, stride: Any, *, dtype: object = None, **options: Any) -> Any:
     """An uninitialised tensor of this shape, with these steps in memory."""
     shape, steps = tuple(size), tuple(stride)
-    last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else -1
+    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    last = -1 if 0 in shape else reach
     memory = creation.empty(last + 1, dtype=dtype, **options)
     return memory.as_strided(shape, steps) if last >= 0 else memory.reshape(shape)
 

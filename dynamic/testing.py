@@ -59,7 +59,12 @@ def assert_close(
 
 
 def _difference(
-    actual: Any, expected: Any, tolerances: Any, equal_nan: bool, check_dtype: bool, check_stride: bool
+    actual: Any,
+    expected: Any,
+    tolerances: Any,
+    equal_nan: bool,
+    check_dtype: bool,
+    check_stride: bool,
 ) -> str | None:
     rest = (tolerances, equal_nan, check_dtype, check_stride)
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
@@ -84,7 +89,12 @@ def _is_sequence(value: object) -> bool:
 
 
 def _of_tensors(
-    actual: Any, expected: Any, tolerances: Any, equal_nan: bool, check_dtype: bool, check_stride: bool
+    actual: Any,
+    expected: Any,
+    tolerances: Any,
+    equal_nan: bool,
+    check_dtype: bool,
+    check_stride: bool,
 ) -> str | None:
     numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
     if (actual is None) != (expected is None):
@@ -176,4 +186,6 @@ def make_tensor(
         made = made.masked_fill(made == 0, 1)
     if noncontiguous and made.numel() > 1:
         made = made.repeat_interleave(2, dim=-1)[..., ::2]
-    return made.requires_grad_(requires_grad) if DTYPES[made._array.dtype].is_floating_point else made
+    return (
+        made.requires_grad_(requires_grad) if DTYPES[made._array.dtype].is_floating_point else made
+    )

@@ -210,12 +210,10 @@ class Op:
         namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
-    def general(self, *operands: Any, **attrs: Any) -> Value:
+    def general(self, *operands: object, **attrs: object) -> Value:
         """The op applied to anything."""
         if attrs:
-            operands, attrs = by_position(
-                self.bind or self.evaluate, self._arity, operands, attrs
-            )
+            operands, attrs = by_position(self.bind or self.evaluate, self._arity, operands, attrs)
         if self.bind is not None:
             try:
                 check_types(self.name, self.bind, operands, attrs)
@@ -264,7 +262,7 @@ class Op:
     def _arity(self) -> int:
         """How many operands the op has at most, as far as its record says."""
         own = self.evaluate.nin if isinstance(self.evaluate, np.ufunc) else 1
-        return max(own, len(self.vjp or ()))
+        return own if callable(self.vjp) else max(own, len(self.vjp or ()))
 
     @property
     def moves(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,8 +55,8 @@ def _own_names(function: Any) -> frozenset[str]:
 
 
 def by_position(
-    function: object, count: int, operands: Sequence[object], attrs: Mapping[str, Any]
-) -> tuple[Sequence[object], Mapping[str, Any]]:
+    function: object, count: int, operands: tuple[object, ...], attrs: dict[str, object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
     """Operands, of which there are `count`, that are given by PyTorch's names: `exp(input=x)`."""
     if _BY_NAME.isdisjoint(attrs):
         return operands, attrs

@@ -27,9 +27,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise ArgumentError(
-                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-            )
+            raise ArgumentError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = make_device(device_type).type
         default = bfloat16 if self.device == "cpu" else float16
         self.fast_dtype: DType = default if dtype is None else dtype

@@ -143,7 +143,7 @@ class GradScaler:
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """The factor, how it changes, and for how many steps it has not; {} if it does not scale."""
+        """The factor and how it changes; {} if it does not scale."""
         if not self._enabled:
             return {}
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamic import amp
-from dynamic.amp import custom_bwd as custom_bwd, custom_fwd as custom_fwd
+from dynamic.amp import custom_bwd, custom_fwd
 from dynamic.core.dtypes import float16
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from dynamic.tensors.creation import arange
 class _Choice(Distribution):
     """Distributions with probabilities, or logits, in the last axis; abstract."""
 
-    arg_constraints: Any = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
 
     def _take(self, probs: Any, logits: Any) -> None:
         one_of(probs, logits)
@@ -61,7 +64,7 @@ class Categorical(_Choice):
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The whole numbers from 0 to k - 1."""
         return constraints.IntegerInterval(0, self._num_events - 1)
 
@@ -184,7 +187,7 @@ class Multinomial(_Choice):
         super().__init__(shape[:-1], shape[-1:], validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """Vectors of counts."""
         return constraints.Multinomial(self.total_count)
 

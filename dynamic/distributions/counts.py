@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,10 @@ from dynamic.tensors.values import values_of
 class _Binary(Distribution):
     """Distributions with the probability, or logit, of a success; abstract."""
 
-    arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
 
     def _take(self, probs: Any, logits: Any, *others: Any) -> tuple[Any, ...]:
         """Keep the one that is given, and make the other when it is asked for."""
@@ -104,7 +107,10 @@ class Bernoulli(_Binary):
 class Geometric(_Binary):
     """How many failures come before the first success."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -147,7 +153,7 @@ class Geometric(_Binary):
 class Binomial(_Binary):
     """How many of `total_count` trials succeed."""
 
-    arg_constraints = {
+    arg_constraints: ClassVar[Any] = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
         "logits": constraints.real,
     }  # fmt: skip
@@ -164,7 +170,7 @@ class Binomial(_Binary):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The whole numbers up to the number of trials."""
         return constraints.IntegerInterval(0, self.total_count)
 
@@ -220,7 +226,7 @@ def drawn_counts(counts: Any, probs: Any, shape: tuple[int, ...], dtype: Any) ->
 class NegativeBinomial(_Binary):
     """How many successes come before `total_count` failures."""
 
-    arg_constraints = {
+    arg_constraints: ClassVar[Any] = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
     }  # fmt: skip
@@ -268,7 +274,7 @@ class NegativeBinomial(_Binary):
 class Poisson(Distribution):
     """How many events come while `rate` of them are expected."""
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:

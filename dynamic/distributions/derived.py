@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler import ops
 from compiler.core.errors import OptionError
@@ -52,7 +52,7 @@ class Independent(Distribution):
         super().__init__(batch[:cut], event, validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The values of the distributions."""
         inner = self.base_dist.support
         count = self.reinterpreted_batch_ndims
@@ -130,7 +130,7 @@ class TransformedDistribution(Distribution):
         super().__init__(whole[:cut], whole[cut:], validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """What the last function gives."""
         if not self.transforms:
             return self.base_dist.support
@@ -179,7 +179,7 @@ class TransformedDistribution(Distribution):
 class LogNormal(TransformedDistribution):
     """exp of normal numbers."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
     has_rsample = True
 
@@ -212,7 +212,7 @@ class LogNormal(TransformedDistribution):
 class LogisticNormal(TransformedDistribution):
     """Shares made of normal numbers."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -224,7 +224,7 @@ class LogisticNormal(TransformedDistribution):
 class Kumaraswamy(TransformedDistribution):
     """Shares whose probabilities are powers."""
 
-    arg_constraints = {
+    arg_constraints: ClassVar[Any] = {
         "concentration1": constraints.positive, "concentration0": constraints.positive,
     }  # fmt: skip
     support = constraints.unit_interval
@@ -265,11 +265,13 @@ class MixtureSameFamily(Distribution):
     ) -> None:  # fmt: skip
         if not isinstance(mixture_distribution, Categorical):
             raise OptionError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
+                " The Mixture distribution needs to be an  instance of "
+                "torch.distributions.Categorical"
             )
         if not isinstance(component_distribution, Distribution):
             raise OptionError(
-                "The Component distribution need to be an instance of torch.distributions.Distribution"
+                "The Component distribution need to be an instance of "
+                "torch.distributions.Distribution"
             )
         count = component_distribution.batch_shape[-1]
         if mixture_distribution._num_events != count:
@@ -284,7 +286,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(component_distribution.batch_shape[:-1], events, validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The values of the distributions."""
         return self.component_distribution.support
 

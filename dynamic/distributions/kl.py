@@ -35,7 +35,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """The divergence of p from q: the mean of log(p / q) under p; NotImplementedError without one."""
+    """The divergence of p from q, the mean of log(p / q) under p.
+
+    NotImplementedError where there is no rule for the two families.
+    """
     for first in type(p).__mro__:
         for second in type(q).__mro__:
             if (first, second) in _rules:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler import ops
 from dynamic.distributions import constraints
 from dynamic.distributions.distribution import Distribution
+from dynamic.distributions.gamma_samples import standard_gamma
 from dynamic.distributions.parameters import (
     EULER,
     LOG_2PI,
@@ -15,7 +16,6 @@ from dynamic.distributions.parameters import (
     drawn,
     open_uniform,
 )
-from dynamic.distributions.gamma_samples import standard_gamma
 from dynamic.tensors.creation import full_like, randn, zeros_like
 
 _REAL_POSITIVE = {"loc": constraints.real, "scale": constraints.positive}
@@ -24,7 +24,7 @@ _REAL_POSITIVE = {"loc": constraints.real, "scale": constraints.positive}
 class _LocationScale(Distribution):
     """Distributions with `loc` and `scale`; abstract."""
 
-    arg_constraints = _REAL_POSITIVE
+    arg_constraints: ClassVar[Any] = _REAL_POSITIVE
     support: Any = constraints.real
     has_rsample = True
 
@@ -212,7 +212,7 @@ class Gumbel(_LocationScale):
 class StudentT(Distribution):
     """Student's t distribution with `df` degrees of freedom, moved and stretched."""
 
-    arg_constraints = {"df": constraints.positive, **_REAL_POSITIVE}
+    arg_constraints: ClassVar[Any] = {"df": constraints.positive, **_REAL_POSITIVE}
     support = constraints.real
     has_rsample = True
 
@@ -268,7 +268,7 @@ class StudentT(Distribution):
 class _Half(Distribution):
     """The absolute values of a distribution around 0; abstract."""
 
-    arg_constraints = {"scale": constraints.positive}
+    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _whole: Any = None
@@ -349,7 +349,7 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
 
     @property
-    def arg_constraints(self) -> Any:  # type: ignore[override]
+    def arg_constraints(self) -> Any:
         """What the bounds have to be."""
         return {
             "low": constraints.LessThan(_plain(self.high)),
@@ -357,7 +357,7 @@ class Uniform(Distribution):
         }
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The numbers between the bounds."""
         return constraints.Interval(_plain(self.low), _plain(self.high))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dynamic.tensors.creation import eye, randn
 class MultivariateNormal(Distribution):
     """Normal vectors with a mean, and a covariance, its inverse, or its Cholesky factor."""
 
-    arg_constraints = {
+    arg_constraints: ClassVar[Any] = {
         "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,

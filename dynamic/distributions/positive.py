@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler import ops
 from dynamic.distributions import constraints
@@ -17,7 +17,7 @@ _POSITIVE = constraints.positive
 class Exponential(Distribution):
     """Waiting times of events that come at a rate."""
 
-    arg_constraints = {"rate": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"rate": _POSITIVE}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -72,7 +72,7 @@ class Exponential(Distribution):
 class Gamma(Distribution):
     """The gamma distribution with a shape parameter and a rate."""
 
-    arg_constraints = {"concentration": _POSITIVE, "rate": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -120,7 +120,7 @@ class Gamma(Distribution):
 class Chi2(Gamma):
     """The sum of `df` squared standard normal numbers."""
 
-    arg_constraints = {"df": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"df": _POSITIVE}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (half,) = broadcast_all(df)
@@ -135,7 +135,7 @@ class Chi2(Gamma):
 class InverseGamma(Distribution):
     """The reciprocals of numbers of a gamma distribution."""
 
-    arg_constraints = {"concentration": _POSITIVE, "rate": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = _POSITIVE
     has_rsample = True
 
@@ -184,7 +184,7 @@ class InverseGamma(Distribution):
 class Weibull(Distribution):
     """Waiting times of events whose rate is a power of time."""
 
-    arg_constraints = {"scale": _POSITIVE, "concentration": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"scale": _POSITIVE, "concentration": _POSITIVE}
     support = _POSITIVE
     has_rsample = True
 
@@ -234,7 +234,7 @@ class Weibull(Distribution):
 class Pareto(Distribution):
     """Numbers from `scale` on, whose density falls as a power."""
 
-    arg_constraints = {"alpha": _POSITIVE, "scale": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"alpha": _POSITIVE, "scale": _POSITIVE}
     has_rsample = True
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
@@ -242,7 +242,7 @@ class Pareto(Distribution):
         super().__init__(self.scale.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The numbers from `scale` on."""
         return constraints.GreaterThanEq(self.scale)
 
@@ -291,7 +291,7 @@ class Pareto(Distribution):
 class FisherSnedecor(Distribution):
     """Quotients of two chi-squared numbers, each divided by its degrees of freedom."""
 
-    arg_constraints = {"df1": _POSITIVE, "df2": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"df1": _POSITIVE, "df2": _POSITIVE}
     support = _POSITIVE
     has_rsample = True
 
@@ -337,7 +337,7 @@ class FisherSnedecor(Distribution):
 class Dirichlet(Distribution):
     """Shares of several parts, which sum up to 1."""
 
-    arg_constraints = {"concentration": constraints.independent(_POSITIVE, 1)}
+    arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(_POSITIVE, 1)}
     support = constraints.simplex
     has_rsample = True
 
@@ -381,7 +381,7 @@ class Dirichlet(Distribution):
 class Beta(Distribution):
     """Shares of two parts: the first one of a Dirichlet distribution."""
 
-    arg_constraints = {"concentration1": _POSITIVE, "concentration0": _POSITIVE}
+    arg_constraints: ClassVar[Any] = {"concentration1": _POSITIVE, "concentration0": _POSITIVE}
     support = constraints.unit_interval
     has_rsample = True
 

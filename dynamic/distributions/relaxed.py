@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler import ops
 from dynamic.distributions import constraints
@@ -25,7 +25,10 @@ from dynamic.tensors.creation import ones_like
 class _LogitRelaxedBernoulli(Distribution):
     """The logits of relaxed Bernoulli numbers; see `RelaxedBernoulli`."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.real
 
     def __init__(
@@ -64,7 +67,10 @@ class _LogitRelaxedBernoulli(Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers between 0 and 1 in place of Bernoulli ones, with gradients (Maddison et al. 2017)."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.unit_interval
 
     def __init__(
@@ -79,7 +85,10 @@ class RelaxedBernoulli(TransformedDistribution):
 class _ExpRelaxedCategorical(Distribution):
     """The logarithms of relaxed choices; see `RelaxedOneHotCategorical`."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     support = constraints.real_vector
 
     def __init__(
@@ -110,7 +119,10 @@ class _ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Shares in place of a choice, with gradients (Jang et al. 2017)."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
     support = constraints.simplex
 
     def __init__(

@@ -153,6 +153,7 @@ class ComposeTransform(Transform):
         return ComposeTransform([one.inv for one in reversed(self.parts)])
 
     def __call__(self, x: Any) -> Any:
+        """The value at x."""
         return functools.reduce(lambda value, part: part(value), self.parts, x)
 
     def _inverse(self, y: Any) -> Any:

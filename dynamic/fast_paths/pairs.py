@@ -133,6 +133,5 @@ METHODS: dict[str, Any] = {
     **{name: PAIRS[op] for name, op in _FUNCTIONS.items()},
     "add": scaled(ops.add, _operators[ops.add]),
     "sub": scaled(ops.subtract, _operators[ops.subtract]),
-    "subtract": scaled(ops.subtract, _operators[ops.subtract]),
 }
 """Operators and methods of Tensor."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -221,9 +222,11 @@ def _deprecated(name: str) -> Any:
     new = globals()[f"{name}_"]
 
     def function(*args: Any, **options: Any) -> Any:
-        warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning
-        )
+        try:
+            inspect.signature(new).bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return new(*args, **options)
 
     function.__name__ = function.__qualname__ = name

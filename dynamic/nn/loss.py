@@ -145,9 +145,7 @@ class CTCLoss(Module):
         super().__init__()
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 
-    def forward(
-        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
-    ) -> Any:
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
         """The loss."""
         options = (self.blank, self.reduction, self.zero_infinity)
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from dynamic.nn.module import Module as Module
+from dynamic.nn.module import Module
 
 __all__ = ["Module"]
 

@@ -93,9 +93,7 @@ class TransformerDecoderLayer(Module):
         options = {"key_padding_mask": padding, "attn_mask": mask, "is_causal": is_causal}
         return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
 
-    def _attend_memory(
-        self, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool
-    ) -> Any:
+    def _attend_memory(self, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
         options = {"key_padding_mask": padding, "attn_mask": mask, "is_causal": is_causal}
         return self.dropout2(
             self.multihead_attn(x, memory, memory, need_weights=False, **options)[0]

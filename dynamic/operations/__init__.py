@@ -93,8 +93,8 @@ ATTRIBUTES: dict[str, Any] = {
 _REPLACING = (
     "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_not", "clamp_max",
     "clamp_min", "cumprod", "cumsum", "index_add", "index_copy", "index_fill", "index_reduce",
-    "lerp", "masked_scatter", "nan_to_num", "nextafter", "put", "renorm", "scatter", "scatter_add", "scatter_reduce", "tril",
-    "triu", "bitwise_left_shift", "bitwise_right_shift",
+    "lerp", "masked_scatter", "nan_to_num", "nextafter", "put", "renorm", "scatter",
+    "scatter_add", "scatter_reduce", "tril", "triu", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
 IN_PLACE: dict[str, Any] = {
     f"{name}_": _in_place(FUNCTIONS[name]) for name in _REPLACING if not hasattr(Tensor, f"{name}_")

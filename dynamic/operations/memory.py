@@ -19,17 +19,21 @@ from dynamic.tensors.values import values_of
 __all__ = [
     "apply_", "as_strided_", "byte", "cdouble", "cfloat", "char", "cuda", "get_device",
     "is_neg", "is_pinned", "is_same_size", "is_set_to", "is_shared", "is_signed", "map_",
-    "new", "pin_memory", "record_stream", "set_", "share_memory_", "short", "storage", "storage_type",
-    "to_dense", "untyped_storage", "xpu",
+    "new", "pin_memory", "record_stream", "set_", "share_memory_", "short", "storage",
+    "storage_type", "to_dense", "untyped_storage", "xpu",
 ]  # fmt: skip
 
 
-def cuda(self: Any, device: Any = None, non_blocking: bool = False, **options: Any) -> Any:
+def cuda(
+    self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Any:
     """AssertionError: there is no GPU."""
     check_device("cuda")
 
 
-def xpu(self: Any, device: Any = None, non_blocking: bool = False, **options: Any) -> Any:
+def xpu(
+    self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Any:
     """AssertionError: there is no GPU."""
     check_device("xpu")
 

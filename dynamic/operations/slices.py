@@ -47,7 +47,8 @@ def index_reduce(
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise AutogradError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
         )
     if index.ndim > 1:
         raise AutogradError(

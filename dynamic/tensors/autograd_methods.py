@@ -279,7 +279,7 @@ class Autograd(Operand):
             home.shape, home.dtype = array.shape, array.dtype
 
     def clone(self, *, memory_format: object = None) -> Any:
-        """A recorded copy; in row-major order or as it is, whatever `memory_format` is asked for."""
+        """A recorded copy; `memory_format` chooses nothing."""
         return self.apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:

@@ -27,9 +27,6 @@ class device:  # noqa: N801 - PyTorch's name
 
     __slots__ = ("index", "type")
 
-    type: str
-    index: int | None
-
     def __init__(self, type: object = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
@@ -78,7 +75,7 @@ class device:  # noqa: N801 - PyTorch's name
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        kind: object,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:

@@ -11,7 +11,7 @@ from compiler import ops
 from compiler.core.annotated import as_float
 from compiler.core.dtypes import is_float
 from compiler.core.errors import AxisError, OptionError, OutOfRangeError
-from compiler.core.op import Op, Operand
+from compiler.core.op import Op
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
     BOOL,
@@ -27,11 +27,11 @@ from dynamic.core.dtypes import (
     element,
     require_index,
     require_mask,
-    result_type,
 )
 from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
+from dynamic.tensors.bits import bitwise
 from dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from dynamic.tensors.division import Division
@@ -47,44 +47,6 @@ def _pair(op: Op) -> Any:
 
     method.__doc__ = op.doc
     return method
-
-
-def _bitwise(op: Op, function: Any) -> Any:
-    """`op` on bools, NumPy's bitwise function on integers."""
-
-    def method(self: Any, *others: object) -> Any:
-        arrays = [values_of(self), *(bits(function.__name__, self, other) for other in others)]
-        if all(_is_bool(array) for array in arrays):
-            return op(self, *others)
-        if arrays[-1].dtype is not arrays[0].dtype:
-            dtype = result_type(arrays)
-            arrays = [array.astype(dtype) for array in arrays]
-        try:
-            return self.constant(function(*arrays))
-        except TypeError:
-            name = DTYPES[self._array.dtype].legacy
-            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
-
-    method.__doc__ = f"{op.doc} Bit by bit of integers."
-    return method
-
-
-def bits(name: str, tensor: Any, other: object) -> Any:
-    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
-    if isinstance(other, Operand):
-        return values_of(other)
-    if isinstance(other, np.generic):
-        other = other.item()
-    if isinstance(other, int):
-        return np.asarray(other).astype(result_type((tensor._array, other)))
-    if isinstance(other, np.ndarray):
-        return other
-    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
-
-
-def _is_bool(array: object) -> bool:
-    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
-    return bool(dtype.kind == "b")
 
 
 def _cast(dtype: Any) -> Any:
@@ -118,13 +80,13 @@ class _Made:
     long = _cast(INT64)
     int = _cast(np.dtype(np.int32))
     bool = _cast(BOOL)
-    __and__ = _bitwise(ops.logical_and, np.bitwise_and)
-    __rand__ = _bitwise(ops.logical_and, np.bitwise_and)
-    __or__ = _bitwise(ops.logical_or, np.bitwise_or)
-    __ror__ = _bitwise(ops.logical_or, np.bitwise_or)
-    __xor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
-    __rxor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
-    __invert__ = _bitwise(ops.logical_not, np.invert)
+    __and__ = bitwise(ops.logical_and, np.bitwise_and)
+    __rand__ = bitwise(ops.logical_and, np.bitwise_and)
+    __or__ = bitwise(ops.logical_or, np.bitwise_or)
+    __ror__ = bitwise(ops.logical_or, np.bitwise_or)
+    __xor__ = bitwise(ops.logical_xor, np.bitwise_xor)
+    __rxor__ = bitwise(ops.logical_xor, np.bitwise_xor)
+    __invert__ = bitwise(ops.logical_not, np.invert)
 
     def neg(self) -> Any:
         """-a."""

@@ -84,7 +84,8 @@ class Generator:
         content = b"".join([
             numbers["state"].to_bytes(16, "little"), numbers["inc"].to_bytes(16, "little"),
             int(state["has_uint32"]).to_bytes(1, "little"),
-            int(state["uinteger"]).to_bytes(4, "little"), (self._seed % 2**64).to_bytes(8, "little"),
+            int(state["uinteger"]).to_bytes(4, "little"),
+            (self._seed % 2**64).to_bytes(8, "little"),
         ])  # fmt: skip
         return provided.wrap(np.frombuffer(content, np.uint8).copy())
 
@@ -122,7 +123,7 @@ class _ThreadGenerator(Generator):
         """It has none of its own."""
 
     @property
-    def _stream(self) -> np.random.Generator:  # type: ignore[override]
+    def _stream(self) -> np.random.Generator:
         return _random.generator
 
     @_stream.setter
@@ -130,7 +131,7 @@ class _ThreadGenerator(Generator):
         _random.generator = stream
 
     @property
-    def _seed(self) -> int:  # type: ignore[override]
+    def _seed(self) -> int:
         return _random.seed
 
     @_seed.setter
@@ -211,7 +212,8 @@ def source_of(given: object) -> np.random.Generator:
         return given.source
     if not isinstance(given, np.random.Generator):
         raise ArgumentError(
-            f"generator: expected a Generator of this package or NumPy's, got {type(given).__name__}"
+            "generator: expected a Generator of this package or NumPy's, got "
+            f"{type(given).__name__}"
         )
     return given
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import DTYPES, DType, dtype_named
+from dynamic.core.dtypes import DType, dtype_named
 from dynamic.core.errors import ArgumentError
 from dynamic.tensors import creation
 from dynamic.tensors.tensor import Tensor, wrap
@@ -46,7 +46,7 @@ def new_tensor(dtype: DType, data: tuple[Any, ...]) -> Any:
         return first.detach()
     if len(data) == 1 and isinstance(first, tuple) and hasattr(first, "numel"):
         return creation.empty(first, dtype=dtype)
-    if len(data) == 1 and not hasattr(first, "__index__"):
+    if len(data) == 1 and (isinstance(first, np.ndarray) or not hasattr(first, "__index__")):
         if isinstance(first, int | float | str) or not hasattr(first, "__len__"):
             raise ArgumentError(f"new(): data must be a sequence (got {type(first).__name__})")
         return wrap(np.array(_plain(first)).astype(dtype.dtype).reshape(_shape_of(first)))

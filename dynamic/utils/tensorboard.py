@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from compiler.core.errors import MissingExtraError
-
-__all__ = ["SummaryWriter"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,10 +13,10 @@ def __getattr__(name: str) -> Any:
     if name != "SummaryWriter":
         raise AttributeError(f"module 'dynamic.utils.tensorboard' has no attribute {name!r}")
     try:
-        import tensorboardX
+        writers: Any = import_module("tensorboardX")
     except ImportError:
         raise MissingExtraError(
             "torch.utils.tensorboard: tensorboardX is not installed: pip install "
             "'staticgraph[tensorboard]'"
         ) from None
-    return tensorboardX.SummaryWriter
+    return writers.SummaryWriter

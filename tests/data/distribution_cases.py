@@ -37,13 +37,25 @@ CASES: dict[str, tuple[str, ...]] = {
     "D.LogNormal(t([0.5, -1]), t([1, 0.5]))": ("[0.3, 1.7]",),
     "D.LogisticNormal(t([0.5, -1]), t([1, 0.5]))": ("[0.3, 0.5, 0.2]",),
     "D.Kumaraswamy(t([0.5, 2]), t([1.5, 3]))": ("[0.3, 0.7]",),
-    "D.MixtureSameFamily(D.Categorical(t([1, 3.0])), D.Normal(t([0.5, -1]), t([1, 2.5])))": ("0.3",),
+    (
+        "D.MixtureSameFamily(D.Categorical(t([1, 3.0])), "
+        "D.Normal(t([0.5, -1]), t([1, 2.5])))"
+    ): ("0.3",),
     "D.RelaxedBernoulli(t(0.5), t([0.3, 0.8]))": ("[0.3, 0.7]",),
     "D.RelaxedOneHotCategorical(t(0.5), t([0.3, 0.6, 0.1]))": ("[0.3, 0.5, 0.2]",),
-    "D.TransformedDistribution(D.Normal(t(0.5), t(2)), [D.AffineTransform(1.0, -2.0), D.TanhTransform()])": ("0.4",),
-    "D.TransformedDistribution(D.Normal(t([0.5, 1]), 1.0), [D.SigmoidTransform(), D.PowerTransform(t(2))])": ("[0.4, 0.1]",),
+    (
+        "D.TransformedDistribution(D.Normal(t(0.5), t(2)), [D.AffineTransform(1.0, "
+        "-2.0), D.TanhTransform()])"
+    ): ("0.4",),
+    (
+        "D.TransformedDistribution(D.Normal(t([0.5, 1]), 1.0), "
+        "[D.SigmoidTransform(), D.PowerTransform(t(2))])"
+    ): ("[0.4, 0.1]",),
     "D.TransformedDistribution(D.Normal(t([0.5, 1]), 1.0), D.SoftplusTransform())": ("[0.4, 3]",),
-    "D.TransformedDistribution(D.Normal(t([0.5, 1]), 1.0), D.StickBreakingTransform())": ("[0.4, 0.5, 0.1]",),
+    (
+        "D.TransformedDistribution(D.Normal(t([0.5, "
+        "1]), 1.0), D.StickBreakingTransform())"
+    ): ("[0.4, 0.5, 0.1]",),
 }  # fmt: skip
 """Per distribution the values at which densities are taken."""
 
@@ -80,7 +92,7 @@ PAIRS = (
 ASKED = ("mean", "mode", "variance", "stddev", "entropy()", "perplexity()")
 
 
-def computed(D: object, t: object) -> dict[str, object]:  # noqa: N803 - as the expressions have it
+def computed(D: object, t: object) -> dict[str, object]:
     """Everything that is asked, as lists; the name of the error for what there is not."""
     space = {"D": D, "t": t}
     asked = [f"{one}.{what}" for one in CASES for what in ASKED]

@@ -25,8 +25,9 @@ def documented(name: str, member: Any) -> list[str]:
     found: list[str] = []
     lines = (member.__doc__ or "").strip().split("\n")
     for line in lines:
-        line = line.partition(" -> ")[0]  # noqa: PLW2901 - what it returns is not looked at
-        form = re.match(rf"\s*(?:\.\. function:: )?(?:Tensor\.|torch\.)?{re.escape(name)}\((.*?)\)\s*(?:->.*)?$", line)
+        line = line.partition(" -> ")[0]
+        before = r"\s*(?:\.\. function:: )?(?:Tensor\.|torch\.)?"
+        form = re.match(rf"{before}{re.escape(name)}\((.*?)\)\s*(?:->.*)?$", line)
         if form:
             depth, text = 0, ""
             for letter in form.group(1) + ",":

@@ -100,18 +100,20 @@ def page() -> str:
     lines = [
         "# Keywords of PyTorch's functions",
         "",
-        "Written by `python -m tests.dynamic.signatures`, and compared by a test. The keywords are those that the",
-        "documentation of PyTorch 2.13 names for its functions, methods of Tensor, `nn.functional`, `linalg`, `fft` and",
-        "`special`.",
+        "Written by `python -m tests.dynamic.signatures`, and compared by a test. The keywords are",
+        "those that the documentation of PyTorch 2.13 names for its functions, methods of Tensor,",
+        "`nn.functional`, `linalg`, `fft` and `special`.",
         "",
-        f"- {recorded} functions have documented keywords; {recorded - len(absent)} of them are here.",
-        f"- Of their {count} keywords {accepted} are accepted, {count - accepted} are refused, by a TypeError:",
+        f"- {recorded} functions have documented keywords; {recorded - len(absent)} are here.",
+        f"- Of their {count} keywords {accepted} are accepted,",
+        f"  {count - accepted} are refused, by a TypeError:",
         "",
         "| keyword | why | functions |",
         "|---|---|---|",
     ]
     for keyword, names in sorted(refused.items(), key=lambda one: (-len(one[1]), one[0])):
-        lines.append(f"| `{keyword}` | {REFUSED.get(keyword, '')} | {len(names)}: {', '.join(names)} |")
+        functions = f"{len(names)}: {', '.join(names)}"
+        lines.append(f"| `{keyword}` | {REFUSED.get(keyword, '')} | {functions} |")
     lines += ["", f"Not here ({len(absent)}): {', '.join(absent)}.", ""]
     return "\n".join(lines)
 

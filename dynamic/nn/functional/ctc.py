@@ -45,8 +45,7 @@ def ctc_loss(
     ends = _numbers(input_lengths, count, "input_lengths")
     if np.any(ends > steps) or np.any(ends < 0):
         raise AutogradError(
-            f"Expected input_lengths to have value at most {steps}, but got value "
-            f"{int(ends.max())}"
+            f"Expected input_lengths to have value at most {steps}, but got value {int(ends.max())}"
         )
     if not 0 <= blank < classes:
         raise AutogradError("blank must be in label range")
@@ -95,7 +94,8 @@ def _log_likelihood(log_probs: Any, labels: Any, ends: Any, lengths: Any, blank:
     """The forward variables, step by step, and what they are at the end of each sample."""
     count, width = labels.shape
     dtype = np.dtype(log_probs.dtype)
-    scores = log_probs.gather(2, wrap(np.broadcast_to(labels, (log_probs.shape[0], *labels.shape)).copy()))
+    places = np.broadcast_to(labels, (log_probs.shape[0], *labels.shape)).copy()
+    scores = log_probs.gather(2, wrap(places))
     first = np.full((count, width), _IMPOSSIBLE, dtype)
     first[:, :2] = 0
     first[lengths == 0, 1:2] = _IMPOSSIBLE

@@ -113,9 +113,7 @@ def register_parametrization(
     if is_parametrized(module, tensor_name):
         module.parametrizations[tensor_name].append(parametrization)
         return module
-    table = next(
-        (one for one in (module._parameters, module._buffers) if tensor_name in one), None
-    )
+    table = next((one for one in (module._parameters, module._buffers) if tensor_name in one), None)
     if table is None:
         raise OptionError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
@@ -149,10 +147,8 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     return tables is not None and tensor_name in tables
 
 
-def remove_parametrizations(
-    module: Any, tensor_name: str, leave_parametrized: bool = True
-) -> Any:
-    """The module with an ordinary parameter again: its value, or what the modules were applied to."""
+def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
+    """The module with an ordinary parameter again: its value, or what it is made of."""
     if not is_parametrized(module, tensor_name):
         raise OptionError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

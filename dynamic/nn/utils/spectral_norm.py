@@ -14,7 +14,7 @@ from dynamic.tensors.creation import randn
 
 
 class SpectralNorm:
-    """Divides the weight by its largest singular value, found by power iteration, before forward."""
+    """Divides the weight by its largest singular value, by power iteration, before forward."""
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         if n_power_iterations <= 0:
@@ -47,6 +47,7 @@ class SpectralNorm:
         return weight / ops.dot(u, matrix @ v)
 
     def __call__(self, module: Any, inputs: Any) -> None:
+        """The hook."""
         object.__setattr__(module, self.name, self.weight(module, module.training))
 
 
@@ -63,9 +64,7 @@ def spectral_norm(
     """
     if any(isinstance(one.function, SpectralNorm) and one.function.name == name
            for one in module._forward_pre_hooks.values()):  # fmt: skip
-        raise AutogradError(
-            f"Cannot register two spectral_norm hooks on the same parameter {name}"
-        )
+        raise AutogradError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     rule = SpectralNorm(name, n_power_iterations, dim, eps)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.core.errors import OptionError
 from dynamic.core.errors import AutogradError
 from dynamic.nn.errors import ModuleError
 from dynamic.nn.parameter import Parameter
 from dynamic.tape.grad_mode import no_grad
-from compiler.core.errors import OptionError
 
 
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
@@ -39,9 +39,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     The lengths are those of the slices along `dim`; of the whole weight for None.
     """
     if any(isinstance(one, _WeightNorm) and one.name == name for one in _hooks(module)):
-        raise AutogradError(
-            f"Cannot register two weight_norm hooks on the same parameter {name}"
-        )
+        raise AutogradError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     rule = _WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
     if not isinstance(weight, Parameter):

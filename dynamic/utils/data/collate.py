@@ -86,7 +86,7 @@ def _mapped(like: Any, content: dict[Any, Any]) -> Any:
             result: Any = copy.copy(like)
             result.update(content)
             return result
-        return type(like)(content)  # type: ignore[call-arg]
+        return type(like)(content)
     except TypeError:
         return content
 

@@ -167,7 +167,7 @@ class DataLoader:
     def _indices(self) -> Iterable[Any]:
         if self.batch_sampler is not None:
             return self.batch_sampler
-        return self.sampler  # type: ignore[return-value]
+        return self.sampler
 
     def _fetcher(self, dataset: Any) -> Callable[[Any], Any]:
         """A function from the indices of a batch, or one index, to what is collated of it."""

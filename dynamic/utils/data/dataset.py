@@ -12,25 +12,25 @@ from compiler.core.errors import OptionError
 from dynamic.core.errors import MissingMethodError
 from dynamic.tensors.creation import randperm
 
-Item = TypeVar("Item", covariant=True)
+Item_co = TypeVar("Item_co", covariant=True)
 
 
 class SizesError(OptionError, AssertionError):
     """Sizes of data sets do not fit; PyTorch raises AssertionError."""
 
 
-class Dataset(Generic[Item]):
+class Dataset(Generic[Item_co]):
     """Items by their indices: a subclass defines `__getitem__`, and `__len__` for most uses."""
 
-    def __getitem__(self, index: Any) -> Item:
+    def __getitem__(self, index: Any) -> Item_co:
         raise MissingMethodError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Any) -> ConcatDataset:
-        """This one, and the other one after it."""
+        """The items of both, those of the other one behind."""
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[Item]):
+class IterableDataset(Dataset[Item_co]):
     """Items from the front: a subclass defines `__iter__`.
 
     With several workers each has a copy: `get_worker_info` says which one it is.
@@ -40,7 +40,7 @@ class IterableDataset(Dataset[Item]):
         raise MissingMethodError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Any) -> Any:
-        """This one, and the other one after it."""
+        """The items of both, those of the other one behind."""
         return ChainDataset([self, other])
 
 
@@ -126,7 +126,7 @@ class ChainDataset(IterableDataset[Any]):
             yield from one
 
     def __len__(self) -> int:
-        return sum(len(one) for one in self.datasets)  # type: ignore[arg-type, misc]
+        return sum(len(one) for one in self.datasets)
 
 
 class Subset(Dataset[Any]):

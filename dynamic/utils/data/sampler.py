@@ -12,17 +12,17 @@ from dynamic.operations.sampling import multinomial
 from dynamic.tensors.creation import as_tensor, randint, randperm
 from dynamic.tensors.random_numbers import Generator
 
-Index = TypeVar("Index", covariant=True)
+Index_co = TypeVar("Index_co", covariant=True)
 _AT_ONCE = 32
 
 
-class Sampler(Generic[Index]):
+class Sampler(Generic[Index_co]):
     """Indices in an order: a subclass defines `__iter__`, and `__len__` where it is known."""
 
     def __init__(self, data_source: object = None) -> None:
         """Nothing is kept."""
 
-    def __iter__(self) -> Iterator[Index]:
+    def __iter__(self) -> Iterator[Index_co]:
         raise MissingMethodError(f"{type(self).__name__} has no __iter__")
 
 
