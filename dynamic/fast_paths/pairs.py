@@ -107,7 +107,8 @@ def quotient(op: Op, operator: Any) -> Any:
         if "rounding_mode" in options:
             operands, options = by_position(quotient_of, 2, operands, options)
             if operands and isinstance(operands[0], Tensor):
-                return quotient_of(*operands, **options)
+                rounded: Any = quotient_of
+                return rounded(*operands, **options)
         return op.general(*operands, **options)
 
     function.__name__ = function.__qualname__ = op.name

@@ -27,9 +27,13 @@ class device:  # noqa: N801 - PyTorch's name
 
     __slots__ = ("index", "type")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: object = "cpu", index: int | None = None) -> None:
-        if isinstance(type, device):
-            type, index = type.type, type.index
+        given: Any = type
+        if isinstance(given, device):
+            type, index = given.type, given.index
         if isinstance(type, int):
             raise AutogradError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
