@@ -349,7 +349,7 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> Any:  # type: ignore[override]
         """What the bounds have to be."""
         return {
             "low": constraints.LessThan(_plain(self.high)),
