@@ -116,7 +116,8 @@ def grad(
 
     `grad_outputs`, `retain_graph` and `create_graph` are as for `backward`. Where the outputs do
     not depend on an input: RuntimeError, unless `allow_unused` (None) or `materialize_grads`
-    (zeros); `only_inputs` is ignored, as in PyTorch. With `is_grads_batched` the cotangents have one more axis in front, and so has the
+    (zeros); `only_inputs` is ignored, as in PyTorch. With `is_grads_batched` the cotangents
+    have one more axis in front, and so has the
     result: one pass for each index of it.
     """
     if is_grads_batched:
