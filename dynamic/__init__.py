@@ -20,6 +20,7 @@ from dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
     autograd as autograd,
     func as func,
+    later as _later,
     linalg as linalg,
     nn as nn,
     optim as optim,
@@ -95,7 +96,7 @@ from dynamic.tensors.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from dynamic.tensors.devices import cuda as cuda, device as device
+from dynamic.tensors.devices import device as device
 from dynamic.tensors.printing import set_printoptions as set_printoptions
 from dynamic.tensors.random_numbers import manual_seed as manual_seed
 from dynamic.tensors.tensor import Tensor as Tensor
@@ -108,8 +109,7 @@ short = int16
 int = int32
 long = int64
 
-_SPECIAL = ("igamma", "igammac", "mvlgamma", "special")
-_MODULES = ("fft",)
+newaxis = None
 
 if TYPE_CHECKING:
     from dynamic import fft as fft  # which is imported when it is asked for
@@ -118,7 +118,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
         "LintWarning", "Size", "Tensor", "arange", "as_tensor", "asarray", "autograd", "bfloat16",
         "bool", "cdouble", "cfloat", "complex64", "complex128",
-        "cond", "cuda", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
+        "cond", "device", "double", "dtype", "e", "empty", "empty_like", "enable_grad",
         "erfinv", "eye", "fft", "float", "float16", "float32", "float64", "from_dlpack",
         "from_numpy", "full", "full_like", "func", "get_default_dtype", "get_num_threads", "half",
         "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
@@ -133,17 +133,18 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     ]  # fmt: skip
 
     def __getattr__(name: str) -> Any:
-        """A function in NumPy's names that PyTorch has under the same one, or not at all."""
-        if name in _MODULES:
-            with _fork.importing:
-                return import_module(f"dynamic.{name}")
-        if name not in _COMPOSED and name not in _SPECIAL:
-            raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
+        """A name that is imported when it is asked for, or a function that only NumPy has."""
         with _fork.importing:
-            if name in _COMPOSED:
+            if name in _later.MODULES:
+                found: Any = import_module(f"dynamic.{name}")
+            elif name in _later.NAMES:
+                found = getattr(import_module(_later.NAMES[name]), name)
+            elif name in _COMPOSED:
                 found = _function_named(name, _COMPOSED)
             else:
-                module = import_module("dynamic.special")
-                found = module if name == "special" else getattr(module, name)
+                raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
         globals()[name] = found
         return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_later.MODULES, *_later.NAMES, *_COMPOSED})

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.functions import fft as _shared
-from compiler.functions.fft import (
-    fft as fft,
-    fft2 as fft2,
-    fftn as fftn,
-    fftshift as fftshift,
-    hfft as hfft,
-    ifft as ifft,
-    ifft2 as ifft2,
-    ifftn as ifftn,
-    ifftshift as ifftshift,
-    ihfft as ihfft,
-    irfft as irfft,
-    irfft2 as irfft2,
-    irfftn as irfftn,
-    rfft as rfft,
-    rfft2 as rfft2,
-    rfftn as rfftn,
-)
 from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
+from dynamic.core.named_operands import taking_input
 from dynamic.tensors.creation import as_tensor
+
+fft = taking_input(_shared.fft)
+fft2 = taking_input(_shared.fft2)
+fftn = taking_input(_shared.fftn)
+fftshift = taking_input(_shared.fftshift)
+hfft = taking_input(_shared.hfft)
+ifft = taking_input(_shared.ifft)
+ifft2 = taking_input(_shared.ifft2)
+ifftn = taking_input(_shared.ifftn)
+ifftshift = taking_input(_shared.ifftshift)
+ihfft = taking_input(_shared.ihfft)
+irfft = taking_input(_shared.irfft)
+irfft2 = taking_input(_shared.irfft2)
+irfftn = taking_input(_shared.irfftn)
+rfft = taking_input(_shared.rfft)
+rfft2 = taking_input(_shared.rfft2)
+rfftn = taking_input(_shared.rfftn)
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False) -> Any:

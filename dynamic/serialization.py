@@ -21,7 +21,7 @@ from dynamic.core.dtypes import DTYPES, DType, dtype_named
 from dynamic.core.errors import ArgumentError, LoadError
 from dynamic.core.results import Size
 from dynamic.nn.parameter import Parameter
-from dynamic.tensors.devices import check_device
+from dynamic.tensors.devices import check_device, device
 from dynamic.tensors.tensor import Tensor, wrap
 
 FORMAT = "staticgraph.dynamic 1"
@@ -82,7 +82,7 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
         LoadError: the file is damaged.
         MissingExtraError: safetensors is not installed.
     """
-    if isinstance(map_location, str):
+    if isinstance(map_location, str | device):
         check_device(map_location)
     content = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     if content.startswith(pytorch_files.MAGIC):

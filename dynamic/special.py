@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 from compiler import ops
 from compiler.core.values import Value
 from compiler.functions import special as _special
-from compiler.functions.special import (
-    entr,
-    erfcx,
-    expit,
-    gammaln,
-    log_ndtr,
-    log_softmax,
-    multigammaln,
-    ndtr,
-    softmax,
-    xlog1py,
-    zeta,
-)
 from compiler.ops.public_special import *
+from dynamic.core.named_operands import taking_input
 
+entr = taking_input(_special.entr)
+erfcx = taking_input(_special.erfcx)
+expit = taking_input(_special.expit)
+gammaln = taking_input(_special.gammaln)
+log_ndtr = taking_input(_special.log_ndtr)
+log_softmax = taking_input(_special.log_softmax)
+multigammaln = taking_input(_special.multigammaln)
+ndtr = taking_input(_special.ndtr)
+softmax = taking_input(_special.softmax)
+xlog1py = taking_input(_special.xlog1py)
+zeta = taking_input(_special.zeta)
 digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
 log1p, logit, polygamma, sinc = ops.log1p, ops.logit, ops.polygamma, ops.sinc
 psi, round, xlogy = ops.digamma, ops.round, ops.xlogy

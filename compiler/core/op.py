@@ -33,6 +33,7 @@ from compiler.core.lowering import (
 )
 from compiler.core.op_arguments import (
     as_floating,
+    by_position,
     in_computing,
     is_stored,
     named,
@@ -211,6 +212,8 @@ class Op:
 
     def general(self, *operands: object, **attrs: object) -> Value:
         """The op applied to anything."""
+        if attrs:
+            operands, attrs = by_position(self.bind or self.evaluate, self._arity, operands, attrs)
         if self.bind is not None:
             try:
                 check_types(self.name, self.bind, operands, attrs)
@@ -254,6 +257,12 @@ class Op:
                 isinstance(one, np.ndarray | np.generic) and one.dtype.kind == "c"
             ):
                 raise complex_refused(self.name, type_of(one))
+
+    @property
+    def _arity(self) -> int:
+        """How many operands the op has at most, as far as its record says."""
+        own = self.evaluate.nin if isinstance(self.evaluate, np.ufunc) else 1
+        return own if callable(self.vjp) else max(own, len(self.vjp or ()))
 
     @property
     def moves(self) -> bool:

@@ -41,6 +41,34 @@ def refuse_more(name: str, function: object, count: int) -> None:
         raise TypeError(f"{name}() takes {takes} but {count} were given")
 
 
+_SECOND = frozenset({
+    "other", "exponent", "mat2", "vec", "vec2", "tensor", "tensor2", "divisor", "value", "batch2",
+})  # fmt: skip
+_BY_NAME = _SECOND | {"input"}
+
+
+@functools.cache
+def _own_names(function: Any) -> frozenset[str]:
+    if isinstance(function, np.ufunc):
+        return frozenset()
+    return frozenset(inspect.signature(function).parameters)
+
+
+def by_position(
+    function: object, count: int, operands: tuple[object, ...], attrs: dict[str, object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Operands, of which there are `count`, that are given by PyTorch's names: `exp(input=x)`."""
+    if _BY_NAME.isdisjoint(attrs):
+        return operands, attrs
+    own, rest = _own_names(function), dict(attrs)
+    if not operands and "input" in rest and "input" not in own:
+        operands = (rest.pop("input"),)
+    second = (rest.keys() & _SECOND) - own
+    if count > 1 == len(operands) == len(second):
+        operands = (*operands, rest.pop(second.pop()))
+    return operands, rest
+
+
 def is_stored(operand: object) -> bool:
     """Whether an operand has a dtype that is stored only."""
     dtype = getattr(operand, "dtype", None)

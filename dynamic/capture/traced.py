@@ -285,7 +285,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         """A view of another shape, or a copy."""
         return ops.reshape(self, *sizes_of(shape, "reshape", "shape"))
 
-    def contiguous(self) -> Any:
+    def contiguous(self, memory_format: object = None) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
         return self.apply(eager_ops.contiguous, (self,), {})
 

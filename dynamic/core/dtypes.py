@@ -153,6 +153,22 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
         raise ArgumentError(f"dtype: no dtype {dtype!r}: known are {known}") from None
 
 
+def dtype_of_type(kind: Any) -> DType | None:
+    """The dtype of a typed constructor, or of its name, "torch.FloatTensor"; None for another.
+
+    TypeError for one of another device.
+    """
+    if isinstance(kind, str):
+        if kind.startswith("torch.cuda."):
+            raise ArgumentError(f"type {kind} not available. Torch not compiled with CUDA enabled.")
+        name = kind.removeprefix("torch.").removesuffix("Tensor")
+        if kind != f"torch.{name}Tensor":
+            return None
+        return next((one for one in (*_NATIVE, bfloat16) if one.legacy == name), None)
+    found = getattr(kind, "dtype", None) if isinstance(kind, type) else None
+    return found if isinstance(found, DType) else None
+
+
 def get_default_dtype() -> DType:
     """The dtype of floats that a factory is given without a dtype: float32 unless set."""
     return _default[0]

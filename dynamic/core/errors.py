@@ -31,3 +31,11 @@ class SizeError(ShapeError, RuntimeError):
 
 class LoadError(StaticGraphError, RuntimeError):
     """A file is damaged, or holds something else than what `save` writes."""
+
+
+class NoDeviceError(StaticGraphError, AssertionError):
+    """A device that is not here is asked for; PyTorch raises AssertionError without a GPU."""
+
+
+class DeviceMemoryError(StaticGraphError, RuntimeError):
+    """What PyTorch raises when a GPU has no memory left: never raised here, but caught."""

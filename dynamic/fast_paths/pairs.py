@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.core.op import Op, Operand
+from compiler.core.op_arguments import by_position
 from dynamic.core.dtypes import F32, F64
 from dynamic.core.pytorch import PYTORCH
 from dynamic.fast_paths.names import named_after
@@ -103,8 +104,11 @@ def quotient(op: Op, operator: Any) -> Any:
             result = operator(*operands)
             if result is not NotImplemented:
                 return result
-        if "rounding_mode" in options and isinstance(operands[0], Tensor):
-            return quotient_of(*operands, **options)
+        if "rounding_mode" in options:
+            operands, options = by_position(quotient_of, 2, operands, options)
+            if operands and isinstance(operands[0], Tensor):
+                rounded: Any = quotient_of
+                return rounded(*operands, **options)
         return op.general(*operands, **options)
 
     function.__name__ = function.__qualname__ = op.name

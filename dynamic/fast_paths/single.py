@@ -73,6 +73,9 @@ def along_axis(op: Op) -> Any:
                 except IndexError:  # many axes, none or no such axis
                     return general(input, dim)
                 return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
+        if "dtype" in options:  # PyTorch's: what is cast before
+            dtype = options.pop("dtype")
+            return function(input if dtype is None else input.to(dtype), dim, **options)
         given = () if dim is _ANY else (dim,)
         return general(input, *given, **options)
 

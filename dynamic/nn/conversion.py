@@ -9,7 +9,7 @@ from compiler.core.dtypes import is_float
 from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype, bfloat16, float16
 from dynamic.core.errors import ArgumentError
 from dynamic.nn.tree import Tree
-from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.devices import check_device, dtype_of_target
 from dynamic.tensors.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class Conversion(Tree):
 
     def type(self, dst_type: object) -> Any:
         """The module with all its tensors cast to a dtype."""
-        return self._apply(lambda tensor: tensor.to(dst_type))
+        return self._apply(lambda tensor: tensor.type(dst_type))
 
     def half(self) -> Any:
         """The module with its floating tensors cast to float16."""
@@ -66,6 +66,14 @@ class Conversion(Tree):
 
     def cpu(self) -> Any:
         """The module itself."""
+        return self
+
+    def cuda(self, device: object = None) -> Any:
+        """AssertionError: there is no GPU."""
+        check_device("cuda")
+
+    def share_memory(self) -> Any:
+        """The module itself: see `Tensor.share_memory_`."""
         return self
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from compiler.core.errors import OptionError
 from dynamic.core.user_warnings import warn
 from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.random_numbers import generator as thread_generator
+from dynamic.tensors.random_numbers import source_of
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -43,7 +44,7 @@ def _fill(tensor: Any, array: object) -> Any:
 
 
 def _source(generator: object) -> Any:
-    return thread_generator() if generator is None else generator
+    return source_of(generator)
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: object = None) -> Any:
@@ -188,3 +189,54 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: object = None) -> Any:
     q, r = np.linalg.qr(draws.T if rows < columns else draws)
     q *= np.sign(np.diag(r))  # else the distribution would not be uniform
     return _fill(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """The convolution that changes nothing, per group; ValueError without 3 to 5 axes."""
+    if tensor.ndim not in (3, 4, 5):
+        raise OptionError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise OptionError("dim 0 must be divisible by groups")
+    outputs = tensor.shape[0] // groups
+    array = np.zeros(tuple(tensor.shape))
+    centre = tuple(size // 2 for size in tensor.shape[2:])
+    for group in range(groups):
+        for channel in range(min(outputs, tensor.shape[1])):
+            array[(group * outputs + channel, channel, *centre)] = 1
+    return _fill(tensor, array)
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: object = None) -> Any:
+    """Normal numbers in a matrix, of which each column has this share of zeros."""
+    if tensor.ndim != 2:
+        raise OptionError("Only tensors with 2 dimensions are supported")
+    source = source_of(generator)
+    rows, columns = tensor.shape
+    array = source.normal(0, std, (rows, columns))
+    for column in range(columns):
+        array[source.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return _fill(tensor, array)
+
+
+def _deprecated(name: str) -> Any:
+    new = globals()[f"{name}_"]
+
+    def function(*args: Any, **options: Any) -> Any:
+        try:
+            inspect.signature(new).bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
+        return new(*args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The old name of `{name}_`."
+    return function
+
+
+uniform, normal, constant = (_deprecated(one) for one in ("uniform", "normal", "constant"))
+eye, dirac, sparse = _deprecated("eye"), _deprecated("dirac"), _deprecated("sparse")
+xavier_uniform, xavier_normal = _deprecated("xavier_uniform"), _deprecated("xavier_normal")
+kaiming_uniform, kaiming_normal = _deprecated("kaiming_uniform"), _deprecated("kaiming_normal")
+orthogonal = _deprecated("orthogonal")
+_calculate_fan_in_and_fan_out = fans  # the name by which scripts know it

@@ -136,6 +136,21 @@ class GaussianNLLLoss(_Loss, functional=F.gaussian_nll_loss):
     reduction: str = "mean"
 
 
+class CTCLoss(Module):
+    """The loss of sequences whose places are not known: see `functional.ctc_loss`."""
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__()
+        self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        """The loss."""
+        options = (self.blank, self.reduction, self.zero_infinity)
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)
+
+
 class CosineEmbeddingLoss(_MarginLoss, functional=F.cosine_embedding_loss):
     """1 - cos of a pair that belongs together, max(0, cos - margin) of another."""
 

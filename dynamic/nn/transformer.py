@@ -17,7 +17,8 @@ from dynamic.nn.normalization import LayerNorm
 from dynamic.tensors.devices import check_device
 
 
-def _activation(activation: str | Callable[[Any], object]) -> Callable[[Any], Any]:
+def activation_of(activation: str | Callable[[Any], object]) -> Callable[[Any], Any]:
+    """The function of this name, or the function; RuntimeError for another name."""
     known: dict[str, Callable[[Any], Any]] = {"relu": F.relu, "gelu": F.gelu}
     if not isinstance(activation, str):
         return activation
@@ -60,7 +61,7 @@ class TransformerEncoderLayer(Module):
         self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = _activation(activation)
+        self.activation = activation_of(activation)
 
     def forward(
         self,

@@ -15,6 +15,7 @@ from dynamic.operations import (
     cumulative,
     distances,
     elements,
+    memory,
     numeric_types,
     places,
     pointwise,
@@ -22,6 +23,7 @@ from dynamic.operations import (
     sampling,
     scattering,
     shape_in_place,
+    slices,
     sorting,
     statistics,
 )
@@ -29,7 +31,7 @@ from dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
     arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise,
-    products, sampling, scattering, sorting, statistics,
+    products, sampling, scattering, slices, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__
@@ -84,13 +86,15 @@ ATTRIBUTES: dict[str, Any] = {
     **{name: getattr(attributes, name) for name in attributes.__all__},
     **attributes.PROPERTIES,
     **complex_numbers.PROPERTIES,
+    **{name: getattr(memory, name) for name in memory.__all__},
+    **memory.PROPERTIES,
     **{name: getattr(shape_in_place, name) for name in shape_in_place.__all__},
 }
 _REPLACING = (
     "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_not", "clamp_max",
-    "clamp_min", "cumprod", "cumsum", "index_add", "index_copy", "index_fill", "lerp",
-    "masked_scatter", "nan_to_num", "put", "scatter", "scatter_add", "scatter_reduce", "tril",
-    "triu",
+    "clamp_min", "cumprod", "cumsum", "index_add", "index_copy", "index_fill", "index_reduce",
+    "lerp", "masked_scatter", "nan_to_num", "nextafter", "put", "renorm", "scatter",
+    "scatter_add", "scatter_reduce", "tril", "triu", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
 IN_PLACE: dict[str, Any] = {
     f"{name}_": _in_place(FUNCTIONS[name]) for name in _REPLACING if not hasattr(Tensor, f"{name}_")

@@ -8,7 +8,7 @@ from compiler import ops
 from compiler.core.op import Op
 from dynamic.core.results import sizes_of
 from dynamic.tensors import creation
-from dynamic.tensors.devices import device
+from dynamic.tensors.devices import CPU
 from dynamic.tensors.dims import axis_of
 from dynamic.tensors.strided import address, layout
 
@@ -90,7 +90,7 @@ def new_tensor(self: Any, data: object, *, dtype: object = None, **options: Any)
 
 
 PROPERTIES: dict[str, property] = {
-    "device": property(lambda self: device("cpu"), doc="Where the tensor is: on the CPU."),
+    "device": property(lambda self: CPU, doc="Where the tensor is: on the CPU."),
     "is_cuda": property(lambda self: False, doc="Whether the tensor is on a GPU: no."),
     "itemsize": property(element_size, doc="The number of bytes of an element."),
     "nbytes": property(lambda self: int(self._array.nbytes), doc="The bytes of all elements."),

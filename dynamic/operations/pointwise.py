@@ -198,13 +198,15 @@ def bitwise_not(input: Any) -> Any:
     return ~input
 
 
-def nansum(input: object, dim: object = None, keepdim: bool = False) -> Any:
+def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
     """The sum of the elements that are not nan."""
+    input = input if dtype is None else input.to(dtype)
     return ops.where(ops.isnan(input), 0.0, input).sum(dim, keepdim)
 
 
-def nanmean(input: object, dim: object = None, keepdim: bool = False) -> Any:
+def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
     """The mean of the elements that are not nan."""
+    input = input if dtype is None else input.to(dtype)
     count = ops.logical_not(ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim) / count
 

@@ -19,5 +19,6 @@ from dynamic.operations.pointwise import *
 from dynamic.operations.products import *
 from dynamic.operations.sampling import *
 from dynamic.operations.scattering import *
+from dynamic.operations.slices import *
 from dynamic.operations.sorting import *
 from dynamic.operations.statistics import *

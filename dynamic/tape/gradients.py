@@ -109,12 +109,15 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    *,
+    only_inputs: bool = True,
 ) -> tuple[Any, ...]:
     """The derivatives of the sum of `outputs` with respect to `inputs`, not accumulated anywhere.
 
     `grad_outputs`, `retain_graph` and `create_graph` are as for `backward`. Where the outputs do
     not depend on an input: RuntimeError, unless `allow_unused` (None) or `materialize_grads`
-    (zeros). With `is_grads_batched` the cotangents have one more axis in front, and so has the
+    (zeros); `only_inputs` is ignored, as in PyTorch. With `is_grads_batched` the cotangents
+    have one more axis in front, and so has the
     result: one pass for each index of it.
     """
     if is_grads_batched:

@@ -281,8 +281,8 @@ class Autograd(Operand):
         if isinstance(home, AccumulateGrad):
             home.shape, home.dtype = array.shape, array.dtype
 
-    def clone(self) -> Any:
-        """A recorded copy."""
+    def clone(self, *, memory_format: object = None) -> Any:
+        """A recorded copy; `memory_format` chooses nothing."""
         return self.apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:

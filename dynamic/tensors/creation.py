@@ -35,7 +35,7 @@ from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.results import sizes_of
 from dynamic.core.user_warnings import keep_silent
 from dynamic.tape.grad_mode import mode, paused
-from dynamic.tensors.devices import check_device
+from dynamic.tensors.devices import check_device, check_format, strided
 from dynamic.tensors.random_numbers import source_of
 from dynamic.tensors.tensor import Tensor, wrap
 from dynamic.tensors.values import values_of
@@ -48,7 +48,9 @@ def _check(name: str, options: dict[str, Any]) -> None:
             raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
         if option == "device":
             check_device(value)
-        elif value:
+        elif option == "memory_format":
+            check_format(name, value)
+        elif value and value is not strided:
             raise AutogradError(f"{name}: {option}={value!r}: there is only ordinary, dense memory")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from compiler import ops
 from compiler.core.annotated import as_float
 from compiler.core.dtypes import is_float
-from compiler.core.errors import AxisError, OutOfRangeError
-from compiler.core.op import Op, Operand
+from compiler.core.errors import AxisError, OptionError, OutOfRangeError
+from compiler.core.op import Op
 from dynamic.core import eager_ops
 from dynamic.core.dtypes import (
     BOOL,
@@ -23,15 +23,16 @@ from dynamic.core.dtypes import (
     as_element,
     as_numpy_dtype,
     bfloat16,
+    dtype_of_type,
     element,
     require_index,
     require_mask,
-    result_type,
 )
 from dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from dynamic.tape.grad_mode import paused
-from dynamic.tensors.devices import dtype_of_target
+from dynamic.tensors.bits import bitwise
+from dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from dynamic.tensors.division import Division
 from dynamic.tensors.indexing import Indexing
@@ -48,46 +49,9 @@ def _pair(op: Op) -> Any:
     return method
 
 
-def _bitwise(op: Op, function: Any) -> Any:
-    """`op` on bools, NumPy's bitwise function on integers."""
-
-    def method(self: Any, *others: object) -> Any:
-        arrays = [values_of(self), *(bits(function.__name__, self, other) for other in others)]
-        if all(_is_bool(array) for array in arrays):
-            return op(self, *others)
-        if arrays[-1].dtype is not arrays[0].dtype:
-            dtype = result_type(arrays)
-            arrays = [array.astype(dtype) for array in arrays]
-        try:
-            return self.constant(function(*arrays))
-        except TypeError:
-            name = DTYPES[self._array.dtype].legacy
-            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
-
-    method.__doc__ = f"{op.doc} Bit by bit of integers."
-    return method
-
-
-def bits(name: str, tensor: Any, other: object) -> Any:
-    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
-    if isinstance(other, Operand):
-        return values_of(other)
-    if isinstance(other, np.generic):
-        other = other.item()
-    if isinstance(other, int):
-        return np.asarray(other).astype(result_type((tensor._array, other)))
-    if isinstance(other, np.ndarray):
-        return other
-    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
-
-
-def _is_bool(array: object) -> bool:
-    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
-    return bool(dtype.kind == "b")
-
-
 def _cast(dtype: Any) -> Any:
-    def method(self: Any) -> Any:
+    def method(self: Any, memory_format: object = None) -> Any:
+        check_format("to", memory_format)
         return self.to(dtype)
 
     method.__doc__ = f"The tensor cast to {dtype}; itself if it has that dtype."
@@ -116,13 +80,13 @@ class _Made:
     long = _cast(INT64)
     int = _cast(np.dtype(np.int32))
     bool = _cast(BOOL)
-    __and__ = _bitwise(ops.logical_and, np.bitwise_and)
-    __rand__ = _bitwise(ops.logical_and, np.bitwise_and)
-    __or__ = _bitwise(ops.logical_or, np.bitwise_or)
-    __ror__ = _bitwise(ops.logical_or, np.bitwise_or)
-    __xor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
-    __rxor__ = _bitwise(ops.logical_xor, np.bitwise_xor)
-    __invert__ = _bitwise(ops.logical_not, np.invert)
+    __and__ = bitwise(ops.logical_and, np.bitwise_and)
+    __rand__ = bitwise(ops.logical_and, np.bitwise_and)
+    __or__ = bitwise(ops.logical_or, np.bitwise_or)
+    __ror__ = bitwise(ops.logical_or, np.bitwise_or)
+    __xor__ = bitwise(ops.logical_xor, np.bitwise_xor)
+    __rxor__ = bitwise(ops.logical_xor, np.bitwise_xor)
+    __invert__ = bitwise(ops.logical_not, np.invert)
 
     def neg(self) -> Any:
         """-a."""
@@ -190,12 +154,20 @@ class Methods(_Made, Division, Indexing):
         """Whether the dtype is one of floats."""
         return is_float(self._array.dtype)
 
-    def is_contiguous(self) -> bool:
-        """Whether the memory is in row-major order."""
+    def is_contiguous(self, memory_format: object = None) -> bool:
+        """Whether the memory is in row-major order; in no other, whatever is asked for."""
+        if memory_format is not None:
+            check_format("is_contiguous", memory_format)
+            if memory_format is not contiguous_format:
+                return False
         return bool(self._array.flags.c_contiguous)
 
-    def contiguous(self) -> Any:
-        """The tensor itself if it is in row-major order, else a copy that is."""
+    def contiguous(self, memory_format: object = None) -> Any:
+        """The tensor itself if it is in row-major order, else a copy that is.
+
+        Other orders are accepted as `memory_format`, and are row-major too.
+        """
+        check_format("contiguous", memory_format)
         if self.is_contiguous():
             return self
         return self.apply(eager_ops.contiguous, (self,), {})
@@ -215,18 +187,25 @@ class Methods(_Made, Division, Indexing):
             return ops.astype(self, wanted)
         return self.apply(eager_ops.clone, (self,), {}) if copy else self
 
-    def type(self, dtype: object = None) -> Any:
-        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None."""
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None.
+
+        A typed constructor (`torch.LongTensor`) or its name is a dtype, too.
+        """
         if dtype is None:
             return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
-        return self.to(dtype)
+        known = dtype_of_type(dtype)
+        if known is None and isinstance(dtype, str):
+            raise OptionError(f"invalid type: {dtype!r}")
+        return self.to(dtype if known is None else known)
 
     def type_as(self, other: Any) -> Any:
         """The tensor cast to the dtype of another."""
         return self.to(other._array.dtype)
 
-    def cpu(self) -> Any:
+    def cpu(self, memory_format: object = None) -> Any:
         """The tensor itself."""
+        check_format("cpu", memory_format)
         return self
 
     def transpose(self, dim0: int, dim1: int) -> Any:
@@ -235,23 +214,24 @@ class Methods(_Made, Division, Indexing):
 
     swapaxes = transpose
 
-    def permute(self, *dims: object) -> Any:
+    def permute(self, *axes: object, dims: object = None) -> Any:
         """A view with the axes in another order."""
-        order = sizes_of(dims, "permute", "dims")
+        order = sizes_of(axes if dims is None else (dims,), "permute", "dims")
         if len(order) != self.ndim:
             raise AutogradError(
                 "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                 f"length of the desired ordering of dimensions i.e. input.dim() = {self.ndim} is "
                 f"not equal to len(dims) = {len(order)}"
             )
-        axes = tuple([axis_of("permute", dim, self.ndim) for dim in order])
-        if len(set(axes)) < len(axes):
+        places = tuple([axis_of("permute", dim, self.ndim) for dim in order])
+        if len(set(places)) < len(places):
             raise AutogradError("permute(): duplicate dims are not allowed.")
-        return ops.transpose(self, axes)
+        return ops.transpose(self, places)
 
-    def flip(self, *dims: object) -> Any:
+    def flip(self, *axes: object, dims: object = None) -> Any:
         """The elements in reverse order along the given axes."""
-        return ops.flip(self, sizes_of(dims, "flip", "dims"))
+        given = axes if dims is None else (dims,)
+        return ops.flip(self, sizes_of(given, "flip", "dims"))
 
     def t(self) -> Any:
         """A view of a matrix with its axes exchanged; of a vector the vector."""
@@ -297,9 +277,9 @@ class Methods(_Made, Division, Indexing):
         merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
-    def expand(self, *sizes: object) -> Any:
+    def expand(self, *sizes: object, size: object = None, implicit: bool = False) -> Any:
         """A view repeated along axes of size 1 and new leading ones; -1 keeps a size."""
-        wanted = sizes_of(sizes, "expand")
+        wanted = sizes_of(sizes if size is None else (size,), "expand")
         if len(wanted) < self.ndim:
             raise SizeError(
                 f"expand({self.type()}{{{list(self.shape)}}}, size={list(wanted)}): the number of "
@@ -339,7 +319,7 @@ class Methods(_Made, Division, Indexing):
             )
         return self[key]
 
-    def narrow(self, dim: int, start: int, length: int) -> Any:
+    def narrow(self, dim: int, start: Any, length: int) -> Any:
         """The view of `length` elements from `start` along one axis."""
         if not self.ndim:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
@@ -355,8 +335,9 @@ class Methods(_Made, Division, Indexing):
         axis = axis_of("select", dim, self._array.ndim)
         return (slice(None),) * axis + (key,)
 
-    def split(self, size: Any, dim: int = 0) -> tuple[Any, ...]:
-        """Views of `size` elements along `dim`, the last one shorter; or of the listed sizes."""
+    def split(self, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
+        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes."""
+        size = split_size
         if not self.ndim:
             raise AutogradError("split expects at least a 1-dimensional tensor")
         axis = axis_of("split", dim, self._array.ndim)

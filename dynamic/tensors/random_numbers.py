@@ -1,7 +1,8 @@
-"""The stream of random numbers that each thread has."""
+"""The stream of random numbers that each thread has, and generators with streams of their own."""
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamic.core import provided
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.tape.grad_mode import mode
+from dynamic.tensors.devices import CPU, check_device
 
 
 class _Random(threading.local):
@@ -18,16 +21,148 @@ class _Random(threading.local):
 
     def __init__(self) -> None:
         self.generator = np.random.default_rng()
+        self.seed = _DEFAULT_SEED
 
 
+_DEFAULT_SEED = 67280421310721
 _random = _Random()
 
 
-def manual_seed(seed: int) -> None:
+def _stream(seed: int) -> np.random.Generator:
+    if not -(2**63) <= seed < 2**64:
+        raise AutogradError(f"Overflow when unpacking long long: a seed has 64 bits, not {seed}")
+    return np.random.default_rng(seed % 2**64)
+
+
+def manual_seed(seed: Any) -> Generator:
     """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
     if mode.capture is not None:
         mode.capture.refuse_random()
-    _random.generator = np.random.default_rng(int(seed))
+    return default_generator.manual_seed(seed)
+
+
+class Generator:
+    """A stream of random numbers of its own, as the argument `generator` of functions that draw.
+
+    It is NumPy's, not PyTorch's: the same seed gives other numbers than there.
+    """
+
+    def __init__(self, device: object = "cpu") -> None:
+        check_device(device)
+        self._seed = _DEFAULT_SEED
+        self._stream = _stream(_DEFAULT_SEED)
+
+    @property
+    def source(self) -> np.random.Generator:
+        """NumPy's generator that it draws from."""
+        return self._stream
+
+    @property
+    def device(self) -> object:
+        """Where it is: on the CPU."""
+        return CPU
+
+    def manual_seed(self, seed: Any) -> Generator:
+        """Start anew from a seed; the generator itself."""
+        self._seed = int(seed)
+        self._stream = _stream(self._seed)
+        return self
+
+    def seed(self) -> int:
+        """Start anew from a seed that the system gives; that seed."""
+        self.manual_seed(secrets.randbits(63))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that it was started from."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """Where in the stream it is, as a tensor of bytes for `set_state`."""
+        state: Any = self.source.bit_generator.state
+        numbers = state["state"]
+        content = b"".join([
+            numbers["state"].to_bytes(16, "little"), numbers["inc"].to_bytes(16, "little"),
+            int(state["has_uint32"]).to_bytes(1, "little"),
+            int(state["uinteger"]).to_bytes(4, "little"),
+            (self._seed % 2**64).to_bytes(8, "little"),
+        ])  # fmt: skip
+        return provided.wrap(np.frombuffer(content, np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on from where `get_state` was called; the generator itself."""
+        array = getattr(new_state, "_array", None)
+        if array is None or array.dtype != np.uint8:
+            raise ArgumentError("RNG state must be a torch.ByteTensor")
+        if array.shape != (_STATE_BYTES,):
+            raise AutogradError(
+                f"RNG state is wrong size: {list(array.shape)}, not [{_STATE_BYTES}]: it is that "
+                "of another library"
+            )
+        content = array.tobytes()
+        self.source.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {
+                "state": int.from_bytes(content[:16], "little"),
+                "inc": int.from_bytes(content[16:32], "little"),
+            },
+            "has_uint32": content[32],
+            "uinteger": int.from_bytes(content[33:37], "little"),
+        }
+        self._seed = int.from_bytes(content[37:], "little")
+        return self
+
+
+_STATE_BYTES = 45
+
+
+class _ThreadGenerator(Generator):
+    """The stream of the thread that asks."""
+
+    def __init__(self) -> None:
+        """It has none of its own."""
+
+    @property
+    def _stream(self) -> np.random.Generator:
+        return _random.generator
+
+    @_stream.setter
+    def _stream(self, stream: np.random.Generator) -> None:
+        _random.generator = stream
+
+    @property
+    def _seed(self) -> int:
+        return _random.seed
+
+    @_seed.setter
+    def _seed(self, seed: int) -> None:
+        _random.seed = seed
+
+
+default_generator = _ThreadGenerator()
+"""The generator of this thread, which `manual_seed` starts."""
+
+
+def get_rng_state() -> Any:
+    """Where in its stream this thread is, as a tensor of bytes for `set_rng_state`."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: object) -> None:
+    """Let this thread go on from where `get_rng_state` was called."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+    default_generator.set_state(new_state)
+
+
+def initial_seed() -> int:
+    """The seed that this thread's stream was started from."""
+    return default_generator.initial_seed()
+
+
+def seed() -> int:
+    """Start this thread's stream from a seed that the system gives; that seed."""
+    return default_generator.seed()
 
 
 class _Captured:
@@ -73,9 +208,12 @@ def source_of(given: object) -> np.random.Generator:
         return generator()
     if mode.capture is not None:
         mode.capture.refuse_random()
+    if isinstance(given, Generator):
+        return given.source
     if not isinstance(given, np.random.Generator):
         raise ArgumentError(
-            f"generator: expected a numpy.random.Generator, got {type(given).__name__}"
+            "generator: expected a Generator of this package or NumPy's, got "
+            f"{type(given).__name__}"
         )
     return given
 

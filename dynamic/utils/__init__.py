@@ -1,7 +1,19 @@
-"""PyTorch's torch.utils: checkpointing."""
+"""PyTorch's torch.utils: checkpoints, data; what takes longer to import when it is asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dynamic.utils import checkpoint
 
-__all__ = ["checkpoint"]
+if TYPE_CHECKING:
+    from dynamic.utils import data as data
+
+__all__ = ["checkpoint", "data", "tensorboard"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'dynamic.utils' has no attribute {name!r}")
+    return import_module(f"dynamic.utils.{name}")

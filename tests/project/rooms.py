@@ -74,10 +74,17 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("linalg", "`torch.linalg`"),
         _room("nn", "modules and their functions"),
         _room("optim", "optimizers and schedulers"),
-        _room("utils", "checkpoints that recompute"),
+        _room("utils", "checkpoints that recompute, data sets and loaders"),
+        _room("distributions", "`torch.distributions`"),
+        _room(
+            "machine", "what scripts ask of GPUs and several processes, which are not here",
+            "accelerator", "amp", "backends", "cuda", "distributed", "jit", "multiprocessing",
+            "settings", "version",
+        ),
         _room(
             "root", "the public names, `Tensor` assembled, files, drawing",
-            "", "assembly", "drawing", "fft", "handle", "pytorch_files", "serialization", "special",
+            "", "assembly", "compilation", "drawing", "fft", "handle", "later", "layers", "older",
+            "pytorch_files", "serialization", "special", "testing", "windows",
         ),
     ),
     "staticgraph": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamic.nn.utils import rnn
+from dynamic.nn.utils import parametrizations, parametrize, rnn
 from dynamic.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -10,8 +10,14 @@ from dynamic.nn.utils.clip_grad import (
     get_total_norm,
 )
 from dynamic.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from dynamic.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from dynamic.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+clip_grad_norm = clip_grad_norm_
 
 __all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-    "parameters_to_vector", "rnn", "vector_to_parameters",
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
+    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize",
+    "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters",
+    "weight_norm",
 ]  # fmt: skip

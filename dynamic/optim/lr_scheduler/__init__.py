@@ -15,6 +15,8 @@ from dynamic.optim.lr_scheduler.lambdas import LambdaLR, MultiplicativeLR
 from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from dynamic.optim.lr_scheduler.scheduler import LRScheduler
 
+_LRScheduler = LRScheduler  # its old name, which scripts subclass
+
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
     "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",

@@ -111,8 +111,9 @@ def test_the_usual_choice_of_a_device():
     assert repr(x.device) == "device(type='cpu')" and str(device) == device.type == "cpu"
     assert x.device == device and not x.is_cuda and torch.cuda.device_count() == 0
     assert torch.nn.Linear(3, 1).to(device)(x).shape == (2, 1)
-    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda:0' here"):
-        torch.device("cuda:0")
+    assert repr(torch.device("cuda:0")) == "device(type='cuda', index=0)"
+    with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled"):
+        x.to("cuda:0")
 
 
 def test_memory_and_new_tensors():

@@ -125,7 +125,7 @@ def test_a_factory_makes_what_is_here_or_refuses(name):
     factory, args = getattr(torch, name), CREATIONS[name]
     made = factory(*args, device="cpu", pin_memory=False, layout=None)
     assert made.shape == factory(*args).shape
-    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+    with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled"):
         factory(*args, device="cuda")
     with pytest.raises(RuntimeError, match=rf"^{name.removesuffix('_like')}.*: pin_memory=True: "):
         factory(*args, pin_memory=True)
@@ -147,7 +147,9 @@ def test_random_numbers_of_a_generator():
         lambda g: torch.zeros(3).normal_(generator=g),
     ):  # fmt: skip
         assert draw(make) == draw(make)
-    with pytest.raises(TypeError, match=r"^generator: expected a numpy.random.Generator, got int$"):
+    with pytest.raises(
+        TypeError, match=r"^generator: expected a Generator of this package or NumPy's, got int$"
+    ):
         torch.rand(2, generator=3)
     whole = torch.randperm(4, dtype=torch.float32, requires_grad=True)
     assert whole.requires_grad and torch.randint(0, 2, (2,), dtype=torch.int32).dtype == torch.int32
@@ -172,16 +174,17 @@ LAYERS = {
 def test_layers_are_on_the_cpu(name):
     layer = getattr(nn, name)
     layer(*LAYERS[name], device="cpu")
-    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+    with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled"):
         layer(*LAYERS[name], device="cuda")
 
 
 def test_other_places_and_layouts_are_refused(tmp_path):
     torch.save(X, tmp_path / "x")
     assert torch.load(tmp_path / "x", map_location="cpu").tolist() == X.tolist()
-    with pytest.raises(RuntimeError, match=r"^device: there is no 'cuda' here"):
+    with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled"):
         torch.load(tmp_path / "x", map_location="cuda")
-    with pytest.raises(RuntimeError, match=r"^to: no memory_format 'last' here$"):
+    text = r"^to\(\): argument 'memory_format' must be torch.memory_format, not str$"
+    with pytest.raises(TypeError, match=text):
         X.to(torch.float64, memory_format="last")
     assert torch.tril_indices(2, 2, dtype=torch.int32).dtype == torch.int32
     assert torch.triu_indices(2, 2).tolist() == [[0, 0, 1], [0, 1, 1]]

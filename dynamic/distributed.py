@@ -1,0 +1,34 @@
+"""Training on several machines, which is not here (torch.distributed): asked of, and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamic.core.errors import AutogradError
+
+__all__ = ["get_rank", "get_world_size", "init_process_group", "is_available", "is_initialized"]
+
+
+def is_available() -> bool:
+    """Whether there is any: no."""
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether a group of processes has begun: no."""
+    return False
+
+
+def init_process_group(*args: object, **options: object) -> Any:
+    """RuntimeError: there is one process."""
+    raise AutogradError("torch.distributed: there is one process here, and no group of them")
+
+
+def get_rank(group: object = None) -> int:
+    """RuntimeError: there is no group of processes."""
+    raise AutogradError("torch.distributed: there is one process here, and no group of them")
+
+
+def get_world_size(group: object = None) -> int:
+    """RuntimeError: there is no group of processes."""
+    raise AutogradError("torch.distributed: there is one process here, and no group of them")

@@ -1,0 +1,306 @@
+"""Distributions of 0 and 1, and of counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from compiler import ops
+from dynamic.distributions import constraints
+from dynamic.distributions.distribution import Distribution
+from dynamic.distributions.parameters import (
+    broadcast_all,
+    drawn,
+    logits_of,
+    one_of,
+    probs_of,
+)
+from dynamic.nn.functional import binary_cross_entropy_with_logits
+from dynamic.tape.grad_mode import no_grad
+from dynamic.tensors.creation import arange
+from dynamic.tensors.random_numbers import generator
+from dynamic.tensors.tensor import wrap
+from dynamic.tensors.values import values_of
+
+
+class _Binary(Distribution):
+    """Distributions with the probability, or logit, of a success; abstract."""
+
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+
+    def _take(self, probs: Any, logits: Any, *others: Any) -> tuple[Any, ...]:
+        """Keep the one that is given, and make the other when it is asked for."""
+        one_of(probs, logits)
+        name = "logits" if probs is None else "probs"
+        value, *rest = broadcast_all(logits if probs is None else probs, *others)
+        self.__dict__[name], self._given = value, name
+        return tuple(rest)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "probs":
+            value = probs_of(self.logits, True)
+        elif name == "logits":
+            value = logits_of(self.probs, True)
+        else:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return value
+
+    @property
+    def _param(self) -> Any:
+        return self.__dict__[self._given]
+
+
+class Bernoulli(_Binary):
+    """1 with probability `probs`, or of these logits, else 0."""
+
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value; nan where both are."""
+        found = ops.astype(self.probs >= 0.5, self.probs.dtype)
+        return ops.where(ops.equal(self.probs, 0.5), math.nan, found)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without a gradient."""
+        with no_grad():
+            return self.probs.expand(self._extended_shape(sample_shape)).bernoulli()
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """0 and 1, along a new first axis."""
+        values = arange(2, dtype=self._param.dtype).reshape(-1, *[1] * len(self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values
+
+
+class Geometric(_Binary):
+    """How many failures come before the first success."""
+
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._take(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value: 0."""
+        return self.probs.detach() * 0
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without a gradient."""
+        shape = self._extended_shape(sample_shape)
+        return drawn("geometric", shape, self._param.dtype, self.probs) - 1
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        return value * ops.log1p(-self.probs) + ops.log(self.probs)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        cross = binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+        return cross / self.probs
+
+
+class Binomial(_Binary):
+    """How many of `total_count` trials succeed."""
+
+    arg_constraints: ClassVar[Any] = {
+        "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }  # fmt: skip
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (self.total_count,) = self._take(probs, logits, total_count)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def support(self) -> Any:
+        """The whole numbers up to the number of trials."""
+        return constraints.IntegerInterval(0, self.total_count)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        most = ops.floor((self.total_count + 1) * self.probs)
+        return ops.minimum(most.clamp(min=0), self.total_count)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without a gradient."""
+        counts = values_of(self.total_count).astype(np.int64)
+        shape = self._extended_shape(sample_shape)
+        return drawn_counts(counts, self.probs, shape, self._param.dtype)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        n = self.total_count
+        ways = ops.lgamma(n + 1) - ops.lgamma(value + 1) - ops.lgamma(n - value + 1)
+        return ways + value * self.logits - n * ops.softplus(self.logits)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """The whole numbers up to the number of trials, along a new first axis."""
+        most = int(values_of(self.total_count).max())
+        values = arange(1 + most, dtype=self._param.dtype)
+        values = values.reshape(-1, *[1] * len(self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values
+
+    def entropy(self) -> Any:
+        """The entropy, of the same number of trials everywhere."""
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(ops.exp(log_prob) * log_prob).sum(0)
+
+
+def drawn_counts(counts: Any, probs: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """How many of so many trials succeed."""
+    chances = np.asarray(values_of(probs), np.float64)
+    found = generator().binomial(counts, chances, size=shape)
+    return wrap(np.asarray(found).astype(np.dtype(dtype)))
+
+
+class NegativeBinomial(_Binary):
+    """How many successes come before `total_count` failures."""
+
+    arg_constraints: ClassVar[Any] = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
+    }  # fmt: skip
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (self.total_count,) = self._take(probs, logits, total_count)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.total_count * ops.exp(self.logits)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.mean / ops.sigmoid(-self.logits)
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        return ops.floor((self.total_count - 1) * ops.exp(self.logits)).clamp(min=0)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without a gradient."""
+        shape, dtype = self._extended_shape(sample_shape), self._param.dtype
+        rates = drawn("standard_gamma", shape, dtype, self.total_count) * ops.exp(self.logits)
+        return drawn("poisson", shape, dtype, rates.detach())
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        n = self.total_count
+        chance = -n * ops.softplus(self.logits) - value * ops.softplus(-self.logits)
+        return chance + ops.lgamma(n + value) - ops.lgamma(1.0 + value) - ops.lgamma(n)
+
+
+class Poisson(Distribution):
+    """How many events come while `rate` of them are expected."""
+
+    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.rate
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        return ops.floor(self.rate)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.rate
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without a gradient."""
+        return drawn("poisson", self._extended_shape(sample_shape), self.rate.dtype, self.rate)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        return ops.xlogy(value, self.rate) - self.rate - ops.lgamma(value + 1)

@@ -1,0 +1,176 @@
+"""Functions of the main package that newer names have taken the place of, and rarely used ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamic import linalg
+from dynamic.core.dtypes import as_numpy_dtype
+from dynamic.core.errors import AutogradError
+from dynamic.core.user_warnings import warn
+from dynamic.linalg import decompositions
+from dynamic.tensors import creation
+from dynamic.tensors.random_numbers import source_of
+from dynamic.tensors.storage import TypedStorage
+from dynamic.tensors.tensor import Tensor, wrap
+from dynamic.tensors.values import values_of
+
+__all__ = [
+    "binomial",
+    "detach",
+    "empty_strided",
+    "fill",
+    "frobenius_norm",
+    "frombuffer",
+    "get_device",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "nuclear_norm",
+    "qr",
+    "randint_like",
+    "range",
+    "scalar_tensor",
+    "svd",
+    "typename",
+]  # fmt: skip
+
+
+def scalar_tensor(s: Any, *, dtype: object = None, **options: Any) -> Any:
+    """A tensor without axes, of the default dtype unless another is given."""
+    return creation.full((), float(s) if dtype is None else s, dtype=dtype, **options)
+
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:
+    """The numbers from `start` to `end`, with it, by `step`: old, `arange` leaves the end out."""
+    if end is None:
+        start, end = 0, start
+    warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end)."
+    )
+    count = int((end - start) / step) + 1
+    values = start + step * np.arange(count)
+    return creation.tensor(values.astype(float).tolist(), **options)
+
+
+def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
+    """Integers in [low, high), or [0, low), of the shape and dtype of a tensor."""
+    bounds = (0, low) if high is None else (low, high)
+    options.setdefault("dtype", input.dtype)
+    return creation.randint(*bounds, tuple(input.shape), **options)
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: object = None, **options: Any) -> Any:
+    """An uninitialised tensor of this shape, with these steps in memory."""
+    shape, steps = tuple(size), tuple(stride)
+    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    last = -1 if 0 in shape else reach
+    memory = creation.empty(last + 1, dtype=dtype, **options)
+    return memory.as_strided(shape, steps) if last >= 0 else memory.reshape(shape)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
+    """A tensor on the memory of an object with a buffer, such as a bytearray."""
+    array = np.frombuffer(buffer, as_numpy_dtype(dtype), count, offset)
+    if not array.flags.writeable:
+        warn("The given buffer is not writable: the tensor is a copy of it")
+        array = array.copy()
+    return wrap(array).requires_grad_(requires_grad)
+
+
+def fill(input: Any, value: Any) -> Any:
+    """One value in the shape of a tensor."""
+    return input.clone().fill_(value)
+
+
+def detach(input: Any) -> Any:
+    """The tensor on its memory, not recorded."""
+    return input.detach()
+
+
+def get_device(input: Any) -> int:
+    """The number of the GPU that the tensor is on: -1."""
+    return -1
+
+
+def is_signed(input: Any) -> bool:
+    """Whether elements of the dtype can be negative."""
+    return bool(input.is_signed())
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape."""
+    return bool(input.is_same_size(other))
+
+
+def is_storage(obj: object) -> bool:
+    """Whether an object is the memory of a tensor."""
+    return isinstance(obj, TypedStorage)
+
+
+def typename(obj: Any) -> str:
+    """The name of a tensor's type, or of the class of anything else."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None) or ""
+    return kind.__qualname__ if module in ("", "builtins") else f"{module}.{kind.__qualname__}"
+
+
+def binomial(count: Any, prob: Any, generator: object = None) -> Any:
+    """How many of `count` trials succeed with probability `prob`, element by element."""
+    chances = values_of(prob)
+    if np.any((chances < 0) | (chances > 1)):
+        raise AutogradError("binomial: probabilities are from 0 to 1")
+    drawn = source_of(generator).binomial(values_of(count).astype(np.int64), chances)
+    return wrap(np.asarray(drawn).astype(chances.dtype))
+
+
+def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    """The sums of the singular values of matrices."""
+    return linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The square roots of the sums of squares."""
+    return input.norm(2, dim, keepdim)
+
+
+class QR(decompositions.QR):
+    """Orthonormal columns, and an upper triangle."""
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.qr(\nQ={self.Q!r},\nR={self.R!r})"
+
+
+def qr(input: Any, some: bool = True) -> QR:
+    """A = Q R: see `linalg.qr`; all columns of Q unless `some`."""
+    return QR(*linalg.qr(input, "reduced" if some else "complete"))
+
+
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """A = U diag(S) V^T: see `linalg.svd`, which gives V^T."""
+    if not compute_uv:
+        values = linalg.svdvals(input)
+        lead, (m, n) = tuple(input.shape[:-2]), tuple(input.shape[-2:])
+        return SVD(input.new_zeros(*lead, m, m), values, input.new_zeros(*lead, n, n))
+    u, s, vh = linalg.svd(input, full_matrices=not some)
+    return SVD(u, s, vh.mH if hasattr(vh, "mH") else vh.transpose(-2, -1))
+
+
+class SVD(decompositions.SVD):
+    """Orthonormal columns, singular values from the largest on, orthonormal columns."""
+
+    @property
+    def V(self) -> Any:  # noqa: N802 - PyTorch's name
+        """The orthonormal columns behind."""
+        return self[2]
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.svd(\nU={self[0]!r},\nS={self[1]!r},\nV={self[2]!r})"

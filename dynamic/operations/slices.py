@@ -1,0 +1,113 @@
+"""Functions of whole slices of a tensor: cut apart, reduced into others, scaled to a norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import ops
+from dynamic.core.errors import ArgumentError, AutogradError
+from dynamic.tensors.dims import axis_of
+from dynamic.tensors.tensor import wrap
+from dynamic.tensors.values import values_of
+
+__all__ = [
+    "bitwise_left_shift", "bitwise_right_shift", "index_reduce", "narrow_copy", "nextafter",
+    "renorm", "sum_to_size", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+]  # fmt: skip
+
+
+def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Copies of parts of `split_size` elements along an axis: see `split`."""
+    return tuple([one.clone() for one in input.split(split_size, dim)])
+
+
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """Copies of at most `chunks` parts along an axis: see `chunk`."""
+    return tuple([one.clone() for one in input.chunk(chunks, dim)])
+
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Copies of parts of the listed sizes along an axis."""
+    return tuple([one.clone() for one in input.split(list(split_sizes), dim)])
+
+
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    """A copy of `length` elements from `start` along an axis: see `narrow`."""
+    return input.narrow(dim, start, length).clone()
+
+
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """The slices of `source` at `index` along an axis, reduced with those of the input.
+
+    `reduce` is "prod", "mean", "amax" or "amin": see `scatter_reduce`.
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise AutogradError(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    if index.ndim > 1:
+        raise AutogradError(
+            f"index_reduce(): Index is supposed to be a vector, but got dim: {index.ndim} with type"
+            f": {index.type()[6:-6]} and size: {list(index.shape)}"
+        )
+    axis = axis_of("index_reduce", dim, input.ndim)
+    places = index.reshape([-1 if i == axis else 1 for i in range(source.ndim)])
+    return input.scatter_reduce(
+        axis, places.expand(source.shape), source, reduce, include_self=include_self
+    )
+
+
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """The slices along an axis, scaled down to the norm `maxnorm` where their p-norm is larger."""
+    if p <= 0:
+        raise AutogradError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise AutogradError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    axis = axis_of("renorm", dim, input.ndim)
+    others = [i for i in range(input.ndim) if i != axis]
+    norms = input.norm(p, others, True)
+    return input * ops.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over axes, to a shape that broadcasts to the tensor's."""
+    shape = tuple(size[0]) if len(size) == 1 and not hasattr(size[0], "__index__") else size
+    lead = input.ndim - len(shape)
+    own = tuple(input.shape)
+    fits = lead >= 0 and all(n in (1, m) for n, m in zip(shape, own[lead:], strict=True))
+    if not fits:
+        raise AutogradError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    axes = [*range(lead), *[lead + i for i, n in enumerate(shape) if n == 1 != own[lead + i]]]
+    return input.sum(axes, keepdim=True).reshape(shape) if axes else input
+
+
+def nextafter(input: Any, other: Any) -> Any:
+    """The next number of the dtype from each element towards that of another tensor."""
+    return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
+
+
+def _shifted(name: str, function: Any) -> Any:
+    def shift(input: Any, other: Any) -> Any:
+        a = values_of(input) if hasattr(input, "_array") else input
+        b = values_of(other) if hasattr(other, "_array") else other
+        try:
+            return wrap(np.asarray(function(a, b)))
+        except TypeError:
+            raise ArgumentError(f"{name}: takes tensors of integers") from None
+
+    shift.__name__ = shift.__qualname__ = name
+    shift.__doc__ = f"NumPy's {function.__name__}: the bits of integers moved."
+    return shift
+
+
+bitwise_left_shift = _shifted("bitwise_left_shift", np.left_shift)
+bitwise_right_shift = _shifted("bitwise_right_shift", np.right_shift)

@@ -1,0 +1,100 @@
+"""Settings of PyTorch's that scripts make: each is checked and read back; results depend on none.
+
+All computation here is deterministic, and products of float32 matrices are as exact as NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.core.errors import OptionError
+from dynamic.core.dtypes import dtype_of_type, set_default_dtype
+from dynamic.core.errors import ArgumentError, AutogradError
+
+_settings: dict[str, Any] = {
+    "precision": "highest",
+    "deterministic": 0,
+    "always": False,
+    "threads": 1,
+}
+_DETERMINISTIC = ("default", "warn", "error")
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Note "highest", "high" or "medium"; products are computed at the highest."""
+    if precision not in ("highest", "high", "medium"):
+        raise AutogradError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+    _settings["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` noted."""
+    return str(_settings["precision"])
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Note whether algorithms are to be deterministic, which all are."""
+    _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` noted."""
+    return bool(_settings["deterministic"])
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Note 0 or "default", 1 or "warn", 2 or "error"."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DETERMINISTIC:
+            raise AutogradError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = _DETERMINISTIC.index(debug_mode)
+    if not isinstance(debug_mode, int):
+        raise ArgumentError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if debug_mode not in (0, 1, 2):
+        raise AutogradError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    _settings["deterministic"] = debug_mode
+
+
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` noted: 0, 1 or 2."""
+    return int(_settings["deterministic"])
+
+
+def set_warn_always(b: bool) -> None:
+    """Note whether warnings are to be repeated."""
+    _settings["always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` noted."""
+    return bool(_settings["always"])
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Whether denormal numbers can be taken for 0: no, they are computed with."""
+    return False
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Note a number of threads between ops, of which there is one."""
+    if n < 1:
+        raise AutogradError("set_num_interop_threads expects a positive integer")
+    _settings["threads"] = n
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` noted."""
+    return int(_settings["threads"])
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the dtype of new floats by a typed constructor, or its name "torch.DoubleTensor"."""
+    found = dtype_of_type(t)
+    if found is None:
+        raise OptionError(f"invalid type: {t!r}")
+    set_default_dtype(found)

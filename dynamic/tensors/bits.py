@@ -1,0 +1,50 @@
+"""The operators that combine the bits of integers, and the truth of bools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.core.op import Op, Operand
+from dynamic.core.dtypes import DTYPES, result_type
+from dynamic.core.errors import ArgumentError
+from dynamic.tensors.values import values_of
+
+
+def bitwise(op: Op, function: Any) -> Any:
+    """A method: `op` on bools, NumPy's bitwise function on integers."""
+
+    def method(self: Any, *others: object) -> Any:
+        arrays = [values_of(self), *(bits(function.__name__, self, other) for other in others)]
+        if all(_is_bool(array) for array in arrays):
+            return op(self, *others)
+        if arrays[-1].dtype is not arrays[0].dtype:
+            dtype = result_type(arrays)
+            arrays = [array.astype(dtype) for array in arrays]
+        try:
+            return self.constant(function(*arrays))
+        except TypeError:
+            name = DTYPES[self._array.dtype].legacy
+            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
+
+    method.__doc__ = f"{op.doc} Bit by bit of integers."
+    return method
+
+
+def bits(name: str, tensor: Any, other: object) -> Any:
+    """The array of the other operand of a bitwise function; TypeError for what has no bits."""
+    if isinstance(other, Operand):
+        return values_of(other)
+    if isinstance(other, np.generic):
+        other = other.item()
+    if isinstance(other, int):
+        return np.asarray(other).astype(result_type((tensor._array, other)))
+    if isinstance(other, np.ndarray):
+        return other
+    raise ArgumentError(f"{name}: takes a tensor or an int, not {type(other).__name__}")
+
+
+def _is_bool(array: object) -> bool:
+    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
+    return bool(dtype.kind == "b")
