@@ -7,9 +7,13 @@ come from rooms that need the class themselves. Where two have a name, the later
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
+from compiler.core import fork
+from compiler.core.errors import OptionError
 from dynamic import handle
+from dynamic.core import provided
 from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from dynamic.linalg import functions as of_matrices
 from dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
@@ -29,3 +33,18 @@ GROUPS: tuple[Mapping[str, Any], ...] = (
 for _group in GROUPS:
     for _name, _member in _group.items():
         setattr(Tensor, _name, _member)
+
+_VERSIONS = (None, "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def _array_namespace(version: str | None) -> Any:
+    if version not in _VERSIONS:
+        known = ", ".join(map(str, _VERSIONS[1:]))
+        raise OptionError(
+            f"__array_namespace__: no version {version!r} of the array API: known are {known}"
+        )
+    with fork.importing:
+        return import_module("dynamic.xp")
+
+
+provided.array_namespace.provide(_array_namespace)
