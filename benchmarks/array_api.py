@@ -46,7 +46,13 @@ def counted(report: Path) -> tuple[Counter[str], list[str]]:
     failed = []
     for case in ElementTree.parse(report).iter("testcase"):
         tags = {child.tag for child in case}
-        outcome = "left out" if "skipped" in tags else "failed" if tags & {"failure", "error"} else "passed"
+        outcome = (
+            "left out"
+            if "skipped" in tags
+            else "failed"
+            if tags & {"failure", "error"}
+            else "passed"
+        )
         counts[outcome] += 1
         if outcome == "failed":
             failed.append(f"{case.get('classname')}::{case.get('name')}")

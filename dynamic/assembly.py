@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Any
 
 from compiler.core import fork
-from compiler.core.errors import OptionError
 from dynamic import handle
 from dynamic.core import provided
 from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
@@ -34,16 +33,10 @@ for _group in GROUPS:
     for _name, _member in _group.items():
         setattr(Tensor, _name, _member)
 
-_VERSIONS = (None, "2022.12", "2023.12", "2024.12", "2025.12")
-
 
 def _array_namespace(version: str | None) -> Any:
-    if version not in _VERSIONS:
-        known = ", ".join(map(str, _VERSIONS[1:]))
-        raise OptionError(
-            f"__array_namespace__: no version {version!r} of the array API: known are {known}"
-        )
     with fork.importing:
+        import_module("compiler.array_api").require_version(version)
         return import_module("dynamic.xp")
 
 

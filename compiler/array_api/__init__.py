@@ -21,8 +21,21 @@ from compiler.array_api import (
     searching,
     transforms,
 )
+from compiler.core.errors import OptionError
 
 VERSION = "2025.12"
+VERSIONS = ("2022.12", "2023.12", "2024.12", VERSION)
+"""Those whose functions all are here: what is new in one was added to the last."""
+
+
+def require_version(version: str | None) -> None:
+    """OptionError for a version that the namespaces do not have."""
+    if version not in (None, *VERSIONS):
+        raise OptionError(
+            f"__array_namespace__: no version {version!r} of the array API: "
+            f"known are {', '.join(VERSIONS)}"
+        )
+
 
 Table: TypeAlias = Mapping[str, Callable[..., Any]]
 
@@ -31,9 +44,11 @@ def _public(*modules: Any) -> Table:
     return {name: getattr(module, name) for module in modules for name in module.__all__}
 
 
-FUNCTIONS: Table = elementwise.FUNCTIONS | _public(
-    elementwise, reductions, arranging, searching
-) | {name: linear_algebra.FUNCTIONS[name] for name in linear_algebra.IN_BOTH}
+FUNCTIONS: Table = (
+    elementwise.FUNCTIONS
+    | _public(elementwise, reductions, arranging, searching)
+    | {name: linear_algebra.FUNCTIONS[name] for name in linear_algebra.IN_BOTH}
+)
 """Those of the namespace itself, but for what makes arrays and tells of dtypes."""
 
 LINALG: Table = linear_algebra.FUNCTIONS

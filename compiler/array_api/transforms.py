@@ -24,9 +24,7 @@ def _operand(name: str, x: Any) -> Any:
 
 
 def _along_one(name: str) -> Callable[..., Any]:
-    def function(
-        x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
-    ) -> Any:
+    def function(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
         return getattr(fft, name)(_operand(name, x), n=n, axis=axis, norm=norm)
 
     return function

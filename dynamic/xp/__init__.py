@@ -19,38 +19,37 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as __array_api_version__
+from compiler.array_api.data_types import NAMES as _NAMES, DataTypes as _DataTypes, Info as _Info
 from dynamic.core.dtypes import (
-    boolean as bool,
-    complex64 as complex64,
-    complex128 as complex128,
-    float32 as float32,
-    float64 as float64,
-    int8 as int8,
-    int16 as int16,
-    int32 as int32,
-    int64 as int64,
-    uint8 as uint8,
-    uint16 as uint16,
-    uint32 as uint32,
-    uint64 as uint64,
+    DTYPES as _DTYPES,
+    dtype_named as _dtype_named,
+    get_default_dtype as _get_default_dtype,
 )
-from dynamic.xp import creation as _creation, data_types as _data_types, fft as fft, linalg as linalg
+from dynamic.tensors.devices import device as _device
+from dynamic.xp import (
+    counting as _counting,
+    creation as _creation,
+    fft as fft,
+    linalg as linalg,
+)
 from dynamic.xp.array import Array as Array
 from dynamic.xp.creation import *
-from dynamic.xp.data_types import *
-from dynamic.xp.data_types import Info as _Info
 from dynamic.xp.functions import namespace as _namespace
 
 newaxis = None
+_types = _DataTypes(_DTYPES.__getitem__)
+can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
+finfo, iinfo = _types.finfo, _types.iinfo
 
 globals().update(_namespace(_FUNCTIONS))
+globals().update({name: _dtype_named(name) for name in _NAMES})
+globals().update({name: getattr(_counting, name) for name in _counting.__all__})
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them
-        "Array", "__array_api_version__", "__array_namespace_info__", "bool", "complex64",
-        "complex128", "e", "fft", "float32", "float64", "inf", "int8", "int16", "int32", "int64",
-        "linalg", "nan", "newaxis", "pi", "uint8", "uint16", "uint32", "uint64",
-        *_FUNCTIONS, *_creation.__all__, *_data_types.__all__,
+        "Array", "__array_api_version__", "__array_namespace_info__", "can_cast", "e", "fft",
+        "finfo", "iinfo", "inf", "isdtype", "linalg", "nan", "newaxis", "pi", "result_type",
+        *_FUNCTIONS, *_NAMES, *_creation.__all__,
     ]  # fmt: skip
 else:
 
@@ -59,4 +58,4 @@ else:
 
 def __array_namespace_info__() -> _Info:
     """What the namespace has: devices, dtypes, capabilities."""
-    return _Info()
+    return _Info(_DTYPES.__getitem__, _get_default_dtype().dtype, _device("cpu"), counts=True)

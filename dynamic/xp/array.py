@@ -78,6 +78,11 @@ def _of_one(name: str) -> Callable[..., Any]:
     return method
 
 
+def _base(x: object) -> type[Tensor]:
+    """The class whose items an array's are: what stands for one in a capture has its own."""
+    return Traced if issubclass(type(x), Traced) else Tensor
+
+
 class Array(Tensor):
     """A tensor that keeps to the array API standard: what `dynamic.xp` makes.
 
@@ -121,16 +126,16 @@ class Array(Tensor):
 
     def __getitem__(self, key: Any, /) -> Any:
         forward, turned = forwards(key, self.shape)
-        found = super().__getitem__(forward)
+        found = _base(self).__getitem__(self, forward)
         return as_arrays(FUNCTIONS["flip"](found, axis=turned) if turned else found, self)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         forward, turned = forwards(key, self.shape)
         if turned:
-            place = super().__getitem__(forward)
+            place = _base(self).__getitem__(self, forward)
             value = value if isinstance(value, Tensor) else place.new_tensor(value)
             value = FUNCTIONS["flip"](value.broadcast_to(place.shape), axis=turned)
-        super().__setitem__(forward, value)
+        _base(self).__setitem__(self, forward, value)
 
     def __iter__(self) -> Any:
         return (self[place] for place in range(len(self)))
@@ -158,6 +163,13 @@ for _sign, _name in {
     setattr(Array, f"__{_sign}__", _operator(_name))
 
 
+_traced = class_of(Array)
+for _name, _member in list(vars(Array).items()):
+    # a tracer has a tensor's operators of its own, which would come first
+    if callable(_member) or isinstance(_member, property):
+        setattr(_traced, _name, _member)
+
+
 def as_array(value: Tensor, *operands: object) -> Any:
     """A tensor as an array: itself if it is new, a view if it is one of the operands."""
     if isinstance(value, Array):
@@ -166,7 +178,7 @@ def as_array(value: Tensor, *operands: object) -> Any:
         value = value.view_as(value)
     kind = type(value)
     if kind is Traced or kind in PLAIN:
-        _set_class(value, class_of(Array) if kind is Traced else Array)
+        _set_class(value, _traced if kind is Traced else Array)
     return value
 
 

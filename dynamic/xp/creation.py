@@ -41,8 +41,8 @@ def asarray(
     shared = isinstance(obj, np.ndarray)
     if copy is False and not (shared and dtype in (None, obj.dtype)):
         raise ValueError(f"asarray: {type(obj).__name__} needs a copy")
-    made = creation.as_tensor(obj, dtype) if shared and not copy else creation.tensor(
-        obj, dtype=dtype
+    made = (
+        creation.as_tensor(obj, dtype) if shared and not copy else creation.tensor(obj, dtype=dtype)
     )
     return as_array(made)
 

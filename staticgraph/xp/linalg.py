@@ -1,0 +1,9 @@
+"""The extension `linalg` of the array API standard, of expressions."""
+
+from __future__ import annotations
+
+from compiler.array_api import LINALG
+
+__all__ = list(LINALG)  # noqa: PLE0605 - the table has them
+
+globals().update(LINALG)
