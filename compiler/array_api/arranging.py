@@ -48,7 +48,7 @@ def flip(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of the grid that vectors span."""
-    return tuple(named("meshgrid")(*together(*arrays), indexing=indexing)) if arrays else ()
+    return tuple(named("meshgrid")(*arrays, indexing=indexing)) if arrays else ()
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler import ops
 from compiler.array_api.promotion import cast, dtype_of, named, together
+from compiler.core.errors import DTypeError
 
 __all__ = ["astype", "clip", "floor_divide", "where"]
 
@@ -62,10 +63,10 @@ FUNCTIONS = (
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: object = None) -> Any:
-    """The elements in another dtype; TypeError for complex numbers as real ones."""
+    """The elements in another dtype; DTypeError for complex numbers as real ones."""
     wanted = np.dtype(dtype)
     if np.dtype(x.dtype).kind == "c" and wanted.kind not in "cb":
-        raise TypeError(f"astype: {x.dtype} cannot become {dtype}: take the real part")
+        raise DTypeError(f"astype: {x.dtype} cannot become {dtype}: take the real part")
     if np.dtype(x.dtype) != wanted:
         return ops.astype(x, wanted)
     return named("copy")(x) if copy else x
@@ -94,5 +95,5 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     """Elements of x1 where a condition holds, else of x2."""
     if all(type(one) in (bool, int, float, complex) for one in (x1, x2)):
-        raise TypeError("where: one of the two must be an array")
+        raise DTypeError("where: one of the two must be an array")
     return ops.where(condition, *together(x1, x2))

@@ -136,10 +136,11 @@ def _of_one(name: str) -> Callable[..., Any]:
     return function
 
 
+_OF_ONE = ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (
         cholesky, cross, diagonal, matmul, matrix_norm, matrix_power, matrix_rank, matrix_transpose,
         outer, pinv, qr, solve, svd, tensordot, trace, vecdot, vector_norm,
     )
-} | {name: _of_one(name) for name in "det eig eigh eigvals eigvalsh inv slogdet svdvals".split()}  # fmt: skip
+} | {name: _of_one(name) for name in _OF_ONE}  # fmt: skip

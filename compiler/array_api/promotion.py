@@ -1,4 +1,4 @@
-"""What operands become before they meet: the standard's promotion, on handles of either frontend."""
+"""What operands become before they meet: the standard's promotion, in either frontend."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler import ops
+from compiler.core.errors import DTypeError
 from compiler.core.op import Operand
 from compiler.functions import LINALG, NAMES, function_named
 
@@ -53,6 +54,6 @@ def together(*values: Any) -> list[Any]:
     like = next((one for one in values if isinstance(one, Operand)), None)
     if like is None:
         kinds = ", ".join(type(one).__name__ for one in values)
-        raise TypeError(f"an operand must be an array, not only {kinds}")
+        raise DTypeError(f"an operand must be an array, not only {kinds}")
     dtype = result_dtype(*values)
     return [cast(one, dtype, like) for one in values]

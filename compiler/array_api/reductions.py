@@ -38,17 +38,21 @@ def _in_dtype(name: str, x: Any, dtype: Any, **options: Any) -> Any:
     return result if np.dtype(result.dtype) == wanted else ops.astype(result, wanted)
 
 
-def all(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def _truth(x: Any) -> Any:
+    return x if np.dtype(x.dtype).kind == "b" else ops.not_equal(x, 0)
+
+
+def all(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:  # noqa: A001
     """Whether all elements along the axes are true."""
-    return ops.all(x, axis=axis, keepdims=keepdims)
+    return ops.all(_truth(x), axis=axis, keepdims=keepdims)
 
 
-def any(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def any(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:  # noqa: A001
     """Whether an element along the axes is true."""
-    return ops.any(x, axis=axis, keepdims=keepdims)
+    return ops.any(_truth(x), axis=axis, keepdims=keepdims)
 
 
-def sum(x: Any, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Any, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Any:  # noqa: A001
     """The sum along the axes."""
     return _in_dtype("sum", x, dtype, axis=axis, keepdims=keepdims)
 
@@ -58,12 +62,12 @@ def prod(x: Any, /, *, axis: Axes = None, dtype: Any = None, keepdims: bool = Fa
     return _in_dtype("prod", x, dtype, axis=axis, keepdims=keepdims)
 
 
-def max(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def max(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:  # noqa: A001
     """The largest elements along the axes."""
     return ops.max(x, axis=axis, keepdims=keepdims)
 
 
-def min(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
+def min(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:  # noqa: A001
     """The smallest elements along the axes."""
     return ops.min(x, axis=axis, keepdims=keepdims)
 

@@ -1,6 +1,6 @@
-"""The namespace of the Python array API standard (2025.12) for tensors: `x.__array_namespace__()`.
+"""The Python array API standard (2025.12) for tensors: what `x.__array_namespace__()` gives.
 
-Its functions take tensors and arrays and return arrays (`dynamic.xp.Array`), which are tensors whose
+Its functions take tensors and arrays and return arrays (`dynamic.xp.Array`): tensors whose
 operators promote as the standard has it. Gradients, `dynamic.func` and `sg.function` see the shared
 ops of which the functions are made.
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as __array_api_version__
+from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
 from compiler.array_api.data_types import NAMES as _NAMES, DataTypes as _DataTypes, Info as _Info
 from dynamic.core.dtypes import (
     DTYPES as _DTYPES,
@@ -33,9 +33,10 @@ from dynamic.xp import (
     linalg as linalg,
 )
 from dynamic.xp.array import Array as Array
-from dynamic.xp.creation import *
+from dynamic.xp.creation import *  # noqa: F403 - `__all__` there
 from dynamic.xp.functions import namespace as _namespace
 
+__array_api_version__ = _VERSION
 newaxis = None
 _types = _DataTypes(_DTYPES.__getitem__)
 can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
@@ -56,6 +57,6 @@ else:
     def __getattr__(name: str) -> Any: ...
 
 
-def __array_namespace_info__() -> _Info:
+def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
     """What the namespace has: devices, dtypes, capabilities."""
     return _Info(_DTYPES.__getitem__, _get_default_dtype().dtype, _device("cpu"), counts=True)

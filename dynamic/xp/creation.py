@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from compiler.core.dtypes import complex_dtype
+from compiler.core.errors import OptionError
 from compiler.core.op import Operand
 from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from dynamic.core.errors import ArgumentError
@@ -27,7 +28,7 @@ def asarray(
     """An array of numbers, nested sequences, an ndarray or a tensor, which keeps its gradient.
 
     Raises:
-        ValueError: a copy is needed, and `copy=False` forbids it.
+        OptionError: a copy is needed, and `copy=False` forbids it.
     """
     check_device(device)
     if isinstance(obj, Operand):
@@ -35,12 +36,12 @@ def asarray(
             return obj
         wanted = obj.dtype if dtype is None else dtype
         if copy is False and wanted != obj.dtype:
-            raise ValueError(f"asarray: {obj.dtype} as {wanted} needs a copy")
+            raise OptionError(f"asarray: {obj.dtype} as {wanted} needs a copy")
         same = wanted == obj.dtype
         return as_array((obj.clone() if copy else obj) if same else obj.to(wanted), obj)
     shared = isinstance(obj, np.ndarray)
     if copy is False and not (shared and dtype in (None, obj.dtype)):
-        raise ValueError(f"asarray: {type(obj).__name__} needs a copy")
+        raise OptionError(f"asarray: {type(obj).__name__} needs a copy")
     made = (
         creation.as_tensor(obj, dtype) if shared and not copy else creation.tensor(obj, dtype=dtype)
     )

@@ -5,6 +5,6 @@ from __future__ import annotations
 from compiler.array_api import LINALG
 from dynamic.xp.functions import namespace
 
-__all__ = list(LINALG)  # noqa: PLE0605 - the table has them
+__all__ = list(LINALG)
 
 globals().update(namespace(LINALG))

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as __array_api_version__
+from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
 from compiler.array_api.data_types import NAMES as _NAMES, DataTypes as _DataTypes, Info as _Info
 from compiler.core.default_dtype import get_default_dtype as _get_default_dtype
 from staticgraph.xp import creation as _creation, fft as fft, linalg as linalg
-from staticgraph.xp.creation import *
+from staticgraph.xp.creation import *  # noqa: F403 - `__all__` there
 
+__array_api_version__ = _VERSION
 newaxis = None
 _types = _DataTypes(_np.dtype)
 can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
@@ -46,6 +47,6 @@ else:
     def __getattr__(name: str) -> Any: ...
 
 
-def __array_namespace_info__() -> _Info:
+def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
     """What the namespace has: devices, dtypes, capabilities."""
     return _Info(_np.dtype, _get_default_dtype(), "cpu", counts=False)

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from compiler.array_api import LINALG
 
-__all__ = list(LINALG)  # noqa: PLE0605 - the table has them
+__all__ = list(LINALG)
 
 globals().update(LINALG)
