@@ -40,7 +40,7 @@ def require_version(version: str | None) -> None:
 Table: TypeAlias = Mapping[str, Callable[..., Any]]
 
 
-def _public(*modules: Any) -> Table:
+def _public(*modules: Any) -> dict[str, Callable[..., Any]]:
     return {name: getattr(module, name) for module in modules for name in module.__all__}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from compiler.array_api.promotion import dtype_of, result_dtype
 from compiler.core.dtypes import complex_dtype
 from compiler.core.errors import OptionError
+from compiler.core.values import Value
 
 
 class FloatLimits(NamedTuple):
@@ -21,7 +22,7 @@ class FloatLimits(NamedTuple):
     max: float
     min: float
     smallest_normal: float
-    dtype: Any
+    dtype: Value
 
 
 class IntegerLimits(NamedTuple):
@@ -30,7 +31,7 @@ class IntegerLimits(NamedTuple):
     bits: int
     max: int
     min: int
-    dtype: Any
+    dtype: Value
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class DataTypes:
         shown: the dtype, as the namespace has it, of one of NumPy's.
     """
 
-    shown: Callable[[Any], Any]
+    shown: Callable[[Value], Value]
 
-    def finfo(self, type: Any, /) -> FloatLimits:
+    def finfo(self, type: Value, /) -> FloatLimits:
         """The limits of a floating dtype, of the parts of a complex one, or of an array's."""
         found = np.finfo(dtype_of(type))
         return FloatLimits(
@@ -51,23 +52,23 @@ class DataTypes:
             float(found.smallest_normal), self.shown(np.dtype(found.dtype)),
         )  # fmt: skip
 
-    def iinfo(self, type: Any, /) -> IntegerLimits:
+    def iinfo(self, type: Value, /) -> IntegerLimits:
         """The limits of an integer dtype, or of an array's."""
         dtype = dtype_of(type)
         found = np.iinfo(dtype)
         return IntegerLimits(found.bits, int(found.max), int(found.min), self.shown(dtype))
 
-    def can_cast(self, from_: Any, to: Any, /) -> bool:
+    def can_cast(self, from_: Value, to: Value, /) -> bool:
         """Whether a dtype, or that of an array, can be promoted to another."""
         return bool(np.can_cast(dtype_of(from_), dtype_of(to)))
 
-    def isdtype(self, dtype: Any, kind: Any) -> bool:
+    def isdtype(self, dtype: Value, kind: Value) -> bool:
         """Whether a dtype is another one, or of a kind such as "real floating", or of several."""
         kinds = kind if isinstance(kind, tuple) else (kind,)
         plain = tuple(one if isinstance(one, str) else np.dtype(one) for one in kinds)
         return bool(np.isdtype(np.dtype(dtype), plain))
 
-    def result_type(self, *arrays_and_dtypes: Any) -> Any:
+    def result_type(self, *arrays_and_dtypes: Value) -> Value:
         """The dtype that arrays, dtypes and Python's numbers have together."""
         if all(isinstance(one, bool | int | float | complex) for one in arrays_and_dtypes):
             raise OptionError("result_type: at least one argument must be an array or a dtype")
@@ -101,27 +102,27 @@ class Info:
         counts: whether shapes may depend on values.
     """
 
-    shown: Callable[[Any], Any]
-    floating: Any
-    device: Any
+    shown: Callable[[Value], Value]
+    floating: Value
+    device: Value
     counts: bool
 
-    def capabilities(self) -> dict[str, Any]:
+    def capabilities(self) -> dict[str, Value]:
         """Whether masks are indices, whether shapes may depend on values, how many axes."""
         return {
             "boolean indexing": self.counts, "data-dependent shapes": self.counts,
             "max dimensions": 64,
         }  # fmt: skip
 
-    def default_device(self) -> Any:
+    def default_device(self) -> Value:
         """The CPU."""
         return self.device
 
-    def devices(self) -> tuple[Any, ...]:
+    def devices(self) -> tuple[Value, ...]:
         """The CPU alone."""
         return (self.device,)
 
-    def default_dtypes(self, *, device: object = None) -> dict[str, Any]:
+    def default_dtypes(self, *, device: object = None) -> dict[str, Value]:
         """The dtypes of arrays that are made without one."""
         self._check(device)
         found = {
@@ -130,11 +131,11 @@ class Info:
         }  # fmt: skip
         return {name: self.shown(dtype) for name, dtype in found.items()}
 
-    def dtypes(self, *, device: object = None, kind: Any = None) -> dict[str, Any]:
+    def dtypes(self, *, device: object = None, kind: Value = None) -> dict[str, Value]:
         """The dtypes by name, of a kind or of several."""
         self._check(device)
         kinds = ("bool", "numeric") if kind is None else kind
-        found: dict[str, Any] = {}
+        found: dict[str, Value] = {}
         for one in kinds if isinstance(kinds, tuple) else (kinds,):
             if one not in _KINDS:
                 raise OptionError(f"dtypes: no kind {one!r}: known are {', '.join(_KINDS)}")

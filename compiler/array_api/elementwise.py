@@ -50,7 +50,7 @@ def _binary(name: str) -> Callable[..., Any]:
 def _called(function: Any, name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The standard's `{name}`, element by element."
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _by_table(names: str, make: Callable[[str], Callable[..., Any]]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ _NUMBERS = (bool, int, float, complex)
 
 def named(name: str) -> Callable[..., Any]:
     """The op or the function in NumPy's names that is called so."""
-    return function_named(name, NAMES) if name in NAMES else getattr(ops, name)  # type: ignore[no-any-return]
+    return function_named(name, NAMES) if name in NAMES else getattr(ops, name)
 
 
 def named_linear(name: str) -> Callable[..., Any]:
     """The function of linear algebra that is called so."""
-    return function_named(name, LINALG) if name in LINALG else getattr(ops, name)  # type: ignore[no-any-return]
+    return function_named(name, LINALG) if name in LINALG else getattr(ops, name)
 
 
 def dtype_of(value: Any) -> Any:

@@ -42,9 +42,11 @@ _types = _DataTypes(_DTYPES.__getitem__)
 can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
 finfo, iinfo = _types.finfo, _types.iinfo
 
-globals().update(_namespace(_FUNCTIONS))
-globals().update({name: _dtype_named(name) for name in _NAMES})
-globals().update({name: getattr(_counting, name) for name in _counting.__all__})
+_TABLE: dict[str, Any] = {
+    **_namespace(_FUNCTIONS),
+    **{name: _dtype_named(name) for name in _NAMES},
+    **{name: getattr(_counting, name) for name in _counting.__all__},
+}
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them
@@ -52,9 +54,13 @@ if not TYPE_CHECKING:
         "finfo", "iinfo", "inf", "isdtype", "linalg", "nan", "newaxis", "pi", "result_type",
         *_FUNCTIONS, *_NAMES, *_creation.__all__,
     ]  # fmt: skip
-else:
 
-    def __getattr__(name: str) -> Any: ...
+
+def __getattr__(name: str) -> Any:
+    """A function or a dtype of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]
 
 
 def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name

@@ -38,7 +38,7 @@ class Inverse(NamedTuple):
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The places, by axis, of elements that are not 0; ShapeError without an axis."""
     if not has_values(x) or not x.ndim:
-        return as_arrays(FUNCTIONS["nonzero"](x))  # type: ignore[no-any-return]
+        return as_arrays(FUNCTIONS["nonzero"](x))
     return tuple(asarray(places) for places in np.nonzero(values_of(x)))
 
 
@@ -48,7 +48,7 @@ def unique_all(x: Any, /) -> Unique:
     Each nan is an element of its own. Gradients of the values flow to where they are first.
     """
     if not has_values(x):
-        return as_arrays(FUNCTIONS["unique_all"](x))  # type: ignore[no-any-return]
+        return as_arrays(FUNCTIONS["unique_all"](x))
     _, first, inverse, counts = np.unique(
         values_of(x), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )

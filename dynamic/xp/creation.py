@@ -52,8 +52,8 @@ def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: object = None
 ) -> Any:
     """The numbers from `start` (0) up to `stop`, without it, by `step`."""
-    numbers = (0, start) if stop is None else (start, stop)
-    return as_array(creation.arange(*numbers, step, dtype=dtype, device=device))
+    first, last = (0, start) if stop is None else (start, stop)
+    return as_array(creation.arange(first, last, step, dtype=dtype, device=device))
 
 
 def linspace(

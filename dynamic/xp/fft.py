@@ -11,7 +11,7 @@ from dynamic.xp.functions import namespace
 
 __all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them
 
-globals().update(namespace(FFT))
+_TABLE = namespace(FFT)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Any:
@@ -22,3 +22,10 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = No
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Any:
     """The frequencies of `rfft` of n numbers that are d apart."""
     return frequencies(_shared.rfftfreq, n, d, dtype, device)
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]

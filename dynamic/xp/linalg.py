@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.array_api import LINALG
 from dynamic.xp.functions import namespace
 
 __all__ = list(LINALG)
 
-globals().update(namespace(LINALG))
+_TABLE = namespace(LINALG)
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]

@@ -33,8 +33,7 @@ _types = _DataTypes(_np.dtype)
 can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
 finfo, iinfo = _types.finfo, _types.iinfo
 
-globals().update(_FUNCTIONS)
-globals().update({name: _np.dtype(name) for name in _NAMES})
+_TABLE: dict[str, Any] = {**_FUNCTIONS, **{name: _np.dtype(name) for name in _NAMES}}
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them
@@ -42,9 +41,13 @@ if not TYPE_CHECKING:
         "iinfo", "inf", "isdtype", "linalg", "nan", "newaxis", "pi", "result_type",
         *_FUNCTIONS, *_NAMES, *_creation.__all__,
     ]  # fmt: skip
-else:
 
-    def __getattr__(name: str) -> Any: ...
+
+def __getattr__(name: str) -> Any:
+    """A function or a dtype of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]
 
 
 def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
