@@ -11,7 +11,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 # The tests start a few hundred processes, which read bytecode instead of compiling every source.
 unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
-.PHONY: help install demo test test-all quick browser coverage lint typecheck bench compare release clean
+.PHONY: help install demo test test-all quick browser coverage lint typecheck bench compare release array-api clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ release: $(VENV)/.installed-release ## build wheel and sdist into dist/, and try
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python .ci/tried.py dist/*.whl dist/*.tar.gz
+
+array-api: $(VENV)/.installed-array-api ## count the cases of the array API's public test suite, which is cloned
+	$(BIN)/python benchmarks/array_api.py
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -112,7 +112,7 @@ long = int64
 newaxis = None
 
 if TYPE_CHECKING:
-    from dynamic import fft as fft  # which is imported when it is asked for
+    from dynamic import fft as fft, xp as xp  # which are imported when they are asked for
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
@@ -128,7 +128,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "rand_like", "randint", "randn", "randn_like", "randperm", "save", "scan",
         "set_default_dtype", "set_grad_enabled", "set_lint", "set_num_threads", "set_printoptions",
         "short", "tensor", "uint16", "uint32", "uint64", "uint8", "utils", "vmap", "while_loop",
-        "zeros", "zeros_like",
+        "xp", "zeros", "zeros_like",
         *(name for name in vars(_functions) if not name.startswith("_")), *_linear.__all__,
     ]  # fmt: skip
 

@@ -7,9 +7,12 @@ come from rooms that need the class themselves. Where two have a name, the later
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
+from compiler.core import fork
 from dynamic import handle
+from dynamic.core import provided
 from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from dynamic.linalg import functions as of_matrices
 from dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
@@ -29,3 +32,12 @@ GROUPS: tuple[Mapping[str, Any], ...] = (
 for _group in GROUPS:
     for _name, _member in _group.items():
         setattr(Tensor, _name, _member)
+
+
+def _array_namespace(version: str | None) -> Any:
+    with fork.importing:
+        import_module("compiler.array_api").require_version(version)
+        return import_module("dynamic.xp")
+
+
+provided.array_namespace.provide(_array_namespace)

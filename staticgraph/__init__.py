@@ -68,7 +68,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compiler.functions.public import *
-    from staticgraph import fft as fft, optim as optim, random as random, special as special
+    from staticgraph import (
+        fft as fft,
+        optim as optim,
+        random as random,
+        special as special,
+        xp as xp,
+    )
     from staticgraph.compilation import compile as compile, run as run
     from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
@@ -118,7 +124,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "placeholder", "print", "random", "register_pytree",
         "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
-        "while_loop", "zeros",
+        "while_loop", "xp", "zeros",
         *_CREATED, *_COMPOSED, *_PUBLIC,
     ]  # fmt: skip
 
@@ -156,7 +162,14 @@ def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, obje
     return ScipyFunctions(executable, start, data)
 
 
+def _array_namespace(version: "str | None") -> Any:
+    with _fork.importing:
+        import_module("compiler.array_api").require_version(version)
+        return import_module("staticgraph.xp")
+
+
 _provided.for_scipy.provide(_for_scipy)
+_provided.array_namespace.provide(_array_namespace)
 
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
@@ -165,7 +178,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("draw", "fft", "onnx", "optim", "random", "special", "view"):
+            if name in ("draw", "fft", "onnx", "optim", "random", "special", "view", "xp"):
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

@@ -29,10 +29,10 @@ __all__ = [
 class Unique(NamedTuple):
     """The distinct elements in order, where each is first, which each is, and how often it is."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: Value
+    indices: Value
+    inverse_indices: Value
+    counts: Value
 
 
 def _distinct(name: str, x: Value, size: int | None, fill: Value) -> Unique:

@@ -169,6 +169,15 @@ class Expression(Operators):
             GraphError(f"{self} ({self.source}) is not changed: x.at[key].set(value) is another")
         )
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of the array API standard: `staticgraph.xp`."""
+        return provided.array_namespace(api_version)
+
+    @property
+    def device(self) -> str:
+        """Where it will be computed, for code that is written for the array API standard."""
+        return "cpu"
+
     def __array__(self, *args: object, **kwargs: object) -> Any:
         raise remembered(
             GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")

@@ -20,3 +20,6 @@ traced_gradients: Provided[
     [Sequence[Any], Sequence[Any], Any, bool, bool | None, bool], tuple[Any, ...]
 ] = Provided("dynamic.func.pull")
 """`autograd.grad` where some of the tensors are tracers; `gradients` there says what it takes."""
+
+array_namespace: Provided[[str | None], Any] = Provided("dynamic.assembly")
+"""`dynamic.xp`, which is imported when it is asked for; ValueError for an unknown version."""

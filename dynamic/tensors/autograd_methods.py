@@ -9,7 +9,7 @@ import numpy as np
 from compiler.core.dtypes import is_inexact
 from compiler.core.op import Operand
 from compiler.core.watching import changing
-from dynamic.core import eager_ops
+from dynamic.core import eager_ops, provided
 from dynamic.core.dtypes import DTYPES
 from dynamic.core.errors import ArgumentError, AutogradError
 from dynamic.core.user_warnings import warn
@@ -305,7 +305,14 @@ class Autograd(Operand):
     def _kept_from_numpy(self) -> bool:
         return self.requires_grad and mode.enabled
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of the array API standard: `dynamic.xp`; ValueError for a newer version."""
+        return provided.array_namespace(api_version)
+
+    def __dlpack__(
+        self, *, stream: object = None, max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
         """The capsule by which another library reads this memory: no copy.
 
         Raises:
@@ -313,7 +320,9 @@ class Autograd(Operand):
         """
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return values_of(self).__dlpack__(**options)
+        return values_of(self).__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The kind of device, 1 for a CPU, and its number."""

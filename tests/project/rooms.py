@@ -45,6 +45,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("reference", "ops on plain arrays, with NumPy"),
         _room("ops", "the declarations: type, evaluation, gradient, lowering"),
         _room("functions", "functions in NumPy's names, composed of ops"),
+        _room("array_api", "the functions of the array API standard, in its signatures"),
         _room("graph", "expressions, definitions, the networkx graph, files"),
         _room("transforms", "derivatives, batches, loops and branches"),
         _room("passes", "graph to graph"),
@@ -81,6 +82,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "accelerator", "amp", "backends", "cuda", "distributed", "jit", "multiprocessing",
             "settings", "version",
         ),
+        _room("xp", "the array API standard: arrays, and their namespace"),
         _room(
             "root", "the public names, `Tensor` assembled, files, drawing",
             "", "assembly", "compilation", "drawing", "fft", "handle", "later", "layers", "older",
@@ -94,6 +96,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room("draw", "drawings of graphs"),
         _room("view", "graphs as a page: lines, graph and kernel, linked"),
+        _room("xp", "the array API standard of expressions"),
         _room("executables", "what `compile` returns, and how it is saved"),
         _room("compilation", "`compile`, `run`, `load`", "compilation", "loading"),
         _room("random", "keys, distributions, streams"),

@@ -1,0 +1,19 @@
+"""The extension `fft` of the array API standard, of expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.array_api import FFT
+from staticgraph.xp.creation import fftfreq, rfftfreq
+
+__all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them
+
+_TABLE = FFT
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]

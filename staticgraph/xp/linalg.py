@@ -1,0 +1,18 @@
+"""The extension `linalg` of the array API standard, of expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.array_api import LINALG
+
+__all__ = list(LINALG)
+
+_TABLE = LINALG
+
+
+def __getattr__(name: str) -> Any:
+    """A function of the table."""
+    if name not in _TABLE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _TABLE[name]
