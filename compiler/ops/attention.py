@@ -130,7 +130,7 @@ def _gradients_numpy(
     return gq, gk, gv
 
 
-def attention_weights(q: Any, k: Any, scale: float, causal: bool) -> Any:
+def attention_weights(q: Value, k: Value, scale: float, causal: bool) -> Value:
     """The weights (..., l, s), as ops that keep them: for gradients of gradients."""
     scores = multiply(matmul(q, swapaxes(k, -1, -2)), scale)
     if causal:
