@@ -143,5 +143,5 @@ class Info:
         return found
 
     def _check(self, device: object) -> None:
-        if device not in (None, self.device):
+        if device is not None and str(device) != str(self.device):
             raise OptionError(f"there is the device {self.device!r} alone, not {device!r}")

@@ -89,6 +89,8 @@ def _source(name: str, function: Callable[..., Any]) -> str:
     """Source that gives a function a name: it stands inside another one, with what it uses."""
     lines = [f"def {name}(*operands, **attributes):"]
     lines += [f'{INDENT}"""The NumPy function of `{name.removeprefix("host_")}`."""']
+    if function.__module__.startswith("compiler."):  # ours wrap what gives the same in NumPy alone
+        function = inspect.unwrap(function)
     text, inner = _definition(function, set(), decorated=True)
     lines += [INDENT + line if line else "" for line in text]
     lines += ["", f"{INDENT}return {inner}(*operands, **attributes)"]

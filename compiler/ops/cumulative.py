@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,19 @@ _MANY = 1 << 14
 def _total(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
     into = _total_into(sign)
 
-    def evaluate(x: Any, *, axis: int) -> Any:
+    def by_numpy(x: Any, *, axis: int) -> Any:
         if not is_inexact(x.dtype):
             return function(x, axis, accumulator(x.dtype))
+        wide = np.result_type(x.dtype, _F64)
+        return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
+
+    @wraps(by_numpy)  # which is what an exported file has
+    def evaluate(x: Any, *, axis: int) -> Any:
         if x.size >= _MANY and x.dtype in _COMPILED:
             found = np.empty(x.shape, x.dtype)
             into(found, np.ascontiguousarray(x), axis=axis)
             return found
-        wide = np.result_type(x.dtype, _F64)
-        return function(x, axis, wide).astype(x.dtype)  # rounding errors add up along the axis
+        return by_numpy(x, axis=axis)
 
     return evaluate
 

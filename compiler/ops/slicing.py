@@ -132,8 +132,13 @@ def split(
         # the type rule of reshape assumes that the parts make up the whole, where it is unknown
         x = reshape(x, (*x.shape[:axis], int(sections), part, *x.shape[axis + 1 :]))
         return [squeeze(slice_axis(x, axis, i, i + 1), axis) for i in range(sections)]
-    bounds = [0, *sections, size]
-    return [slice_axis(x, axis, start, stop) for start, stop in itertools.pairwise(bounds)]
+    bounds: list[Size] = [0, *sections, size]
+    if isinstance(size, int) and all(isinstance(one, int | np.integer) for one in bounds):
+        bounds = [slice(one).indices(size)[1] for one in bounds]  # from the end, or beyond it
+        cut = [(start, max(start, stop)) for start, stop in itertools.pairwise(bounds)]
+    else:
+        cut = list(itertools.pairwise(bounds))
+    return [slice_axis(x, axis, start, stop) for start, stop in cut]
 
 
 def slice_axis(x: Any, axis: int, start: Size, stop: Size) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,16 @@ argsort: Op = host_along(
 )  # fmt: skip
 
 
+def _in_order(x: Any, *, axis: int, descending: bool) -> Any:
+    return np.take_along_axis(x, _order(x, axis=axis, descending=descending), axis)
+
+
+@wraps(_in_order)  # which is what an exported file has
 def _sorted(x: Any, *, axis: int, descending: bool) -> Any:
     # NumPy's vectorised sort takes a tenth of a stable one's time: only zeros tell them apart
     found = np.sort(x, axis)
     if _has_negative_zeros(found):
-        order = _order(x, axis=axis, descending=descending)
-        return np.take_along_axis(x, order, axis)
+        return _in_order(x, axis=axis, descending=descending)
     return np.flip(found, axis) if descending else found
 
 

@@ -27,10 +27,16 @@ _options = _Options()
 
 
 def set_printoptions(**options: object) -> None:
-    """Set `precision`, `threshold`, `edgeitems`, `linewidth` or `sci_mode` of printed tensors."""
-    for name in options:
+    """Set `precision`, `threshold`, `edgeitems`, `linewidth` or `sci_mode` of printed tensors.
+
+    Raises:
+        ArgumentError: there is no such option, or it is no number; nothing is set then.
+    """
+    for name, value in options.items():
         if not hasattr(_options, name):
             raise ArgumentError(f"set_printoptions() got an unexpected keyword argument {name!r}")
+        if not (isinstance(value, int | float) or (name == "sci_mode" and value is None)):
+            raise ArgumentError(f"set_printoptions: {name} is a number, not {value!r}")
     for name, value in options.items():
         setattr(_options, name, value)
 

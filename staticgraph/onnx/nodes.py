@@ -224,6 +224,17 @@ def _argsort(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     return str(places)
 
 
+@_writes("sort")
+def _sort(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
+    axis = one.attrs["axis"]
+    (x,) = one.operands
+    name = writer.cast(inputs[0], np.dtype(np.uint8)) if x.dtype.kind == "b" else inputs[0]
+    count = writer.sizes([x.shape[axis]])
+    largest = int(one.attrs["descending"])
+    values, _ = writer.node("TopK", name, count, count=2, axis=axis, largest=largest, sorted=1)
+    return writer.cast(values, x.dtype) if x.dtype.kind == "b" else str(values)
+
+
 @_writes("cumsum")
 def _cumsum(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     x = inputs[0] if one.operands[0].dtype == one.dtype else writer.cast(inputs[0], one.dtype)

@@ -96,6 +96,14 @@ def test_parts_of_unknown_size_are_checked_when_they_run() -> None:
         interpret([first], {x: np.zeros((7, 2))})
 
 
+def test_parts_may_be_cut_from_the_end_beyond_it_and_in_any_order() -> None:
+    x, array = placeholder((4, 2)), np.arange(8.0).reshape(4, 2)
+    for cuts in ([2, 1], [2, -1], [-1, 2], [5, 1], [-9, 2]):
+        found = interpret(ops.split(x, cuts), {x: array})
+        for value, expected in zip(found, np.split(array, cuts), strict=True):
+            assert_array_equal(value, expected)
+
+
 def test_a_size_is_an_index() -> None:
     n = unknown("n")
     x, y = placeholder((n + 2,)), placeholder((n,))

@@ -220,6 +220,15 @@ CASES: dict[str, Case] = {
     "TransformerEncoder": Case(
         lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 6), 2), (3, 2, 4)
     ),
+    "TransformerDecoderLayer": Case(
+        lambda: nn.TransformerDecoderLayer(4, 2, 6), (3, 2, 4), numbers(5, 2, 4)
+    ),
+    "TransformerDecoder": Case(
+        lambda: nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 6), 2), (3, 2, 4),
+        numbers(5, 2, 4),
+    ),
+    "Transformer": Case(lambda: nn.Transformer(4, 2, 1, 1, 6), (3, 2, 4), numbers(5, 2, 4)),
+    "DataParallel": Case(lambda: nn.DataParallel(nn.Linear(5, 4)), ROWS),
     "Sequential": Case(lambda: nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 2)), ROWS),
     "ModuleList": Case(Listed, ROWS),
     "BCELoss": Case(Likely, ROWS, bits(*ROWS)),

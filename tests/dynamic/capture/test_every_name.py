@@ -26,14 +26,16 @@ _REFUSED = {
         "argwhere bincount masked_select nonzero unique unique_consecutive histc",
     "takes numbers, which are given as tensors here":
         "arange logspace linspace full eye randint block_diag where take_along_axis",
-    "depends on how a tensor lies in memory": "is_contiguous storage_offset stride",
+    "depends on how a tensor lies in memory":
+        "empty_strided is_contiguous is_set_to set_ storage storage_offset stride untyped_storage",
     "changes the shape of a tensor in place":
         "squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
     "is of the tape, or a mode of the call": "is_inference is_inference_mode_enabled",
     "shares its memory with another library": "from_dlpack",
     "has no form in a graph":
         "bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_xor "
-        "bitwise_xor_ matrix_exp mode poisson",
+        "bitwise_xor_ bitwise_left_shift bitwise_left_shift_ bitwise_right_shift "
+        "bitwise_right_shift_ apply_ binomial matrix_exp mode nextafter nextafter_ poisson",
 }  # fmt: skip
 EXPECTED = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
 """The last parts of the names that are refused, and why."""

@@ -171,3 +171,6 @@ def test_print_options():
         torch.set_printoptions(precision=4, sci_mode=None)
     with pytest.raises(TypeError, match=r"^set_printoptions\(\) got an unexpected keyword"):
         torch.set_printoptions(width=3)
+    with pytest.raises(TypeError, match=r"^set_printoptions: threshold is a number, not 'full'"):
+        torch.set_printoptions(precision=3, threshold="full")
+    assert repr(x) == "tensor([1.0000, 1.2346])"
