@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
 
-_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF")
-_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM")
+_GLOBAL = (
+    "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF",
+    "LOAD_FROM_DICT_OR_GLOBALS",
+)  # fmt: skip
+_ATTRIBUTE = (
+    "LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR",
+)  # fmt: skip
+_LOCAL = ("LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_DEREF")
+"""What instructions that read local names start with; some of Python 3.13 read two."""
 _REFLECTION = frozenset(
     (
         "getattr", "hasattr", "setattr", "delattr", "vars", "__dict__", "attrgetter",
@@ -73,6 +80,11 @@ def named(code: CodeType) -> Named:
     )
 
 
+def _line_of(one: dis.Instruction, before: int) -> int:
+    """The line of an instruction; from Python 3.13 on `starts_line` only says if one starts."""
+    return getattr(one, "line_number", one.starts_line) or before
+
+
 def _catches(code: CodeType) -> bool:
     names = [one.opname for one in dis.get_instructions(code)]
     found = any(
@@ -84,7 +96,7 @@ def _catches(code: CodeType) -> bool:
 def _compares_identity(code: CodeType) -> bool:
     steps = list(dis.get_instructions(code))
     found = any(
-        one.opname == "IS_OP" and before.opname in ("LOAD_FAST", "LOAD_DEREF", "BINARY_SUBSCR")
+        one.opname == "IS_OP" and before.opname.startswith((*_LOCAL, "BINARY_SUBSCR", "BINARY_OP"))
         for before, one in pairwise(steps)
     )
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
@@ -95,7 +107,7 @@ def _collect(code: CodeType, found: tuple[dict[str, int], ...], imports: set[str
     globals, attributes, free = found
     line = code.co_firstlineno
     for one in dis.get_instructions(code):
-        line = one.starts_line or line
+        line = _line_of(one, line)
         if one.opname in _GLOBAL:
             globals.setdefault(one.argval, line)
         elif one.opname in _ATTRIBUTE:
@@ -152,13 +164,14 @@ def type_questions(code: CodeType) -> tuple[TypeQuestion, ...]:
         return ()
     found, steps, line = [], list(dis.get_instructions(code)), code.co_firstlineno
     for i, step in enumerate(steps):
-        line = step.starts_line or line
+        line = _line_of(step, line)
         if step.opname != "LOAD_GLOBAL" or step.argval not in ("type", "isinstance"):
             continue
-        names, attributes = [], []
+        names: list[str] = []
+        attributes: list[str] = []
         for one in steps[i + 1 :]:
-            if one.opname in ("LOAD_FAST", "LOAD_DEREF"):
-                names.append(one.argval)
+            if one.opname.startswith(_LOCAL):
+                names += one.argval if isinstance(one.argval, tuple) else (one.argval,)
             elif one.opname in _ATTRIBUTE:
                 attributes.append(one.argval)
             elif one.opname.startswith(("CALL", "COMPARE", "IS_OP", "POP_JUMP", "STORE", "RETURN")):
