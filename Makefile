@@ -37,8 +37,8 @@ browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fa
 
 coverage: $(VENV)/.installed-coverage ## which lines of the compiler and of the tape the tests of `quick` run: at least 97 % of each
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow and not long' --cov --cov-report=html:out/coverage --cov-fail-under=0
-	$(BIN)/coverage report --include='compiler/*'
-	$(BIN)/coverage report --include='dynamic/tape/*'
+	$(BIN)/coverage report --include='*/compiler/*'
+	$(BIN)/coverage report --include='*/dynamic/tape/*'
 
 lint: $(VENV)/.installed-test ## check style and formatting
 	$(BIN)/ruff check .

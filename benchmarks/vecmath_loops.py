@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.parse import parsed_function
-from compiler.llvm.native import compile_native, step_symbol
-from compiler.llvm.vecmath import PREDICATES
-from compiler.runtime.cache.objects import load_object
-from compiler.runtime.cache.store import Code
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.llvm.native import compile_native, step_symbol
+from staticgraph.compiler.llvm.vecmath import PREDICATES
+from staticgraph.compiler.runtime.cache.objects import load_object
+from staticgraph.compiler.runtime.cache.store import Code
 
 STEP = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 POINTERS = {"float32": "p_f32", "float64": "p_f64"}

@@ -22,8 +22,8 @@ from rich.progress import Progress
 from rich.table import Table
 from vecmath_loops import vectorised
 
-from compiler.llvm.vecmath import ARITY
-from compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
+from staticgraph.compiler.llvm.vecmath import ARITY
+from staticgraph.compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, ULP_BOUND, ulp_error
 
 CHUNK = 1 << 15  # arguments, whose float64 arrays stay in the cache
 UNARY = tuple(name for name in ULP_BOUND if ARITY[name] == 1)

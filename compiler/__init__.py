@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core import fork, provided
+from staticgraph.compiler.core import fork, provided, short_names
 
 
 def _by_kernel(op: str, arrays: Sequence[Any]) -> Any:
-    from compiler.evaluation import by_kernel
+    from staticgraph.compiler.evaluation import by_kernel
 
     return by_kernel(op, arrays)
 
 
 def _shuffle(words: Any) -> Any:
-    from compiler.runtime.shuffle import shuffle
+    from staticgraph.compiler.runtime.shuffle import shuffle
 
     return shuffle(words)
 
 
 def _running(out: Any, x: Any, axis: int, sign: str) -> None:
-    from compiler.runtime.running import running
+    from staticgraph.compiler.runtime.running import running
 
     running(out, x, axis, sign)
 
 
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
     with fork.importing:
-        from compiler.llvm.user_functions import compile_scalar
+        from staticgraph.compiler.llvm.user_functions import compile_scalar
 
     return compile_scalar(function, name, dtype)
 
 
 def _share(task: Callable[[int], None], count: int) -> None:
-    from compiler.runtime.sharing import share
+    from staticgraph.compiler.runtime.sharing import share
 
     share(task, count)
 
@@ -44,3 +44,6 @@ provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
 provided.running.provide(_running)
 provided.share.provide(_share)
+
+if __name__ == "compiler":
+    short_names.lead("compiler")

@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from compiler.core import fork
-from compiler.core.errors import OptionError
-from compiler.core.log import log, told
-from compiler.core.options import BACKENDS, Options
-from compiler.core.settings import DUMP
-from compiler.core.values import Value
-from compiler.dump import dump
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition, require_lowerings
-from compiler.runners.compiled import CompiledRunner
-from compiler.runtime.blas import find_products
-from compiler.runtime.cache.loader import (
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.log import log, told
+from staticgraph.compiler.core.options import BACKENDS, Options
+from staticgraph.compiler.core.settings import DUMP
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.dump import dump
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition, require_lowerings
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runtime.blas import find_products
+from staticgraph.compiler.runtime.cache.loader import (
     load_kernel,
     load_launch_plan,
     load_with_numba,
     place_of,
     trampoline_code,
 )
-from compiler.runtime.sizes import feeds_of
-from compiler.runtime.threads import check_count
+from staticgraph.compiler.runtime.sizes import feeds_of
+from staticgraph.compiler.runtime.threads import check_count
 
 
 def compile_graph(
@@ -55,9 +55,9 @@ def compile_graph(
             )
         # importing what compiles takes longer than a start from the cache has
         with fork.importing:
-            from compiler.driver import lower
-            from compiler.runtime.background import beside
-            from compiler.runtime.launch_planning import launch_plan_of
+            from staticgraph.compiler.driver import lower
+            from staticgraph.compiler.runtime.background import beside
+            from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 
         start = time.perf_counter()
         with beside(trampoline_code):

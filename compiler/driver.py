@@ -6,16 +6,16 @@ from collections.abc import Collection
 
 import networkx as nx
 
-from compiler.codegen.kernel import Kernel, arena_bytes, emit
-from compiler.core.options import Options
-from compiler.core.reports import accept, on_trial
-from compiler.ops.regions import recompute
-from compiler.passes.complex_numbers import split_complex
-from compiler.passes.copy_insertion import separate_roots
-from compiler.passes.sizes import unify_sizes
-from compiler.pipeline import optimise, recompute_regions
-from compiler.schedule.layouts import arrange_rows
-from compiler.schedule.recompute import recompute_values
+from staticgraph.compiler.codegen.kernel import Kernel, arena_bytes, emit
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.reports import accept, on_trial
+from staticgraph.compiler.ops.regions import recompute
+from staticgraph.compiler.passes.complex_numbers import split_complex
+from staticgraph.compiler.passes.copy_insertion import separate_roots
+from staticgraph.compiler.passes.sizes import unify_sizes
+from staticgraph.compiler.pipeline import optimise, recompute_regions
+from staticgraph.compiler.schedule.layouts import arrange_rows
+from staticgraph.compiler.schedule.recompute import recompute_values
 
 __all__ = ["Options", "lower"]
 

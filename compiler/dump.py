@@ -11,13 +11,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.core.errors import OptionError
-from compiler.core.settings import DUMP, DUMP_DIR
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.settings import DUMP, DUMP_DIR
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.codegen.kernel import Kernel
 
 FORMS = ("ir", "source", "llvm", "asm")
 wanted = DUMP.listed(FORMS)
@@ -31,8 +31,8 @@ def dump(name: str, graph: nx.MultiDiGraph[int], kernel: Kernel) -> Path:
     Raises:
         OptionError: the folder cannot be made.
     """
-    from compiler.graph.build import to_text
-    from compiler.llvm.native import assembly
+    from staticgraph.compiler.graph.build import to_text
+    from staticgraph.compiler.llvm.native import assembly
 
     folder = Path(DUMP_DIR.given or "staticgraph_dump") / f"{os.getpid()}-{next(_counted)}"
     try:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.compile import compile_graph
-from compiler.core.dims import unknown
-from compiler.core.op import op_named
-from compiler.core.options import Options
-from compiler.core.protocols import ArrayRunner
-from compiler.graph.definition import define
-from compiler.graph.expression import Expression, at_line
-from compiler.ops import leaves
+from staticgraph.compiler.compile import compile_graph
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.protocols import ArrayRunner
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.expression import Expression, at_line
+from staticgraph.compiler.ops import leaves
 
 
 def by_kernel(op: str, arrays: Sequence[Any]) -> Any:

@@ -8,29 +8,29 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core import fork
-from compiler.core.errors import OptionError
-from compiler.core.lowering import Alias, IndexMap
-from compiler.core.op import Attrs, Op
-from compiler.graph.expression import Expression, construct
-from compiler.graph.strided import view_inputs
-from compiler.ops import leaves
-from compiler.ops.regions import checkpoint, recompute
-from compiler.passes.accumulate import accumulate_products
-from compiler.passes.embedded import join_embedded
-from compiler.passes.exact import evaluated_by_numpy
-from compiler.passes.hoist import hoist_invariants, hoist_products
-from compiler.passes.loops import optimise_bodies
-from compiler.passes.matvec import sum_vector_products
-from compiler.passes.merge import merge_scans
-from compiler.passes.prune import prune_loops
-from compiler.passes.replay import replay
-from compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
-from compiler.passes.sink import sink_products, sink_sums
-from compiler.passes.small_products import sum_products_of_bodies, sum_small_products
-from compiler.passes.widen import widen, widen_narrow
-from compiler.schedule.layouts import arrange_rows
-from compiler.schedule.recompute import recompute_values
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Expression, construct
+from staticgraph.compiler.graph.strided import view_inputs
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.regions import checkpoint, recompute
+from staticgraph.compiler.passes.accumulate import accumulate_products
+from staticgraph.compiler.passes.embedded import join_embedded
+from staticgraph.compiler.passes.exact import evaluated_by_numpy
+from staticgraph.compiler.passes.hoist import hoist_invariants, hoist_products
+from staticgraph.compiler.passes.loops import optimise_bodies
+from staticgraph.compiler.passes.matvec import sum_vector_products
+from staticgraph.compiler.passes.merge import merge_scans
+from staticgraph.compiler.passes.prune import prune_loops
+from staticgraph.compiler.passes.replay import replay
+from staticgraph.compiler.passes.rules import RULES, Rule, drop_broadcasts, fold_constants
+from staticgraph.compiler.passes.sink import sink_products, sink_sums
+from staticgraph.compiler.passes.small_products import sum_products_of_bodies, sum_small_products
+from staticgraph.compiler.passes.widen import widen, widen_narrow
+from staticgraph.compiler.schedule.layouts import arrange_rows
+from staticgraph.compiler.schedule.recompute import recompute_values
 
 NUMERICS = ("strict", "fast", "exact")
 _ALWAYS = (fold_constants, drop_broadcasts)

@@ -11,12 +11,16 @@ from importlib import import_module
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from compiler.core import fork as _fork
-from compiler.core.errors import LintWarning as LintWarning
-from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
-from compiler.ops.exponential import erfinv as erfinv
-from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
-from dynamic import (
+from staticgraph.compiler.core import fork as _fork, short_names as _short_names
+from staticgraph.compiler.core.errors import LintWarning as LintWarning
+from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
+from staticgraph.compiler.ops.exponential import erfinv as erfinv
+from staticgraph.compiler.transforms.control_flow import (
+    cond as cond,
+    scan as scan,
+    while_loop as while_loop,
+)
+from staticgraph.dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
     autograd as autograd,
     func as func,
@@ -26,15 +30,15 @@ from dynamic import (
     optim as optim,
     utils as utils,
 )
-from dynamic.autograd import (
+from staticgraph.dynamic.autograd import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
     is_grad_enabled as is_grad_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
-from dynamic.core import errors as errors
-from dynamic.core.dtypes import (
+from staticgraph.dynamic.core import errors as errors
+from staticgraph.dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
     bfloat16 as bfloat16,
     boolean as bool,
@@ -54,25 +58,27 @@ from dynamic.core.dtypes import (
     uint32 as uint32,
     uint64 as uint64,
 )
-from dynamic.core.results import Size as Size
-from dynamic.drawing import make_dot as make_dot
-from dynamic.func import vmap as vmap
-from dynamic.kernels.threads import (
+from staticgraph.dynamic.core.results import Size as Size
+from staticgraph.dynamic.drawing import make_dot as make_dot
+from staticgraph.dynamic.func import vmap as vmap
+from staticgraph.dynamic.kernels.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
 )
-from dynamic.linalg import functions as _linear
-from dynamic.linalg.functions import *
-from dynamic.operations import public as _functions
-from dynamic.operations.public import *
-from dynamic.serialization import load as load, save as save
-from dynamic.tape.anomaly import (
+from staticgraph.dynamic.linalg import functions as _linear
+from staticgraph.dynamic.linalg.functions import *
+from staticgraph.dynamic.operations import public as _functions
+from staticgraph.dynamic.operations.public import *
+from staticgraph.dynamic.serialization import load as load, save as save
+from staticgraph.dynamic.tape.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     is_anomaly_enabled as is_anomaly_enabled,
 )
-from dynamic.tape.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-from dynamic.tape.lint_switch import set_lint as set_lint
-from dynamic.tensors.creation import (
+from staticgraph.dynamic.tape.grad_mode import (
+    is_inference_mode_enabled as is_inference_mode_enabled,
+)
+from staticgraph.dynamic.tape.lint_switch import set_lint as set_lint
+from staticgraph.dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,
     as_tensor as asarray,
@@ -96,10 +102,10 @@ from dynamic.tensors.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from dynamic.tensors.devices import device as device
-from dynamic.tensors.printing import set_printoptions as set_printoptions
-from dynamic.tensors.random_numbers import manual_seed as manual_seed
-from dynamic.tensors.tensor import Tensor as Tensor
+from staticgraph.dynamic.tensors.devices import device as device
+from staticgraph.dynamic.tensors.printing import set_printoptions as set_printoptions
+from staticgraph.dynamic.tensors.random_numbers import manual_seed as manual_seed
+from staticgraph.dynamic.tensors.tensor import Tensor as Tensor
 
 half = float16
 float = float32  # the names of Python's types are PyTorch's dtypes
@@ -111,8 +117,14 @@ long = int64
 
 newaxis = None
 
+if __name__ == "dynamic":
+    _short_names.lead("dynamic")
+
 if TYPE_CHECKING:
-    from dynamic import fft as fft, xp as xp  # which are imported when they are asked for
+    from staticgraph.dynamic import (  # which are imported when they are asked for
+        fft as fft,
+        xp as xp,
+    )
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined
@@ -136,7 +148,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         """A name that is imported when it is asked for, or a function that only NumPy has."""
         with _fork.importing:
             if name in _later.MODULES:
-                found: Any = import_module(f"dynamic.{name}")
+                found: Any = import_module(f"staticgraph.dynamic.{name}")
             elif name in _later.NAMES:
                 found = getattr(import_module(_later.NAMES[name]), name)
             elif name in _COMPOSED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError
 
 __all__ = [
     "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from compiler.core import fork
-from dynamic import handle
-from dynamic.core import provided
-from dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
-from dynamic.linalg import functions as of_matrices
-from dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core import fork
+from staticgraph.dynamic import handle
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
+from staticgraph.dynamic.linalg import functions as of_matrices
+from staticgraph.dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 GROUPS: tuple[Mapping[str, Any], ...] = (
     SHARED_OPS,  # elementwise ops under their own names: x.logaddexp(y)
@@ -36,8 +36,8 @@ for _group in GROUPS:
 
 def _array_namespace(version: str | None) -> Any:
     with fork.importing:
-        import_module("compiler.array_api").require_version(version)
-        return import_module("dynamic.xp")
+        import_module("staticgraph.compiler.array_api").require_version(version)
+        return import_module("staticgraph.dynamic.xp")
 
 
 provided.array_namespace.provide(_array_namespace)

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import CaptureError, EffectError
-from dynamic.core.errors import AutogradError
-from dynamic.nn.module import Module
+from staticgraph.compiler.core.errors import CaptureError, EffectError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.module import Module
 
 
 def compile(

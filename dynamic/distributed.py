@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError
 
 __all__ = ["get_rank", "get_world_size", "init_process_group", "is_available", "is_initialized"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 FILLS = {
     "op": "lightgrey", "leaf": "lightblue", "output": "darkolivegreen1", "base": "darkolivegreen3",
@@ -83,7 +83,7 @@ class Dot:
         return name
 
     def _repr_svg_(self) -> str:
-        from compiler.viz.svg import svg
+        from staticgraph.compiler.viz.svg import svg
 
         return svg(self.boxes, self.lines)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.functions import fft as _shared
-from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
-from dynamic.core.named_operands import taking_input
-from dynamic.tensors.creation import as_tensor
+from staticgraph.compiler.functions import fft as _shared
+from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
+from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.tensors.creation import as_tensor
 
 fft = taking_input(_shared.fft)
 fft2 = taking_input(_shared.fft2)

@@ -9,15 +9,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.protocols import CompiledFunction
-from dynamic.core.dtypes import _default
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.protocols import CompiledFunction
+from staticgraph.dynamic.core.dtypes import _default
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 @functools.cache
 def _calls() -> Any:
     """The module, imported once: the statement takes half a microsecond each time."""
-    from dynamic.capture import calls
+    from staticgraph.dynamic.capture import calls
 
     return calls
 
@@ -42,7 +42,7 @@ def arrays(operands: Sequence[object]) -> list[Any]:
 
 def traced(cls: type[Tensor], expression: Any, argument: bool = False) -> Any:
     """What stands for an expression while a function of tensors is captured."""
-    from dynamic.capture import traced
+    from staticgraph.dynamic.capture import traced
 
     return traced(cls, expression, argument)
 
@@ -55,7 +55,7 @@ def captured(
     `name` is the function's, `inputs` are its placeholders, `given` the operands of the call,
     `held` which of them are of modules.
     """
-    from dynamic.capture import Captured
+    from staticgraph.dynamic.capture import Captured
 
     return Captured(name, inputs, given, held)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError
 
 __all__ = ["export", "ignore", "is_scripting", "is_tracing", "load", "save", "script", "trace",
            "unused"]  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 
 _REDUCTIONS = ("none", "mean", "sum")
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from dynamic import linalg
-from dynamic.core.dtypes import as_numpy_dtype
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.linalg import decompositions
-from dynamic.tensors import creation
-from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.storage import TypedStorage
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic import linalg
+from staticgraph.dynamic.core.dtypes import as_numpy_dtype
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.linalg import decompositions
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.storage import TypedStorage
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
     "binomial",

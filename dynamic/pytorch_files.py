@@ -18,11 +18,11 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from dynamic.core.dtypes import DType, dtype_named
-from dynamic.core.errors import ArgumentError, LoadError
-from dynamic.core.results import Size
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.core.dtypes import DType, dtype_named
+from staticgraph.dynamic.core.errors import ArgumentError, LoadError
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 """What a file of PyTorch's before 1.6 begins with."""

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import MissingExtraError
-from dynamic import pytorch_files
-from dynamic.core.dtypes import DTYPES, DType, dtype_named
-from dynamic.core.errors import ArgumentError, LoadError
-from dynamic.core.results import Size
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.devices import check_device, device
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler.core.errors import MissingExtraError
+from staticgraph.dynamic import pytorch_files
+from staticgraph.dynamic.core.dtypes import DTYPES, DType, dtype_named
+from staticgraph.dynamic.core.errors import ArgumentError, LoadError
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.devices import check_device, device
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 FORMAT = "staticgraph.dynamic 1"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.dtypes import dtype_of_type, set_default_dtype
-from dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.dtypes import dtype_of_type, set_default_dtype
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 _settings: dict[str, Any] = {
     "precision": "highest",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler import ops
-from compiler.core.values import Value
-from compiler.functions import special as _special
-from compiler.ops.public_special import *
-from dynamic.core.named_operands import taking_input
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions import special as _special
+from staticgraph.compiler.ops.public_special import *
+from staticgraph.dynamic.core.named_operands import taking_input
 
 entr = taking_input(_special.entr)
 erfcx = taking_input(_special.erfcx)

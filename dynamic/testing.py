@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import StaticGraphError
-from dynamic.core.dtypes import DTYPES
-from dynamic.tensors import creation
-from dynamic.tensors.tensor import Tensor
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 

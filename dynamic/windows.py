@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.devices import check_device
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 

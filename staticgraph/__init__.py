@@ -3,14 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from compiler.core import fork as _fork, provided as _provided
-from compiler.core.default_dtype import (
+from staticgraph import linalg as linalg
+from staticgraph.compiler.core import fork as _fork, provided as _provided
+from staticgraph.compiler.core.default_dtype import (
     default_dtype as default_dtype,
     get_default_dtype as get_default_dtype,
     set_default_dtype as set_default_dtype,
 )
-from compiler.core.dims import Dim as Dim
-from compiler.core.errors import (
+from staticgraph.compiler.core.dims import Dim as Dim
+from staticgraph.compiler.core.errors import (
     CaptureError as CaptureError,
     CheckError as CheckError,
     CompileError as CompileError,
@@ -30,29 +31,32 @@ from compiler.core.errors import (
     ShapeError as ShapeError,
     StaticGraphError as StaticGraphError,
 )
-from compiler.core.pytree import register_pytree as register_pytree
-from compiler.functions import NAMES as _COMPOSED, function_named as _function_named
-from compiler.graph.expression import Expression as Expression
-from compiler.graph.scope import scope as scope
-from compiler.ops import PUBLIC as _PUBLIC
-from compiler.ops.public import *
-from compiler.runtime.threads import (
+from staticgraph.compiler.core.pytree import register_pytree as register_pytree
+from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
+from staticgraph.compiler.graph.expression import Expression as Expression
+from staticgraph.compiler.graph.scope import scope as scope
+from staticgraph.compiler.ops import PUBLIC as _PUBLIC
+from staticgraph.compiler.ops.public import *
+from staticgraph.compiler.runtime.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
 )
-from compiler.transforms.control_flow import cond as cond, scan as scan, while_loop as while_loop
-from compiler.transforms.custom_derivatives import (
+from staticgraph.compiler.transforms.control_flow import (
+    cond as cond,
+    scan as scan,
+    while_loop as while_loop,
+)
+from staticgraph.compiler.transforms.custom_derivatives import (
     custom_jvp as custom_jvp,
     custom_vjp as custom_vjp,
 )
-from compiler.transforms.effects import check as check, print as print
-from compiler.transforms.loops import (
+from staticgraph.compiler.transforms.effects import check as check, print as print
+from staticgraph.compiler.transforms.loops import (
     associative_scan as associative_scan,
     fori_loop as fori_loop,
     map as map,
     switch as switch,
 )
-from staticgraph import linalg as linalg
 from staticgraph.leaves import (
     Variable as Variable,
     arange as arange,
@@ -67,7 +71,6 @@ from staticgraph.leaves import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compiler.functions.public import *
     from staticgraph import (
         fft as fft,
         optim as optim,
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
         xp as xp,
     )
     from staticgraph.compilation import compile as compile, run as run
+    from staticgraph.compiler.functions.public import *
     from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
@@ -164,7 +168,7 @@ def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, obje
 
 def _array_namespace(version: "str | None") -> Any:
     with _fork.importing:
-        import_module("compiler.array_api").require_version(version)
+        import_module("staticgraph.compiler.array_api").require_version(version)
         return import_module("staticgraph.xp")
 
 

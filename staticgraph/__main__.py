@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.errors import StaticGraphError
-from compiler.core.settings import SETTINGS
-from compiler.runtime.cache import settings
-from compiler.runtime.cache.store import Store
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.settings import SETTINGS
+from staticgraph.compiler.runtime.cache import settings
+from staticgraph.compiler.runtime.cache.store import Store
 
 BROKEN_PIPE = 141
 """The status of a process that ended as nobody reads what it prints, as shells tell it."""

@@ -8,16 +8,16 @@ import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.arrays import to_array
-from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
-from compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
-from compiler.core.options import ON_NONFINITE, Options
-from compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
-from compiler.core.record import Record, record
-from compiler.core.types import substituted, unify
-from compiler.graph.definition import define
-from compiler.graph.effects import effects_of, with_effects
-from compiler.graph.expression import (
+from staticgraph.compiler.core.arrays import to_array
+from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
+from staticgraph.compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
+from staticgraph.compiler.core.options import ON_NONFINITE, Options
+from staticgraph.compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import substituted, unify
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.effects import effects_of, with_effects
+from staticgraph.compiler.graph.expression import (
     Expression,
     as_expression,
     at_line,
@@ -25,14 +25,14 @@ from compiler.graph.expression import (
     construct,
     user_line,
 )
-from compiler.graph.losses import losses_of
-from compiler.graph.notes import Sibling, note
-from compiler.graph.traversal import ancestors, between, fold
-from compiler.inspect.lint.report import check_level, lint as look_for_slips
-from compiler.ops import add, leaves
-from compiler.ops.declare import common_dtype
-from compiler.transforms.autodiff import gradients
-from compiler.transforms.custom_rules import without_rules
+from staticgraph.compiler.graph.losses import losses_of
+from staticgraph.compiler.graph.notes import Sibling, note
+from staticgraph.compiler.graph.traversal import ancestors, between, fold
+from staticgraph.compiler.inspect.lint.report import check_level, lint as look_for_slips
+from staticgraph.compiler.ops import add, leaves
+from staticgraph.compiler.ops.declare import common_dtype
+from staticgraph.compiler.transforms.autodiff import gradients
+from staticgraph.compiler.transforms.custom_rules import without_rules
 from staticgraph.executables.executable import (
     Executable,
     do_before_first_call,
@@ -42,7 +42,7 @@ from staticgraph.executables.executable import (
 from staticgraph.leaves import READS, Counter, Variable
 
 if TYPE_CHECKING:
-    from compiler.inspect.debug import Step
+    from staticgraph.compiler.inspect.debug import Step
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
@@ -232,7 +232,7 @@ def _with_effects(
     roots = [*outputs, *(new for _, new in updates)]
     effects = effects_of([one for one in inputs if isinstance(one, Expression)], roots)
     if checks_integers:
-        from compiler.passes.integer_checks import integer_checks
+        from staticgraph.compiler.passes.integer_checks import integer_checks
 
         roots, effects = integer_checks(roots, effects)
     if not effects:

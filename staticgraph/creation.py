@@ -12,16 +12,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.default_dtype import get_default_dtype, or_default
-from compiler.core.dims import Dim, Size
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError
-from compiler.core.types import as_dtype
-from compiler.core.values import Value
-from compiler.functions.joining import meshgrid
-from compiler.graph.expression import Expression
-from compiler.ops.declare import as_operand, common_dtype
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.default_dtype import get_default_dtype, or_default
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.joining import meshgrid
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.declare import as_operand, common_dtype
 from staticgraph.leaves import arange, constant, full
 
 __all__ = [

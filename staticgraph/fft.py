@@ -1,3 +1,3 @@
 """Discrete Fourier transforms in NumPy's names, by its pocketfft; differentiable."""
 
-from compiler.functions.fft import *
+from staticgraph.compiler.functions.fft import *

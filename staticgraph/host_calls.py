@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from compiler.core.dims import Size, unknown
-from compiler.core.errors import OptionError
-from compiler.core.own_ops import own_name
-from compiler.core.types import TensorType as Type, TupleType, as_dtype
-from compiler.core.values import Value
-from compiler.ops.user_host_ops import HostOp, call_of
+from staticgraph.compiler.core.dims import Size, unknown
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.own_ops import own_name
+from staticgraph.compiler.core.types import TensorType as Type, TupleType, as_dtype
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.user_host_ops import HostOp, call_of
 
 Declared: TypeAlias = "Type | list[Type] | tuple[Type, ...]"
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.arrays import as_array, converted
-from compiler.core.default_dtype import get_default_dtype, or_default
-from compiler.core.dims import Dim, Size, unknown
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import as_dtype
-from compiler.graph import expression
-from compiler.graph.expression import Expression
-from compiler.graph.state import State
-from compiler.ops import astype, broadcast_to, leaves
-from compiler.ops.declare import size_value
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.arrays import as_array, converted
+from staticgraph.compiler.core.default_dtype import get_default_dtype, or_default
+from staticgraph.compiler.core.dims import Dim, Size, unknown
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.graph import expression
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.state import State
+from staticgraph.compiler.ops import astype, broadcast_to, leaves
+from staticgraph.compiler.ops.declare import size_value
 
 
 def placeholder(

@@ -5,14 +5,14 @@ What is compiled calls the LAPACK that NumPy ships, as a step of the kernel.
 
 from typing import TYPE_CHECKING, Any
 
-from compiler.core import fork as _fork
-from compiler.functions import LINALG as _COMPOSED, function_named as _function_named
-from compiler.ops import LINALG as _LINALG
-from compiler.ops.linalg import matmul as matmul, outer as outer
-from compiler.ops.public_linalg import *
+from staticgraph.compiler.core import fork as _fork
+from staticgraph.compiler.functions import LINALG as _COMPOSED, function_named as _function_named
+from staticgraph.compiler.ops import LINALG as _LINALG
+from staticgraph.compiler.ops.linalg import matmul as matmul, outer as outer
+from staticgraph.compiler.ops.public_linalg import *
 
 if TYPE_CHECKING:
-    from compiler.functions.public_linalg import *
+    from staticgraph.compiler.functions.public_linalg import *
 
 if not TYPE_CHECKING:
     __all__ = ["matmul", "outer", *_COMPOSED, *_LINALG]  # noqa: PLE0604 - see compiler.ops

@@ -14,17 +14,17 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler.core.errors import FormatError
-from compiler.core.pytree import leaves, rebuilt
-from compiler.core.types import as_dtype
-from compiler.graph.attributes import check_attributes
-from compiler.graph.build import build
-from compiler.graph.expression import Expression
-from compiler.graph.forms import Form
-from compiler.graph.serialise import Reader
-from compiler.graph.state import State
-from compiler.pipeline import expand_composites
 from staticgraph.compilation import compile
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.graph.attributes import check_attributes
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.forms import Form
+from staticgraph.compiler.graph.serialise import Reader
+from staticgraph.compiler.graph.state import State
+from staticgraph.compiler.pipeline import expand_composites
 from staticgraph.executables.saving import CHECKED, FORMAT, GRAPH, HASHES, OPTIONS, array_name
 from staticgraph.leaves import Variable
 

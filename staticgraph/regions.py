@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.pytree import leaves, rebuilt
-from compiler.graph.expression import (
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.graph.expression import (
     closed as as_handle,
     handle_among,
     is_symbolic,
     next_serial,
     opened,
 )
-from compiler.transforms.control_eager import unshared
-from compiler.transforms.regions import close_region
+from staticgraph.compiler.transforms.control_eager import unshared
+from staticgraph.compiler.transforms.regions import close_region
 
 
 def checkpoint(function: Callable[..., object], *args: object, **kwargs: object) -> Any:

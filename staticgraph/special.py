@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from compiler.functions.special import *
-from compiler.ops.exponential import erf as erf, erfc as erfc
-from compiler.ops.public_special import *
-from compiler.ops.special import (
+from staticgraph.compiler.functions.special import *
+from staticgraph.compiler.ops.exponential import erf as erf, erfc as erfc
+from staticgraph.compiler.ops.public_special import *
+from staticgraph.compiler.ops.special import (
     digamma as digamma,
     logit as logit,
     polygamma as polygamma,
@@ -13,8 +13,8 @@ from compiler.ops.special import (
 )
 
 if not TYPE_CHECKING:
-    from compiler.functions import special as _composed
-    from compiler.ops import SPECIAL as _SPECIAL
+    from staticgraph.compiler.functions import special as _composed
+    from staticgraph.compiler.ops import SPECIAL as _SPECIAL
 
     __all__ = [  # noqa: PLE0604 - they are listed where they are declared
         "digamma", "erf", "erfc", "logit", "polygamma", "xlogy", *_composed.__all__, *_SPECIAL,

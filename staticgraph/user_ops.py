@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, TypeAlias, overload
 
-from compiler.core.errors import OptionError
-from compiler.core.types import TensorType
-from compiler.ops.user_host_ops import host
-from compiler.ops.user_ops import UserOp, elementwise
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.ops.user_host_ops import host
+from staticgraph.compiler.ops.user_ops import UserOp, elementwise
 
 Kind: TypeAlias = Literal["elementwise", "array", "host"]
 KINDS = ("elementwise", "array", "host")

@@ -10,11 +10,11 @@ import networkx as nx
 import numpy as np
 
 import staticgraph as sg
-from compiler.codegen.kernel import Kernel, emit
-from compiler.graph.build import build
-from compiler.passes.copy_insertion import separate_roots
-from compiler.passes.sizes import unify_sizes
-from compiler.pipeline import optimise
+from staticgraph.compiler.codegen.kernel import Kernel, emit
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.passes.copy_insertion import separate_roots
+from staticgraph.compiler.passes.sizes import unify_sizes
+from staticgraph.compiler.pipeline import optimise
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.case import Graph, build as graph_of
 from staticgraph.fuzz.graphs.generate import generate

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from compiler.runners import strided
+from staticgraph.compiler.runners import strided
 
 
 def laid_out(array: np.ndarray, axes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:

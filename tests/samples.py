@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Op
-from compiler.core.raised import raised
-from compiler.core.user_text import UserText
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.raised import raised
+from staticgraph.compiler.core.user_text import UserText
 from tests.sampled import indexing, matrices, nn, pointwise, reductions, shapes
 from tests.sampled.sample import Sample, call
 from tests.values import bools, integers, positive, seed, spread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.core.op import Op
+from staticgraph.compiler.core.op import Op
 
 strange = Op(
     name="strange",

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.types import TensorType, as_dtype
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops import leaves
-from compiler.transforms import control_flow  # noqa: F401 - provides the loops of gradients
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.types import TensorType, as_dtype
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.transforms import control_flow  # noqa: F401 - provides the loops of gradients
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.sampled.sample import Sample
 from tests.samples import SAMPLES
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from compiler.array_api import (
+from staticgraph.compiler.array_api import (
     arranging,
     elementwise,
     linear_algebra,
@@ -21,7 +21,7 @@ from compiler.array_api import (
     searching,
     transforms,
 )
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 
 VERSION = "2025.12"
 VERSIONS = ("2022.12", "2023.12", "2024.12", VERSION)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.array_api.promotion import named, together
-from compiler.core.errors import ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api.promotion import named, together
+from staticgraph.compiler.core.errors import ShapeError
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip",

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compiler.array_api.promotion import dtype_of, result_dtype
-from compiler.core.dtypes import complex_dtype
-from compiler.core.errors import OptionError
-from compiler.core.values import Value
+from staticgraph.compiler.array_api.promotion import dtype_of, result_dtype
+from staticgraph.compiler.core.dtypes import complex_dtype
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Value
 
 
 class FloatLimits(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.array_api.promotion import cast, dtype_of, named, together
-from compiler.core.errors import DTypeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api.promotion import cast, dtype_of, named, together
+from staticgraph.compiler.core.errors import DTypeError
 
 __all__ = ["astype", "clip", "floor_divide", "where"]
 

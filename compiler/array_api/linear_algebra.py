@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.array_api.promotion import named, named_linear, together
-from compiler.array_api.reductions import sum as total
-from compiler.core.errors import ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api.promotion import named, named_linear, together
+from staticgraph.compiler.array_api.reductions import sum as total
+from staticgraph.compiler.core.errors import ShapeError
 
 IN_BOTH = ("matmul", "matrix_transpose", "tensordot", "vecdot")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import DTypeError
-from compiler.core.op import Operand
-from compiler.functions import LINALG, NAMES, function_named
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.functions import LINALG, NAMES, function_named
 
 _NUMBERS = (bool, int, float, complex)
 

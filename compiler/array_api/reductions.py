@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.array_api.promotion import named
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api.promotion import named
 
 __all__ = [
     "all", "any", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",

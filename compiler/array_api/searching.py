@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.array_api.promotion import named, together
-from compiler.core.errors import ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api.promotion import named, together
+from staticgraph.compiler.core.errors import ShapeError
 
 __all__ = [
     "argmax", "argmin", "argsort", "count_nonzero", "isin", "nonzero", "searchsorted", "sort",

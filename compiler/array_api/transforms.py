@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import complex_dtype
-from compiler.functions import fft
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import complex_dtype
+from staticgraph.compiler.functions import fft
 
 _ALONG_ONE = "fft ifft rfft irfft hfft ihfft"
 _ALONG_SEVERAL = "fftn ifftn rfftn irfftn"

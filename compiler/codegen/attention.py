@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.codegen.chunks import ChunkPlan, padded
-from compiler.codegen.matmul import Pointer, SizeOf
-from compiler.codegen.scalar import CONSTRUCTORS, combine, identity, literal
-from compiler.codegen.statements import Memory
-from compiler.core.dims import Size, product
-from compiler.core.record import Record, record
-from compiler.core.types import DType, Shape
-from compiler.graph.view import Node
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.chunks import ChunkPlan, padded
+from staticgraph.compiler.codegen.matmul import Pointer, SizeOf
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, combine, identity, literal
+from staticgraph.compiler.codegen.statements import Memory
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, Shape
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,
@@ -31,10 +31,10 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.ops.attention import ROWS
-from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
-from compiler.schedule.groups import AttentionGroup
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.ops.attention import ROWS
+from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
+from staticgraph.compiler.schedule.groups import AttentionGroup
 
 MOST = 8  # chunks, of which each has weights of its own
 BLOCK = Const(ROWS)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.codegen.scalar import (
+from staticgraph.compiler.codegen.scalar import (
     ACCUMULATOR,
     INDEX,
     cast,
@@ -21,12 +21,12 @@ from compiler.codegen.scalar import (
     pointwise,
     to_memory,
 )
-from compiler.codegen.statements import Access, Body, Check, Memory, Statement, Total
-from compiler.codegen.tiles import tile_of
-from compiler.core.affine import Affine, run_time
-from compiler.core.dims import Size, product
-from compiler.core.dtypes import is_float
-from compiler.core.lowering import (
+from staticgraph.compiler.codegen.statements import Access, Body, Check, Memory, Statement, Total
+from staticgraph.compiler.codegen.tiles import tile_of
+from staticgraph.compiler.core.affine import Affine, run_time
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.lowering import (
     Gather,
     Index,
     IndexMap,
@@ -35,24 +35,24 @@ from compiler.core.lowering import (
     Scatter,
     SizeValue,
 )
-from compiler.core.record import Record, record
-from compiler.core.types import DType
-from compiler.graph.view import Node
-from compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
-from compiler.schedule.access import (
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
+from staticgraph.compiler.schedule.access import (
     broadcast_index,
     canonical,
     contiguous_strides,
     offset_of,
 )
-from compiler.schedule.groups import (
+from staticgraph.compiler.schedule.groups import (
     Fusion,
     LoopGroup,
     Store,
     is_row,
     totals_rows,
 )
-from compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
+from staticgraph.compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
 
 BEFORE, ROW, EACH = range(3)  # how often a statement runs: once per group, row or element
 NOTHING: frozenset[int] = frozenset()

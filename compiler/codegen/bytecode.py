@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 if TYPE_CHECKING:
-    from compiler.core.dims import Size, Unknown
-    from compiler.core.types import DType, Shape
-    from compiler.schedule.chunks import Cut
+    from staticgraph.compiler.core.dims import Size, Unknown
+    from staticgraph.compiler.core.types import DType, Shape
+    from staticgraph.compiler.schedule.chunks import Cut
 
 NOT_FINITE = -4
 """The status of a program that `Stop` ends."""

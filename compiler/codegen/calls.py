@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import starmap
 
-from compiler.codegen.bytecode import (
+from staticgraph.compiler.codegen.bytecode import (
     OF_A_CHUNK,
     Branch,
     Call,
@@ -22,10 +22,10 @@ from compiler.codegen.bytecode import (
     TableOperand,
     While,
 )
-from compiler.codegen.finite import NONE, Checks
-from compiler.codegen.frame import Frame, TableEntries
-from compiler.codegen.region import Region
-from compiler.codegen.unit import (
+from staticgraph.compiler.codegen.finite import NONE, Checks
+from staticgraph.compiler.codegen.frame import Frame, TableEntries
+from staticgraph.compiler.codegen.region import Region
+from staticgraph.compiler.codegen.unit import (
     Parameter,
     Unit,
     UnitBuilder,
@@ -33,14 +33,20 @@ from compiler.codegen.unit import (
     loop_units,
     product_units,
 )
-from compiler.core.dims import Unknown
-from compiler.core.types import TensorType, TupleType
-from compiler.ir import records
-from compiler.ir.records import Function
-from compiler.ir.text import definition
-from compiler.ops import control
-from compiler.schedule.chunks import Cut
-from compiler.schedule.groups import AttentionGroup, HostGroup, LoopGroup, NestedGroup, computed
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.ir import records
+from staticgraph.compiler.ir.records import Function
+from staticgraph.compiler.ir.text import definition
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.schedule.chunks import Cut
+from staticgraph.compiler.schedule.groups import (
+    AttentionGroup,
+    HostGroup,
+    LoopGroup,
+    NestedGroup,
+    computed,
+)
 
 
 class Calls:

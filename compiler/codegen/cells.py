@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from compiler.core.dims import Size
-from compiler.ir.records import ONE, Assign, Call, Const, Expr, Name, Stmt
-from compiler.ir.sizes import times, total_of
-from compiler.schedule.chunks import TILE, Cells
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.ir.records import ONE, Assign, Call, Const, Expr, Name, Stmt
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.schedule.chunks import TILE, Cells
 
 
 @dataclass(slots=True)

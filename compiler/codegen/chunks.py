@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.codegen.loops import Nest, NestedLoop
-from compiler.codegen.scalar import expensive_calls
-from compiler.codegen.statements import Body, Memory, Total
-from compiler.core import affine
-from compiler.core.dims import Size, product
-from compiler.graph.view import Node
-from compiler.ir.records import Expr
-from compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
+from staticgraph.compiler.codegen.loops import Nest, NestedLoop
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.codegen.statements import Body, Memory, Total
+from staticgraph.compiler.core import affine
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import Expr
+from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
 MOST = 32  # chunks

@@ -14,14 +14,23 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.core.lowering import Nested
-from compiler.core.source import gradient_of, place_of
-from compiler.graph.definition import LEAVES
-from compiler.ir.records import NOWHERE, Assign, Cast, Const, Evaluate, Function, Load, Store
-from compiler.ir.text import INDENT, lines, signature
+from staticgraph.compiler.core.lowering import Nested
+from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.ir.records import (
+    NOWHERE,
+    Assign,
+    Cast,
+    Const,
+    Evaluate,
+    Function,
+    Load,
+    Store,
+)
+from staticgraph.compiler.ir.text import INDENT, lines, signature
 
 if TYPE_CHECKING:
-    from compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.codegen.kernel import Kernel
 
 COLUMN = 44  # where the comments of statements begin, if these are not longer
 LONGEST = 72  # characters of a statement beside which there is a comment; else it is above

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.codegen.bytecode import (
+from staticgraph.compiler.codegen.bytecode import (
     Branch,
     Call,
     Change,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from compiler.codegen.chunks import ChunkPlan
-from compiler.codegen.loops import Nest
-from compiler.codegen.statements import Body
-from compiler.core.affine import Affine
-from compiler.core.dims import Size
-from compiler.graph.view import Node
+from staticgraph.compiler.codegen.chunks import ChunkPlan
+from staticgraph.compiler.codegen.loops import Nest
+from staticgraph.compiler.codegen.statements import Body
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.graph.view import Node
 
 LARGEST = 1 << 16  # elements of a piece: an eighth of a second level of the cache, in float32
 

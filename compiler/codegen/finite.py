@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from compiler.codegen.chunks import ChunkPlan
-from compiler.codegen.loops import Nest
-from compiler.codegen.scalar import cast, literal
-from compiler.codegen.statements import Body
-from compiler.core.dims import Size
-from compiler.core.dtypes import computing, is_float
-from compiler.core.record import Record, record
-from compiler.core.types import DType, TensorType
-from compiler.graph.view import Node
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.chunks import ChunkPlan
+from staticgraph.compiler.codegen.loops import Nest
+from staticgraph.compiler.codegen.scalar import cast, literal
+from staticgraph.compiler.codegen.statements import Body
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import computing, is_float
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, TensorType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compiler.codegen.region import Region, is_inner, output_types
-from compiler.core.dims import Size
-from compiler.core.types import TensorType
-from compiler.ops import control
-from compiler.schedule.chunks import Cut
+from staticgraph.compiler.codegen.region import Region, is_inner, output_types
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.schedule.chunks import Cut
 
 
 class TableEntries:

@@ -12,20 +12,20 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from compiler.codegen.bytecode import HostCall, Instruction, TableLayout
-from compiler.codegen.calls import Calls
-from compiler.codegen.finite import NONE, plan_checks
-from compiler.codegen.frame import Binder, TableEntries
-from compiler.codegen.matmul import BLAS_DTYPES
-from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.region import Region, place_region, region_of
-from compiler.core import dims
-from compiler.core.dims import Size, Unknown
-from compiler.core.types import mapped
-from compiler.graph.view import Node, nodes_of
-from compiler.ir.records import ZERO, Expr, Function
-from compiler.ir.sizes import size_expression
-from compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
+from staticgraph.compiler.codegen.bytecode import HostCall, Instruction, TableLayout
+from staticgraph.compiler.codegen.calls import Calls
+from staticgraph.compiler.codegen.finite import NONE, plan_checks
+from staticgraph.compiler.codegen.frame import Binder, TableEntries
+from staticgraph.compiler.codegen.matmul import BLAS_DTYPES
+from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
+from staticgraph.compiler.codegen.region import Region, place_region, region_of
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.ir.records import ZERO, Expr, Function
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ class Kernel:
     @property
     def source(self) -> str:
         """Readable Python: the units and the kernel that calls them, with the user's names."""
-        from compiler.codegen.listing import listing
+        from staticgraph.compiler.codegen.listing import listing
 
         return listing(self)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from compiler.codegen.bytecode import (
+from staticgraph.compiler.codegen.bytecode import (
     NOT_FINITE,
     Branch,
     Call,
@@ -23,12 +23,12 @@ from compiler.codegen.bytecode import (
     TableOperand,
     While,
 )
-from compiler.codegen.comments import Comments
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.naming import Names, array_names, calls_of, named, words
-from compiler.codegen.scalar import BYTES, pointer_type
-from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, expression
+from staticgraph.compiler.codegen.comments import Comments
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.naming import Names, array_names, calls_of, named, words
+from staticgraph.compiler.codegen.scalar import BYTES, pointer_type
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.ir.text import INDENT, expression
 
 RESERVED = ("chunk", "host", "inf", "kernel", "nan", "offset", "status", "t", *BYTES)
 # two lines of our own: in a line of the user's there, Python would look for an encoding

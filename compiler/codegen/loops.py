@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.codegen.scalar import expensive_calls
-from compiler.codegen.short_rows import moves_short_rows
-from compiler.codegen.statements import Body, Statement
-from compiler.core.affine import Affine
-from compiler.core.dims import Dim, Size, evaluate
-from compiler.core.record import Record, record
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.codegen.short_rows import moves_short_rows
+from staticgraph.compiler.codegen.statements import Body, Statement
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Dim, Size, evaluate
+from staticgraph.compiler.core.record import Record, record
 
 STRIP = 32  # iterations; measured on transposing 1000 x 1000 to 4096 x 4096: 2 to 8 times as fast
 COPIES = 8  # iterations that are written out one after the other

@@ -7,23 +7,23 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
-from compiler.codegen.cells import Arguments, find_cell
-from compiler.codegen.chunks import (
+from staticgraph.compiler.codegen.cells import Arguments, find_cell
+from staticgraph.compiler.codegen.chunks import (
     MOST_GATHERED,
     ChunkPlan,
     padded,
     product_cells,
     product_chunks,
 )
-from compiler.codegen.packing import Packed, over_pieces, packed_plan
-from compiler.codegen.scalar import CONSTRUCTORS, literal
-from compiler.codegen.statements import Memory
-from compiler.codegen.windows import Windows, windows_product
-from compiler.core.dims import Size, product
-from compiler.core.record import Record, record
-from compiler.core.types import DType, Shape
-from compiler.graph.view import Node
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.packing import Packed, over_pieces, packed_plan
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
+from staticgraph.compiler.codegen.statements import Memory
+from staticgraph.compiler.codegen.windows import Windows, windows_product
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, Shape
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Binary,
@@ -40,10 +40,10 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.schedule.access import contiguous_strides
-from compiler.schedule.chunks import Cells, Cut
-from compiler.schedule.groups import MatmulGroup, View, blas_layout
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.schedule.access import contiguous_strides
+from staticgraph.compiler.schedule.chunks import Cells, Cut
+from staticgraph.compiler.schedule.groups import MatmulGroup, View, blas_layout
 
 SizeOf: TypeAlias = "Callable[[Size], Expr]"
 Pointer: TypeAlias = "Callable[[Memory, int], Name]"

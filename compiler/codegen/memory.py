@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from compiler.codegen.chunks import ChunkPlan, own_memory
-from compiler.codegen.statements import Access, Body, Memory
-from compiler.core.affine import Affine
-from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import GraphError
-from compiler.core.lowering import Alias
-from compiler.core.record import Record, record
-from compiler.core.types import DType, Shape, TupleType
-from compiler.graph.definition import LEAVES
-from compiler.schedule.arena import arrange
-from compiler.schedule.chunks import Cut
-from compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, WholeGroup
+from staticgraph.compiler.codegen.chunks import ChunkPlan, own_memory
+from staticgraph.compiler.codegen.statements import Access, Body, Memory
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.lowering import Alias
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, Shape, TupleType
+from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.schedule.arena import arrange
+from staticgraph.compiler.schedule.chunks import Cut
+from staticgraph.compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, WholeGroup
 
 
 @record

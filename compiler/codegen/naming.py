@@ -14,14 +14,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Share, Stop, While
-from compiler.codegen.scalar import BYTES
-from compiler.ir.records import NOWHERE, Assign, Function, Load, Name
-from compiler.ir.walk import expressions, functions, renamed, statements, variables
+from staticgraph.compiler.codegen.bytecode import (
+    Branch,
+    Call,
+    Instruction,
+    Repeat,
+    Share,
+    Stop,
+    While,
+)
+from staticgraph.compiler.codegen.scalar import BYTES
+from staticgraph.compiler.ir.records import NOWHERE, Assign, Function, Load, Name
+from staticgraph.compiler.ir.walk import expressions, functions, renamed, statements, variables
 
 if TYPE_CHECKING:
-    from compiler.codegen.kernel import Kernel
-    from compiler.graph.definition import Node
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.graph.definition import Node
 
 LONGEST = 40  # characters of a user's name
 OF_NODES = ("scratch", "partial", "product", "packed", "block")  # what memory holds of a node

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from compiler.codegen.chunks import ChunkPlan
-from compiler.codegen.fills import pieces
-from compiler.codegen.loops import STRIP, Nest, NestedLoop, statements_of
-from compiler.codegen.scalar import (
+from staticgraph.compiler.codegen.chunks import ChunkPlan
+from staticgraph.compiler.codegen.fills import pieces
+from staticgraph.compiler.codegen.loops import STRIP, Nest, NestedLoop, statements_of
+from staticgraph.compiler.codegen.scalar import (
     ACCUMULATOR,
     ELEMENT,
     INDEX,
@@ -25,13 +25,13 @@ from compiler.codegen.scalar import (
     literal,
     to_memory,
 )
-from compiler.codegen.short_rows import whole_vectors
-from compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
-from compiler.core.affine import Affine
-from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import is_float
-from compiler.graph.view import Node
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.short_rows import whole_vectors
+from staticgraph.compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Dim, Size, product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import (
     ZERO,
     Assign,
     Call,
@@ -44,8 +44,8 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.ir.walk import filled
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.ir.walk import filled
 
 FLOAT64 = np.dtype(np.float64)
 BLOCK = 1024  # elements whose sum is rounded to the dtype before it is added to the total

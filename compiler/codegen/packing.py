@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from compiler.codegen.chunks import (
+from staticgraph.compiler.codegen.chunks import (
     FEW_CHUNKS,
     MOST,
     MOST_GATHERED,
     ChunkPlan,
     padded,
 )
-from compiler.codegen.loops import NestedLoop, merge_loops
-from compiler.codegen.scalar import ELEMENT
-from compiler.codegen.short_rows import whole_vectors
-from compiler.codegen.statements import Memory, Statement
-from compiler.core.affine import Affine
-from compiler.core.dims import Size, product
-from compiler.core.record import Record, record
-from compiler.core.types import Shape
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.loops import NestedLoop, merge_loops
+from staticgraph.compiler.codegen.scalar import ELEMENT
+from staticgraph.compiler.codegen.short_rows import whole_vectors
+from staticgraph.compiler.codegen.statements import Memory, Statement
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,
@@ -38,10 +38,10 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.schedule.access import contiguous_strides, offset_of
-from compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
-from compiler.schedule.groups import Pack
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.schedule.access import contiguous_strides, offset_of
+from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
+from staticgraph.compiler.schedule.groups import Pack
 
 MOST_PACKED = 1 << 17  # elements: a quarter of a second level of the cache of 2 MB, in float32
 DEEP = 256  # columns that are packed at least

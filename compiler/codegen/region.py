@@ -12,22 +12,28 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.codegen.attention import attention_of
-from compiler.codegen.body import Names, build_body
-from compiler.codegen.chunks import ChunkPlan, plan_chunks
-from compiler.codegen.loops import nest_of
-from compiler.codegen.matmul import product_of
-from compiler.codegen.memory import MemoryPlan, Nest, Slot, plan_memory
-from compiler.codegen.statements import Body
-from compiler.codegen.unit import GroupLoops
-from compiler.core.dims import Size
-from compiler.core.types import TensorType
-from compiler.graph.view import Node
-from compiler.ir.records import Expr
-from compiler.ops import control
-from compiler.passes.copy_insertion import separate_roots
-from compiler.schedule.fuse import fuse
-from compiler.schedule.groups import AttentionGroup, Fusion, LoopGroup, MatmulGroup, NestedGroup
+from staticgraph.compiler.codegen.attention import attention_of
+from staticgraph.compiler.codegen.body import Names, build_body
+from staticgraph.compiler.codegen.chunks import ChunkPlan, plan_chunks
+from staticgraph.compiler.codegen.loops import nest_of
+from staticgraph.compiler.codegen.matmul import product_of
+from staticgraph.compiler.codegen.memory import MemoryPlan, Nest, Slot, plan_memory
+from staticgraph.compiler.codegen.statements import Body
+from staticgraph.compiler.codegen.unit import GroupLoops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import Expr
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.passes.copy_insertion import separate_roots
+from staticgraph.compiler.schedule.fuse import fuse
+from staticgraph.compiler.schedule.groups import (
+    AttentionGroup,
+    Fusion,
+    LoopGroup,
+    MatmulGroup,
+    NestedGroup,
+)
 
 BODIES = {
     "scan": ("body",),

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import REGISTERS, computing, is_float, is_narrow
-from compiler.core.lowering import Pointwise
-from compiler.core.types import DType
-from compiler.graph.view import Node
-from compiler.ir.parse import parsed_template
-from compiler.ir.records import Binary, Call, Cast, Const, Expr, Hole, Select
-from compiler.ir.walk import calls, filled
+from staticgraph.compiler.core.dtypes import REGISTERS, computing, is_float, is_narrow
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.parse import parsed_template
+from staticgraph.compiler.ir.records import Binary, Call, Cast, Const, Expr, Hole, Select
+from staticgraph.compiler.ir.walk import calls, filled
 
 CONSTRUCTORS = REGISTERS
 """The names of the dtypes in the loop IR."""

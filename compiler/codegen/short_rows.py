@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.scalar import expensive_calls
-from compiler.codegen.statements import Body
-from compiler.core.dims import Size
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.codegen.statements import Body
+from staticgraph.compiler.core.dims import Size
 
 if TYPE_CHECKING:
-    from compiler.codegen.loops import NestedLoop
+    from staticgraph.compiler.codegen.loops import NestedLoop
 
 SHORTEST, LONGEST = 4, 64  # elements of a row that is moved in whole vectors
 WIDEST = 8  # elements of such a vector

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.codegen.scalar import ELEMENT
-from compiler.core.affine import Affine
-from compiler.core.dims import Size
-from compiler.core.record import Record, record
-from compiler.core.types import DType
-from compiler.ir.records import NOWHERE, Expr
-from compiler.ir.walk import parts
-from compiler.schedule.groups import LoopGroup
+from staticgraph.compiler.codegen.scalar import ELEMENT
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.ir.records import NOWHERE, Expr
+from staticgraph.compiler.ir.walk import parts
+from staticgraph.compiler.schedule.groups import LoopGroup
 
 Memory = tuple[str, int]
 """What memory holds: a kind, and the number of a value or total.

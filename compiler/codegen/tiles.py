@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from compiler.codegen.loops import most_copies
-from compiler.codegen.scalar import expensive_calls
-from compiler.codegen.statements import Body, Memory, Segment, Spill, Statement, Tile
-from compiler.core.dims import Size, floor_divide, maximum, minimum, product
-from compiler.graph.view import Node
-from compiler.ir.walk import names
+from staticgraph.compiler.codegen.loops import most_copies
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.codegen.statements import Body, Memory, Segment, Spill, Statement, Tile
+from staticgraph.compiler.core.dims import Size, floor_divide, maximum, minimum, product
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.walk import names
 
 MOST_ROWS = 64
 LEAST_ROWS = 8  # a vector of float64, of which there should be whole ones

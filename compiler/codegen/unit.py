@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
-from compiler.codegen.chunks import ChunkPlan, flat_chunks
-from compiler.codegen.fills import pieces
-from compiler.codegen.finite import (
+from staticgraph.compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
+from staticgraph.compiler.codegen.chunks import ChunkPlan, flat_chunks
+from staticgraph.compiler.codegen.fills import pieces
+from staticgraph.compiler.codegen.finite import (
     keep_before,
     look,
     look_by_blocks,
@@ -16,17 +16,17 @@ from compiler.codegen.finite import (
     look_over,
     noted,
 )
-from compiler.codegen.loops import Nest
-from compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
-from compiler.codegen.memory import MemoryPlan
-from compiler.codegen.nesting import Nester
-from compiler.codegen.scalar import pointer_type
-from compiler.codegen.statements import Body, Check, Memory
-from compiler.core.dims import Size, Unknown
-from compiler.core.record import Record, record
-from compiler.core.types import TensorType
-from compiler.graph.view import Node
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.loops import Nest
+from staticgraph.compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
+from staticgraph.compiler.codegen.memory import MemoryPlan
+from staticgraph.compiler.codegen.nesting import Nester
+from staticgraph.compiler.codegen.scalar import pointer_type
+from staticgraph.compiler.codegen.statements import Body, Check, Memory
+from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Binary,
@@ -41,10 +41,10 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import size_expression, times
-from compiler.ir.walk import block_names, stored
-from compiler.schedule.chunks import Cells, Cut
-from compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
+from staticgraph.compiler.ir.sizes import size_expression, times
+from staticgraph.compiler.ir.walk import block_names, stored
+from staticgraph.compiler.schedule.chunks import Cells, Cut
+from staticgraph.compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

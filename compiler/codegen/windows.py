@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from compiler.codegen.cells import Arguments
-from compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
-from compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
-from compiler.codegen.scalar import CONSTRUCTORS, literal
-from compiler.codegen.statements import Memory
-from compiler.core.dims import Size, floor_divide, product
-from compiler.core.record import record
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.cells import Arguments
+from staticgraph.compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
+from staticgraph.compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
+from staticgraph.compiler.codegen.statements import Memory
+from staticgraph.compiler.core.dims import Size, floor_divide, product
+from staticgraph.compiler.core.record import record
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,
@@ -37,11 +37,11 @@ from compiler.ir.records import (
     Stmt,
     Store,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
 
 if TYPE_CHECKING:
-    from compiler.codegen.matmul import Product
+    from staticgraph.compiler.codegen.matmul import Product
 
 WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block

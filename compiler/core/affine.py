@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from compiler.core.dims import Size
+from staticgraph.compiler.core.dims import Size
 
 _Key = TypeVar("_Key", int, str)
 

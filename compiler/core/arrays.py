@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, is_inexact, limits
-from compiler.core.errors import DTypeError
-from compiler.core.types import DType
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import is_float, is_inexact, limits
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Array
 
 _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}  # V is bfloat16
 

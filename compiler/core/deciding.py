@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from compiler.core.values import Value
-from compiler.core.whose_code import is_own
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.core.whose_code import is_own
 
 
 class Decider(Protocol):

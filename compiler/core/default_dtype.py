@@ -8,9 +8,9 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError
-from compiler.core.types import DType, as_dtype
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.types import DType, as_dtype
 
 OF_PROCESS: list[DType] = [np.dtype(np.float32)]
 """What `set_default_dtype` has set: captured functions look whether it is still there."""

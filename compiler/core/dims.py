@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, TypeAlias
 
-from compiler.core.errors import OptionError
-from compiler.core.pickling import STREAM, Stream
-from compiler.core.size_refusals import Refusals
-from compiler.core.whose_code import COMPILER, OWN, is_called_by
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.pickling import STREAM, Stream
+from staticgraph.compiler.core.size_refusals import Refusals
+from staticgraph.compiler.core.whose_code import is_called_by_own
 
 _serials = itertools.count()
 _facts: ContextVar[list[Fact] | None] = ContextVar("facts", default=None)
@@ -117,7 +117,7 @@ class Dim(Refusals):
 
     def __hash__(self) -> int:
         # an equal int has another hash, so that a set or dict of ints would not find it
-        if _facts.get() is not None and not is_called_by(OWN):
+        if _facts.get() is not None and not is_called_by_own():
             self._refuse("hashed")
         return self._hash
 
@@ -134,9 +134,9 @@ class Dim(Refusals):
         if isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms:
             return True
         # the compiler's own comparisons are checked when the sizes are known
-        if not isinstance(other, _SIZE) or is_called_by(COMPILER):
+        if not isinstance(other, _SIZE) or is_called_by_own(but_eager=True):
             return False
-        if _facts.get() is not None or not is_called_by(OWN):
+        if _facts.get() is not None or not is_called_by_own():
             self._tell_apart(other)
         return False
 
@@ -211,7 +211,7 @@ class Dim(Refusals):
 
     def __str__(self) -> str:
         # an int has another text
-        if _facts.get() is not None and not is_called_by(OWN):
+        if _facts.get() is not None and not is_called_by_own():
             self._refuse("made a text")
         return self._text()
 

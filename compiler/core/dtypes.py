@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.errors import DTypeError
-from compiler.core.record import Record, record
-from compiler.core.values import Value
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.values import Value
 
 DType: TypeAlias = "np.dtype[Any]"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from compiler.core.settings import LOG
+from staticgraph.compiler.core.settings import LOG
 
 SUBJECTS = ("cache", "compile", "dispatch")
 told = LOG.listed(SUBJECTS)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from compiler.core.affine import Affine
-from compiler.core.dims import Size
-from compiler.core.record import Record, record
-from compiler.core.types import DType, TensorType
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, TensorType
 
 Index: TypeAlias = "tuple[Affine, ...]"
 

@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from compiler.core.annotated import check_types
-from compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
-from compiler.core.lowering import (
+from staticgraph.compiler.core.annotated import check_types
+from staticgraph.compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.lowering import (
     Alias,
     Gather,
     Host,
@@ -31,7 +31,7 @@ from compiler.core.lowering import (
     SizeValue,
     Window,
 )
-from compiler.core.op_arguments import (
+from staticgraph.compiler.core.op_arguments import (
     as_floating,
     by_position,
     in_computing,
@@ -40,9 +40,9 @@ from compiler.core.op_arguments import (
     of_shared_dtype,
     refuse_more,
 )
-from compiler.core.protocols import CompiledFunction
-from compiler.core.types import TensorType, Type, type_of
-from compiler.core.values import Value
+from staticgraph.compiler.core.protocols import CompiledFunction
+from staticgraph.compiler.core.types import TensorType, Type, type_of
+from staticgraph.compiler.core.values import Value
 
 Rule: TypeAlias = "Callable[..., Any]"
 Attrs: TypeAlias = "dict[str, Any]"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
-from compiler.core.values import Value
+from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
+from staticgraph.compiler.core.values import Value
 
 
 def named(error: TypeError, function: Any, name: str) -> TypeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 BACKENDS = ("llvm", "numba")
 ON_NONFINITE = ("raise", "warn", "report")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from compiler.core.errors import FormatError, GraphError, OptionError
-from compiler.core.op import Op, declared_names, op_named
+from staticgraph.compiler.core.errors import FormatError, GraphError, OptionError
+from staticgraph.compiler.core.op import Op, declared_names, op_named
 
 VERSION = "+"
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from compiler.core.values import Array, Value
+from staticgraph.compiler.core.values import Array, Value
 
 ArrayLike: TypeAlias = "Array | np.generic | float"
 """What an executable takes for a tensor."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from compiler.core.errors import GraphError
-from compiler.core.types import TensorType
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.types import TensorType
 
 Taken = ParamSpec("Taken")
 Result = TypeVar("Result")
@@ -44,49 +44,57 @@ class Provided(Generic[Taken, Result]):
 
 type_of_expansion: Provided[
     [Callable[..., Any], Sequence[TensorType], Mapping[str, Any]], TensorType
-] = Provided("compiler.graph.expression")
+] = Provided("staticgraph.compiler.graph.expression")
 """`(expand, types, attrs)`: the type of what an op expands to on operands of these types."""
 
-scan: Provided[..., tuple[Any, Any]] = Provided("compiler.transforms.control_flow")
+scan: Provided[..., tuple[Any, Any]] = Provided("staticgraph.compiler.transforms.control_flow")
 """`scan(step, init, xs, reverse=)`, which gradient rules use."""
 
-scan_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
+scan_cotangents: Provided[..., Sequence[Any]] = Provided(
+    "staticgraph.compiler.transforms.control_gradients"
+)
 """The cotangents of a scan's operands."""
 
-while_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.while_loops")
+while_cotangents: Provided[..., Sequence[Any]] = Provided(
+    "staticgraph.compiler.transforms.while_loops"
+)
 """The cotangents of the operands of a loop, where forward mode asks for them."""
 
-cond_cotangents: Provided[..., Sequence[Any]] = Provided("compiler.transforms.control_gradients")
+cond_cotangents: Provided[..., Sequence[Any]] = Provided(
+    "staticgraph.compiler.transforms.control_gradients"
+)
 """The cotangents of a branch's operands."""
 
-custom_function: Provided[[Any], Any] = Provided("dynamic.autograd.custom")
+custom_function: Provided[[Any], Any] = Provided("staticgraph.dynamic.autograd.custom")
 """`custom_function(call)`: the value of a call of a `custom_vjp` function on eager tensors."""
 
-transposed: Provided[[Any, Any, Any], Sequence[Any]] = Provided("dynamic.autograd.custom")
+transposed: Provided[[Any, Any, Any], Sequence[Any]] = Provided(
+    "staticgraph.dynamic.autograd.custom"
+)
 """`transposed(function, call, gs)`: the cotangents by the transpose of a forward rule."""
 
-by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("compiler")
+by_kernel: Provided[[str, Sequence[Any]], Any] = Provided("staticgraph.compiler")
 """`by_kernel(op, arrays)`: the value of an op of this name, without attributes, by a kernel."""
 
-compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("compiler")
+compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("staticgraph.compiler")
 """`compile_scalar(function, name, dtype)`: a function of numbers of a dtype as kernels call it."""
 
-shuffle: Provided[[Any], Any] = Provided("compiler")
+shuffle: Provided[[Any], Any] = Provided("staticgraph.compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
 
-running: Provided[[Any, Any, int, str], None] = Provided("compiler")
+running: Provided[[Any, Any, int, str], None] = Provided("staticgraph.compiler")
 """`running(out, x, axis, sign)`: write the sums ("+") or products ("*") up to each element."""
 
-share: Provided[[Callable[[int], None], int], None] = Provided("compiler")
+share: Provided[[Callable[[int], None], int], None] = Provided("staticgraph.compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""
 
 numpy_ufunc: Provided[[Any, str, tuple[Any, ...], Mapping[str, Any]], Any] = Provided(
-    "compiler.functions"
+    "staticgraph.compiler.functions"
 )
 """`(ufunc, method, inputs, options)`: a ufunc of NumPy's on handles."""
 
 numpy_function: Provided[[Any, tuple[Any, ...], Mapping[str, Any]], Any] = Provided(
-    "compiler.functions"
+    "staticgraph.compiler.functions"
 )
 """`(function, args, options)`: another function of NumPy's on handles."""
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.record import Record, record
-from compiler.core.values import Tree, Value
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.values import Tree, Value
 
 
 @record
@@ -25,7 +25,6 @@ class _Registered(Record):
 
 
 _registered: dict[type, _Registered] = {}
-_OWN = ("compiler", "staticgraph", "dynamic")
 
 
 def register_pytree(
@@ -72,7 +71,7 @@ def is_object(tree: object) -> bool:
 
 
 def _is_own(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _OWN
+    return kind.__module__.partition(".")[0] == "staticgraph"
 
 
 def parts_of(tree: Tree) -> list[Tree]:

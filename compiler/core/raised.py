@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import TypeAlias
 
-from compiler.core.errors import GraphError
-from compiler.core.user_text import UserText
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.user_text import UserText
 
 Raised: TypeAlias = "tuple[UserText, UserText, tuple[UserText | int | float | bool | None, ...]]"
 """Module and name of the class of an error, and its arguments."""

@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import NoReturn, TypeVar
 
-from compiler.core.errors import CaptureError, EffectError, StaticGraphError
-from compiler.core.whose_code import is_library
+from staticgraph.compiler.core.errors import CaptureError, EffectError, StaticGraphError
+from staticgraph.compiler.core.whose_code import is_library
 
 Refusal = TypeVar("Refusal", bound=StaticGraphError)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.core.types import DType
+from staticgraph.compiler.core.types import DType
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from compiler.core.errors import OptionError
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import Record, record
 
 
 @record

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.refusals import remembered
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import remembered
 
 _NUMBER = (
     "as a number of a graph it is sg.constant(np.float32(1)) times it, of which {} can be taken"

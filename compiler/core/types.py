@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.core import dims, dtypes
-from compiler.core.dims import Dim, Size, Unknown, product
-from compiler.core.dtypes import is_float, is_inexact
-from compiler.core.errors import AxisError, DTypeError, ShapeError
-from compiler.core.values import Value
+from staticgraph.compiler.core import dims, dtypes
+from staticgraph.compiler.core.dims import Dim, Size, Unknown, product
+from staticgraph.compiler.core.dtypes import is_float, is_inexact
+from staticgraph.compiler.core.errors import AxisError, DTypeError, ShapeError
+from staticgraph.compiler.core.values import Value
 
 _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
 

@@ -8,11 +8,9 @@ import sys
 from collections.abc import Mapping
 from types import CodeType
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
-COMPILER = (_ROOT + "compiler" + os.sep, _ROOT + "staticgraph" + os.sep)
-"""The folders of what compiles, which compares sizes without meaning anything by it."""
-OWN = (*COMPILER, _ROOT + "dynamic" + os.sep)
-"""The folders of the project's own packages."""
+OWN = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+"""The folder of the project's own packages."""
+_EAGER = OWN + "dynamic" + os.sep
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen", "<__array_function__")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
@@ -26,7 +24,7 @@ def is_own(file: str) -> bool:
 @functools.lru_cache(4096)
 def is_library(file: str) -> bool:
     """Whether code of a file is Python's, of an installed package, or the project's."""
-    return file.startswith(_LIBRARIES + OWN) or any(part in file for part in _INSTALLED)
+    return file.startswith((*_LIBRARIES, OWN)) or any(part in file for part in _INSTALLED)
 
 
 def is_library_code(code: CodeType, table: Mapping[str, object]) -> bool:
@@ -46,9 +44,13 @@ def by_user(depth: int = 1) -> bool:
     return not is_library(sys._getframe(depth + 1).f_code.co_filename)
 
 
-def is_called_by(folders: tuple[str, ...]) -> bool:
-    """Whether the caller of who asks, or of the dataclass or tuple that calls it, is in these."""
+def is_called_by_own(but_eager: bool = False) -> bool:
+    """Whether the caller of who asks, or of the dataclass or tuple that calls it, is the project's.
+
+    What compiles compares sizes without meaning anything by it; the eager engine decides by them.
+    """
     frame = sys._getframe(2)
     while frame.f_code.co_name in _CALLED_WITHIN and frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_code.co_filename.startswith(folders)
+    file = frame.f_code.co_filename
+    return file.startswith(OWN) and not (but_eager and file.startswith(_EAGER))

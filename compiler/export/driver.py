@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.codegen.bytecode import (
+from staticgraph.compiler.codegen.bytecode import (
     Branch,
     Call,
     Change,
@@ -24,14 +24,14 @@ from compiler.codegen.bytecode import (
     TableOperand,
     While,
 )
-from compiler.codegen.comments import Comments
-from compiler.codegen.kernel import Kernel
-from compiler.core.dims import Size, Unknown
-from compiler.core.types import DType
-from compiler.export.stored import viewed
-from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, factor
-from compiler.schedule.chunks import Cells, Chunks, Cut
+from staticgraph.compiler.codegen.comments import Comments
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.export.stored import viewed
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.ir.text import INDENT, factor
+from staticgraph.compiler.schedule.chunks import Cells, Chunks, Cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable
 from functools import cache
 
-from compiler.llvm import library
+from staticgraph.compiler.llvm import library
 
 SOURCE = '''
 compiled = njit(error_model="numpy")

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core.dims import Dim, Unknown
-from compiler.core.errors import OptionError
-from compiler.core.op import op_named
-from compiler.core.scalars import ScalarFunction
-from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, factor
-from compiler.ops.user_ops import called_by
+from staticgraph.compiler.core.dims import Dim, Unknown
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.scalars import ScalarFunction
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.ir.text import INDENT, factor
+from staticgraph.compiler.ops.user_ops import called_by
 
 if TYPE_CHECKING:
-    from compiler.codegen.bytecode import HostCall
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.codegen.bytecode import HostCall
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 
 def host_name(call: HostCall) -> str:
@@ -89,7 +89,8 @@ def _source(name: str, function: Callable[..., Any]) -> str:
     """Source that gives a function a name: it stands inside another one, with what it uses."""
     lines = [f"def {name}(*operands, **attributes):"]
     lines += [f'{INDENT}"""The NumPy function of `{name.removeprefix("host_")}`."""']
-    if function.__module__.startswith("compiler."):  # ours wrap what gives the same in NumPy alone
+    if function.__module__.startswith("staticgraph.compiler."):
+        # ours wrap what gives the same in NumPy alone
         function = inspect.unwrap(function)
     text, inner = _definition(function, set(), decorated=True)
     lines += [INDENT + line if line else "" for line in text]

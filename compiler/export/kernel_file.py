@@ -12,34 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.codegen.bytecode import Call, Share
-from compiler.codegen.comments import Comments
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.memory import Slot
-from compiler.codegen.naming import Names, calls_of, made_name, makers, named
-from compiler.core import dims
-from compiler.core.dims import Size, Unknown
-from compiler.core.dtypes import is_float, limits, stored
-from compiler.core.errors import OptionError, StaticGraphError
-from compiler.core.record import Record
-from compiler.core.types import substituted
-from compiler.export.driver import Driver
-from compiler.export.functions import all_names, definitions, used_names
-from compiler.export.hosts import Hosts, NotNumpyError, host_names, scalar_source
-from compiler.export.places import placed, with_places
-from compiler.export.stored import name_of, viewed
-from compiler.ir import records
-from compiler.ir.records import Function, Name
-from compiler.ir.sizes import size_expression
-from compiler.ir.text import INDENT, expression, factor
-from compiler.ir.walk import rewritten, scalars_of
-from compiler.ops import leaves
-from compiler.ops.reduction import OF_SOME
-from compiler.passes.sizes import unify_sizes
-from compiler.runtime.sizes import assumptions
+from staticgraph.compiler.codegen.bytecode import Call, Share
+from staticgraph.compiler.codegen.comments import Comments
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.memory import Slot
+from staticgraph.compiler.codegen.naming import Names, calls_of, made_name, makers, named
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.dtypes import is_float, limits, stored
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.record import Record
+from staticgraph.compiler.core.types import substituted
+from staticgraph.compiler.export.driver import Driver
+from staticgraph.compiler.export.functions import all_names, definitions, used_names
+from staticgraph.compiler.export.hosts import Hosts, NotNumpyError, host_names, scalar_source
+from staticgraph.compiler.export.places import placed, with_places
+from staticgraph.compiler.export.stored import name_of, viewed
+from staticgraph.compiler.ir import records
+from staticgraph.compiler.ir.records import Function, Name
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.ir.text import INDENT, expression, factor
+from staticgraph.compiler.ir.walk import rewritten, scalars_of
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.reduction import OF_SOME
+from staticgraph.compiler.passes.sizes import unify_sizes
+from staticgraph.compiler.runtime.sizes import assumptions
 
 if TYPE_CHECKING:
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 NEIGHBOURS = 2  # inputs beside those that are given, to see what rounding does to the results
 SMALL = 32  # elements of a constant that is written into the source

@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Set, Share, While
-from compiler.core.record import Record
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.bytecode import (
+    Branch,
+    Call,
+    Instruction,
+    Repeat,
+    Set,
+    Share,
+    While,
+)
+from staticgraph.compiler.core.record import Record
+from staticgraph.compiler.ir.records import (
     Binary,
     Call as FunctionCall,
     Const,
@@ -24,7 +32,7 @@ from compiler.ir.records import (
     Store,
     Unary,
 )
-from compiler.ir.walk import expressions, parts, rewritten, statements
+from staticgraph.compiler.ir.walk import expressions, parts, rewritten, statements
 
 
 def placed(

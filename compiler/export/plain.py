@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.codegen.bytecode import HostCall
-from compiler.codegen.kernel import emit
-from compiler.codegen.naming import Names
-from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import OutOfRangeError, StaticGraphError, located
-from compiler.core.op import op_named
-from compiler.core.source import is_line, place_of
-from compiler.core.types import mapped
-from compiler.export.functions import all_names, definitions
-from compiler.export.hosts import host_name
-from compiler.export.kernel_file import KernelFile
-from compiler.graph.definition import Node
-from compiler.ir.walk import scalars_of
+from staticgraph.compiler.codegen.bytecode import HostCall
+from staticgraph.compiler.codegen.kernel import emit
+from staticgraph.compiler.codegen.naming import Names
+from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.errors import OutOfRangeError, StaticGraphError, located
+from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.source import is_line, place_of
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.export.functions import all_names, definitions
+from staticgraph.compiler.export.hosts import host_name
+from staticgraph.compiler.export.kernel_file import KernelFile
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.ir.walk import scalars_of
 
 if TYPE_CHECKING:
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 LIBRARY = "staticgraph_kernel_library"
 """What the module of the functions that units call is named, for debuggers that pass it over."""

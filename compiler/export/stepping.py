@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from compiler.core.arrays import row_major
-from compiler.core.errors import OptionError
-from compiler.core.source import place_of
-from compiler.core.values import Array
-from compiler.export.plain import LIBRARY, Plain, comes_from, plain
-from compiler.graph.definition import LEAVES, Definition
-from compiler.graph.state import holding, write
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.sizes import check_sizes, sizes_of
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.export.plain import LIBRARY, Plain, comes_from, plain
+from staticgraph.compiler.graph.definition import LEAVES, Definition
+from staticgraph.compiler.graph.state import holding, write
+from staticgraph.compiler.runtime.arguments import as_inputs, in_order
+from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
 
 if TYPE_CHECKING:
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 _NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
 _LINE = re.compile(r".*:\d+", re.DOTALL)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.core.dtypes import stored
-from compiler.core.types import DType
+from staticgraph.compiler.core.dtypes import stored
+from staticgraph.compiler.core.types import DType
 
 
 def name_of(dtype: DType) -> str:

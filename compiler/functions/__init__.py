@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from compiler.core import provided
-from compiler.core.values import Value
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.values import Value
 
 _MODULES = {
     "arranging":
@@ -78,17 +78,17 @@ LINALG = (
 
 def function_named(name: str, names: dict[str, str]) -> Value:
     """The function of this name in one of the tables above."""
-    return getattr(import_module(f"compiler.functions.{names[name]}"), name)
+    return getattr(import_module(f"staticgraph.compiler.functions.{names[name]}"), name)
 
 
 def _of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    from compiler.functions import numpy_protocol  # most programs need none of it
+    from staticgraph.compiler.functions import numpy_protocol  # most programs need none of it
 
     return numpy_protocol.of_ufunc(ufunc, method, inputs, options)
 
 
 def _of_function(function: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    from compiler.functions import numpy_protocol
+    from staticgraph.compiler.functions import numpy_protocol
 
     return numpy_protocol.of_function(function, args, options)
 

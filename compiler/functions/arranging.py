@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import normalise_axis
-from compiler.core.values import Value
-from compiler.ops.declare import as_operand, size_value, zeros_like
-from compiler.ops.reduction import positions
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "diag", "diagflat", "diagonal", "fliplr", "flipud",

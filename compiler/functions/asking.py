@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
-from compiler.core.dtypes import promoted
-from compiler.core.types import TensorType, as_dtype, broadcast_shapes as broadcast_types
-from compiler.core.values import Value
-from compiler.ops.declare import NUMBERS, as_operand
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.dtypes import promoted
+from staticgraph.compiler.core.types import (
+    TensorType,
+    as_dtype,
+    broadcast_shapes as broadcast_types,
+)
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.declare import NUMBERS, as_operand
 
 __all__ = [
     "broadcast_shapes", "can_cast", "iscomplexobj", "isdtype", "isrealobj", "isscalar",

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import DTypeError, OptionError
-from compiler.core.values import Value
-from compiler.functions.arranging import axis_or_whole, known_size, moveaxis
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError, OptionError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = ["packbits", "unpackbits"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.values import Value
-from compiler.functions.elements import floats, signbit
-from compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.elements import floats, signbit
+from staticgraph.compiler.ops.declare import as_operand, zeros_like
 
 __all__ = ["angle", "conj", "conjugate", "imag", "iscomplex", "isreal", "polar", "real"]
 

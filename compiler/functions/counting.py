@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float, promoted
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import unify
-from compiler.core.values import Value
-from compiler.functions.arranging import ravel
-from compiler.functions.elements import floats
-from compiler.functions.sequences import searchsorted
-from compiler.functions.statistics import count_nonzero
-from compiler.ops.declare import as_operand, size_value, zeros_like
-from compiler.ops.indexing import take_add
-from compiler.ops.reduction import positions
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float, promoted
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import ravel
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.functions.sequences import searchsorted
+from staticgraph.compiler.functions.statistics import count_nonzero
+from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.indexing import take_add
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "argwhere", "bincount", "choose", "compress", "extract", "fill_diagonal", "flatnonzero",

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import unify
-from compiler.core.values import Value
-from compiler.functions.arranging import diagonal
-from compiler.ops.declare import as_operand, common_dtype
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import diagonal
+from staticgraph.compiler.ops.declare import as_operand, common_dtype
 
 __all__ = ["einsum", "einsum_path"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import computing, is_float, is_inexact, limits
-from compiler.core.errors import DTypeError, OptionError
-from compiler.core.types import unify
-from compiler.core.values import Value
-from compiler.ops.declare import as_operand, common_dtype, zeros_like
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import computing, is_float, is_inexact, limits
+from staticgraph.compiler.core.errors import DTypeError, OptionError
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.declare import as_operand, common_dtype, zeros_like
 
 __all__ = [
     "absolute", "allclose", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",

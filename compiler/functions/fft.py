@@ -12,17 +12,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim, Size, floor_divide
-from compiler.core.dtypes import complex_dtype, is_float
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.types import normalise_axis
-from compiler.core.values import Value
-from compiler.functions.complex_numbers import conj
-from compiler.functions.elements import floats
-from compiler.ops.declare import as_operand
-from compiler.ops.fourier import SWAPPED, dft, real_dft, real_inverse_dft
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Size, floor_divide
+from staticgraph.compiler.core.dtypes import complex_dtype, is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.complex_numbers import conj
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.fourier import SWAPPED, dft, real_dft, real_inverse_dft
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",

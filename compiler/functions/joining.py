@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.types import broadcast_shapes, normalise_axis, type_of
-from compiler.core.values import Value
-from compiler.functions.arranging import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.types import broadcast_shapes, normalise_axis, type_of
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -21,8 +21,8 @@ from compiler.functions.arranging import (
     known_size,
     ravel,
 )
-from compiler.ops.declare import as_operand, zeros_like
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "append", "array_split", "block", "broadcast_arrays", "column_stack", "concat", "delete",

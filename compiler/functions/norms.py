@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import ShapeError
-from compiler.core.types import normalise_axis
-from compiler.core.values import Value
-from compiler.functions.elements import floats
-from compiler.ops.declare import as_operand
-from compiler.ops.reduction import positions
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.reduction import positions
 
 __all__ = ["cond", "norm"]
 

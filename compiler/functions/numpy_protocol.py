@@ -13,11 +13,11 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from compiler.core.values import Value
-from compiler.functions import LINALG, NAMES, fft, function_named
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions import LINALG, NAMES, fft, function_named
 
 Options: TypeAlias = Mapping[str, Value]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.values import Value
-from compiler.functions.arranging import known_size
-from compiler.functions.elements import floats
-from compiler.functions.products import convolve, vander
-from compiler.ops.declare import as_operand
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import known_size
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.functions.products import convolve, vander
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",

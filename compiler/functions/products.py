@@ -6,17 +6,17 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import normalise_axis
-from compiler.core.values import Value
-from compiler.functions.arranging import moveaxis, ravel
-from compiler.functions.complex_numbers import conj
-from compiler.functions.einsum import einsum, summed
-from compiler.ops.declare import as_operand
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import moveaxis, ravel
+from staticgraph.compiler.functions.complex_numbers import conj
+from staticgraph.compiler.functions.einsum import einsum, summed
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "convolve", "correlate", "cross", "inner", "kron", "matvec", "multi_dot", "tensordot",

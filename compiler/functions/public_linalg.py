@@ -1,8 +1,8 @@
 """The functions on matrices that the frontends export as `linalg`."""
 
-from compiler.functions.arranging import diagonal, matrix_transpose, trace
-from compiler.functions.norms import cond, norm
-from compiler.functions.products import (
+from staticgraph.compiler.functions.arranging import diagonal, matrix_transpose, trace
+from staticgraph.compiler.functions.norms import cond, norm
+from staticgraph.compiler.functions.products import (
     cross,
     multi_dot,
     tensordot,

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.op import Operand
-from compiler.core.types import TensorType, unify
-from compiler.core.values import Value
-from compiler.ops.declare import as_operand
-from compiler.ops.indexing import take_add
-from compiler.ops.scatter_reductions import along_extremum, along_prod
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import TensorType, unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.indexing import take_add
+from staticgraph.compiler.ops.scatter_reductions import along_extremum, along_prod
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import normalise_axes, normalise_axis
-from compiler.core.values import Value
-from compiler.functions.arranging import axis_or_whole, known_size, moveaxis
-from compiler.functions.elements import floats
-from compiler.ops.declare import as_operand, size_value
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import normalise_axes, normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.ops.declare import as_operand, size_value
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "argpartition", "cumulative_prod", "cumulative_sum", "digitize", "gradient", "interp",

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import ShapeError
-from compiler.core.values import Value
-from compiler.functions.arranging import known_size, ravel
-from compiler.functions.counting import extract, flatnonzero, require_size
-from compiler.ops.declare import as_operand, common_dtype
-from compiler.ops.indexing import take_add
-from compiler.ops.reduction import positions
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import known_size, ravel
+from staticgraph.compiler.functions.counting import extract, flatnonzero, require_size
+from staticgraph.compiler.ops.declare import as_operand, common_dtype
+from staticgraph.compiler.ops.indexing import take_add
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError
-from compiler.core.values import Value
-from compiler.functions.elements import of_one_dtype
-from compiler.ops.declare import as_operand
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.elements import of_one_dtype
+from staticgraph.compiler.ops.declare import as_operand
 
 __all__ = [
     "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "comb", "entr", "erfcx", "exp1",

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import normalise_axes
-from compiler.core.values import Value
-from compiler.functions.arranging import axis_or_whole, diagonal, moveaxis
-from compiler.functions.elements import floats
-from compiler.ops.declare import as_operand, common_dtype, count, size_value, zeros_like
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import normalise_axes
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import axis_or_whole, diagonal, moveaxis
+from staticgraph.compiler.functions.elements import floats
+from staticgraph.compiler.ops.declare import as_operand, common_dtype, count, size_value, zeros_like
 
 __all__ = [
     "amax", "amin", "average", "corrcoef", "count_nonzero", "cov", "median", "nanargmax",

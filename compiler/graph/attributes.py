@@ -11,11 +11,11 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.dims import Dim
-from compiler.core.errors import FormatError
-from compiler.core.types import TupleType
-from compiler.graph.body import Body
-from compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.types import TupleType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.view import Node, nodes_of
 
 
 def check_attributes(graph: nx.MultiDiGraph[int]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.core.dtypes import is_float
-from compiler.graph.definition import Definition, Node
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.graph.definition import Definition, Node
 
 _VIEWS = ("expand_dims", "reshape", "squeeze", "transpose")
 

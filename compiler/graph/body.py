@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import GraphError, OutOfRangeError, ShapeError, StaticGraphError, located
-from compiler.core.types import TensorType, mapped, same_type
-from compiler.core.values import Value
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition, Node, define, intern_key
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import fold_records
-from compiler.ops import leaves
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import (
+    GraphError,
+    OutOfRangeError,
+    ShapeError,
+    StaticGraphError,
+    located,
+)
+from staticgraph.compiler.core.types import TensorType, mapped, same_type
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition, Node, define, intern_key
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import fold_records
+from staticgraph.compiler.ops import leaves
 
 if TYPE_CHECKING:
     import networkx as nx

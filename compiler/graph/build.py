@@ -14,13 +14,13 @@ import weakref
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core import fork
-from compiler.core.errors import GraphError
-from compiler.core.reports import Report, collector
-from compiler.core.types import TensorType
-from compiler.graph.definition import Definition, Node, Updates, define, intern_key
-from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import ancestors, fold_records
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.definition import Definition, Node, Updates, define, intern_key
+from staticgraph.compiler.graph.expression import Expression, again
+from staticgraph.compiler.graph.traversal import ancestors, fold_records
 
 if TYPE_CHECKING:
     import networkx as nx

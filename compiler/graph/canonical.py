@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.core.dims import Unknown
-from compiler.core.errors import FormatError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Op, is_own, op_named
-from compiler.graph.definition import Definition, Node
-from compiler.graph.forms import Encoder, Form
-from compiler.ops import LIBRARY, leaves, regions
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Op, is_own, op_named
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.forms import Encoder, Form
+from staticgraph.compiler.ops import LIBRARY, leaves, regions
 
 _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
 """The attributes that only say what is the same."""

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from compiler.core.errors import GraphError
-from compiler.core.op import Attrs, Op
-from compiler.core.reports import report_all
-from compiler.core.types import TensorType
-from compiler.graph.expression import Expression, again
-from compiler.graph.state import State
-from compiler.graph.traversal import ancestors, fold_records
-from compiler.ops import leaves
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.reports import report_all
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.expression import Expression, again
+from staticgraph.compiler.graph.state import State
+from staticgraph.compiler.graph.traversal import ancestors, fold_records
+from staticgraph.compiler.ops import leaves
 
 LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
 """The ops of nodes that lie in memory before anything is computed."""

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size
-from compiler.core.errors import GraphError
-from compiler.core.op import Op
-from compiler.core.record import Record, record
-from compiler.graph.expression import Expression, at_line, constant, construct
-from compiler.graph.traversal import ancestors, fold
-from compiler.ops import leaves
-from compiler.ops.effects import EFFECTS, after
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.graph.expression import Expression, at_line, constant, construct
+from staticgraph.compiler.graph.traversal import ancestors, fold
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.effects import EFFECTS, after
 
 
 @record

@@ -6,13 +6,13 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.core import dims
-from compiler.core.dims import Size, Unknown, as_unknown
-from compiler.core.errors import GraphError
-from compiler.core.types import mapped
-from compiler.core.values import Value
-from compiler.graph.expression import Expression, again, at_line, construct
-from compiler.graph.traversal import fold
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Size, Unknown, as_unknown
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.expression import Expression, again, at_line, construct
+from staticgraph.compiler.graph.traversal import fold
 
 
 def evaluate(outputs: Sequence[Expression], operands: Mapping[Expression, Value]) -> list[Value]:

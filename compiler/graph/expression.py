@@ -12,26 +12,26 @@ from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.arrays import as_array, refuse_masked
-from compiler.core.deciding import decider_of_user
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_inexact, promoted
-from compiler.core.errors import DTypeError, GraphError
-from compiler.core.op import Attrs, Op, Operand
-from compiler.core.pickling import STREAM, Stream
-from compiler.core.refusals import refuse, remembered
-from compiler.core.source import Scope, in_scope, scope_of
-from compiler.core.types import DType, Shape, TensorType, as_dtype
-from compiler.core.values import Tree, Value
-from compiler.core.whose_code import is_own
-from compiler.graph.promoted import is_weak, note_promoted
-from compiler.graph.scope import current_scope
-from compiler.graph.traversal import ancestors
-from compiler.ops import arithmetic, comparison, leaves
-from compiler.ops.declare import NUMBERS
-from compiler.ops.exact_comparison import compared_exactly
-from compiler.ops.operators import Operators
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.arrays import as_array, refuse_masked
+from staticgraph.compiler.core.deciding import decider_of_user
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_inexact, promoted
+from staticgraph.compiler.core.errors import DTypeError, GraphError
+from staticgraph.compiler.core.op import Attrs, Op, Operand
+from staticgraph.compiler.core.pickling import STREAM, Stream
+from staticgraph.compiler.core.refusals import refuse, remembered
+from staticgraph.compiler.core.source import Scope, in_scope, scope_of
+from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
+from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.compiler.graph.promoted import is_weak, note_promoted
+from staticgraph.compiler.graph.scope import current_scope
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import arithmetic, comparison, leaves
+from staticgraph.compiler.ops.declare import NUMBERS
+from staticgraph.compiler.ops.exact_comparison import compared_exactly
+from staticgraph.compiler.ops.operators import Operators
 
 _serials = itertools.count()
 _line: ContextVar[str | None] = ContextVar("line", default=None)

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Dim, Size, Unknown
-from compiler.core.errors import FormatError
-from compiler.core.types import DType, TensorType, TupleType, as_dtype
-from compiler.core.user_text import UserText
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size, Unknown
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.types import DType, TensorType, TupleType, as_dtype
+from staticgraph.compiler.core.user_text import UserText
 
 Form: TypeAlias = Any
 """What JSON has: None, bool, int, str, list, dict."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.core.op import Attrs, Op
-from compiler.graph.expression import Expression
-from compiler.ops import leaves
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import leaves
 
 DEPTH = 3  # ops in each other that are written out
 MOST = 4  # operands that are written out

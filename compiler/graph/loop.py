@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.core.dims import Size
-from compiler.core.op import Attrs
-from compiler.graph.body import Body
-from compiler.graph.expression import Expression, construct
-from compiler.graph.traversal import between
-from compiler.ops import control
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.expression import Expression, construct
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.ops import control
 
 Pair: TypeAlias = "tuple[Expression, Expression]"
 """What a body reads, and the expression outside that it stands for."""

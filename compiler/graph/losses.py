@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.core.dtypes import is_float
-from compiler.core.source import gradient_of, place_of
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
 
 
 def losses_of(outputs: Sequence[Expression], made: Sequence[Expression]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 
 class Noted(Protocol):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.op import Op
-from compiler.core.values import Value
-from compiler.graph.notes import Promoted, is_of_integers, note
-from compiler.ops import leaves
-from compiler.ops.operators import Operators
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.notes import Promoted, is_of_integers, note
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.operators import Operators
 
 _WEAK = (bool, int, float, complex, Dim)
 

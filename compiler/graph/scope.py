@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 
 _path: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 

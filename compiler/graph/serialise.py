@@ -14,20 +14,20 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core import dims
-from compiler.core.dims import Dim, Size, Unknown
-from compiler.core.errors import FormatError, StaticGraphError
-from compiler.core.own_ops import op_saved_as, saved_name
-from compiler.core.source import Scope, in_scope, scope_of
-from compiler.core.types import TensorType, TupleType, Type
-from compiler.core.values import Array, Value
-from compiler.graph.body import Body
-from compiler.graph.definition import define
-from compiler.graph.expression import Expression
-from compiler.graph.forms import Decoder, Encoder, Form, int_of, require_entries, str_of
-from compiler.graph.state import State
-from compiler.graph.view import Node, nodes_of
-from compiler.ops.leaves import Literal
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size, Unknown
+from staticgraph.compiler.core.errors import FormatError, StaticGraphError
+from staticgraph.compiler.core.own_ops import op_saved_as, saved_name
+from staticgraph.compiler.core.source import Scope, in_scope, scope_of
+from staticgraph.compiler.core.types import TensorType, TupleType, Type
+from staticgraph.compiler.core.values import Array, Value
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.forms import Decoder, Encoder, Form, int_of, require_entries, str_of
+from staticgraph.compiler.graph.state import State
+from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.ops.leaves import Literal
 
 MAX_SIZE = 1 << 62
 """The most elements that a tensor may have."""

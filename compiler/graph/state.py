@@ -18,11 +18,11 @@ from weakref import WeakSet
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.arrays import as_array, to_array
-from compiler.core.errors import DTypeError, FeedError, GraphError, ShapeError
-from compiler.core.types import as_dtype, type_of
-from compiler.core.values import Array
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.arrays import as_array, to_array
+from staticgraph.compiler.core.errors import DTypeError, FeedError, GraphError, ShapeError
+from staticgraph.compiler.core.types import as_dtype, type_of
+from staticgraph.compiler.core.values import Array
 
 HOLDER, CLAIMANT = 0, 1
 _PAUSES = (0.00002, 0.001)  # seconds, the first and the longest, between looks at a held state

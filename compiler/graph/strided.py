@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.core.dims import Size, Unknown, as_unknown, unknown
-from compiler.core.record import Record, record
-from compiler.core.types import Shape, TensorType
-from compiler.graph.definition import Definition, Node, define
-from compiler.graph.expression import Expression, again
-from compiler.graph.traversal import fold_records
-from compiler.ops import as_strided, leaves, transpose
+from staticgraph.compiler.core.dims import Size, Unknown, as_unknown, unknown
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import Shape, TensorType
+from staticgraph.compiler.graph.definition import Definition, Node, define
+from staticgraph.compiler.graph.expression import Expression, again
+from staticgraph.compiler.graph.traversal import fold_records
+from staticgraph.compiler.ops import as_strided, leaves, transpose
 
 
 @record

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 
 
 class Term(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.graph.build import nodes_of
-from compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.build import nodes_of
+from staticgraph.compiler.graph.definition import Definition, Node
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.errors import StaticGraphError, located
-from compiler.core.values import Value
-from compiler.graph.body import Body
-from compiler.graph.definition import Node
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import fold_records
-from compiler.ops import control
+from staticgraph.compiler.core.errors import StaticGraphError, located
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import fold_records
+from staticgraph.compiler.ops import control
 
 NESTED = (control.scan, control.while_loop, control.cond)
 """The ops that have bodies."""

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from compiler.codegen.attention import attention_of
-from compiler.codegen.matmul import product_of
-from compiler.codegen.region import Region
-from compiler.codegen.scalar import expensive_calls
-from compiler.codegen.statements import Body, Statement
-from compiler.core.dims import Size, Unknown, evaluate
-from compiler.core.dtypes import is_float
-from compiler.core.types import TensorType, TupleType
-from compiler.graph.view import Node
-from compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
-from compiler.ir.walk import parts
-from compiler.schedule.groups import (
+from staticgraph.compiler.codegen.attention import attention_of
+from staticgraph.compiler.codegen.matmul import product_of
+from staticgraph.compiler.codegen.region import Region
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.codegen.statements import Body, Statement
+from staticgraph.compiler.core.dims import Size, Unknown, evaluate
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
+from staticgraph.compiler.ir.walk import parts
+from staticgraph.compiler.schedule.groups import (
     AttentionGroup,
     Group,
     HostGroup,

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import NonFiniteWarning
-from compiler.core.source import gradient_of, is_line, place_of
-from compiler.core.types import type_of
-from compiler.core.values import Value
-from compiler.graph.definition import Definition, Node
-from compiler.graph.expression import Expression
-from compiler.inspect.bodies import NESTED, Iteration, observed
-from compiler.inspect.interpreted import Interpreted
-from compiler.runtime.sizes import Feed
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import NonFiniteWarning
+from staticgraph.compiler.core.source import gradient_of, is_line, place_of
+from staticgraph.compiler.core.types import type_of
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.bodies import NESTED, Iteration, observed
+from staticgraph.compiler.inspect.interpreted import Interpreted
+from staticgraph.compiler.runtime.sizes import Feed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,21 +16,21 @@ from typing import TypeAlias
 
 import networkx as nx
 
-from compiler.codegen.comments import Comments, escaped
-from compiler.codegen.kernel import Kernel
-from compiler.core.dims import Unknown
-from compiler.core.errors import OptionError
-from compiler.core.reports import Report, collecting
-from compiler.core.source import gradient_of, is_line, mark_of, marked, place_of
-from compiler.graph.body import Body
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition, Node, intern_key
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.explanation import KINDS, ExplainedOp, Explanation, Fact
-from compiler.inspect.placed import Placed, group_texts, placed_nodes
-from compiler.inspect.plan import NOMINAL, Plan
-from compiler.ops import control
+from staticgraph.compiler.codegen.comments import Comments, escaped
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.reports import Report, collecting
+from staticgraph.compiler.core.source import gradient_of, is_line, mark_of, marked, place_of
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition, Node, intern_key
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.explanation import KINDS, ExplainedOp, Explanation, Fact
+from staticgraph.compiler.inspect.placed import Placed, group_texts, placed_nodes
+from staticgraph.compiler.inspect.plan import NOMINAL, Plan
+from staticgraph.compiler.ops import control
 
 Lower: TypeAlias = "Callable[[nx.MultiDiGraph[int]], tuple[nx.MultiDiGraph[int], Kernel]]"
 """The passes and the emitter, with the options of an executable."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.core.arrays import row_major
-from compiler.core.errors import OptionError
-from compiler.core.values import Array
-from compiler.graph.definition import Definition
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.sizes import check_sizes, feeds_of, sizes_of
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.runtime.arguments import as_inputs, in_order
+from staticgraph.compiler.runtime.sizes import check_sizes, feeds_of, sizes_of
 
 
 def given_inputs(

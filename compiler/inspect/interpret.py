@@ -7,15 +7,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Unknown
-from compiler.core.errors import FeedError, GraphError, ShapeError, StaticGraphError, located
-from compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
-from compiler.core.values import Array
-from compiler.graph.body import Body
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import fold
-from compiler.inspect.bodies import NESTED, Run, run_nested
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.errors import (
+    FeedError,
+    GraphError,
+    ShapeError,
+    StaticGraphError,
+    located,
+)
+from staticgraph.compiler.core.types import TupleType, Type, collecting_assumptions, mapped, type_of
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import fold
+from staticgraph.compiler.inspect.bodies import NESTED, Run, run_nested
 
 Observer: TypeAlias = "Callable[[Expression, Sequence[Any], Any], None]"
 

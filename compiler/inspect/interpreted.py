@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.arrays import row_major
-from compiler.core.dims import Unknown, evaluate
-from compiler.core.values import Array, Tree
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition
-from compiler.graph.expression import Expression
-from compiler.graph.state import State, holding, write
-from compiler.inspect.bodies import Run
-from compiler.inspect.interpret import Observer, interpret
-from compiler.inspect.lost import Lost, is_finite
-from compiler.ops import leaves
-from compiler.runtime.arguments import (
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.values import Array, Tree
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.state import State, holding, write
+from staticgraph.compiler.inspect.bodies import Run
+from staticgraph.compiler.inspect.interpret import Observer, interpret
+from staticgraph.compiler.inspect.lost import Lost, is_finite
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.runtime.arguments import (
     as_inputs,
     check_outputs,
     given_outputs,
     in_order,
     is_fed_out,
 )
-from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.replay import Replay
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""
@@ -113,7 +113,7 @@ class Interpreted:
 
     def replay(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Replay:
         """A call once more, op by op, on the variables as they are; nothing is updated."""
-        from compiler.inspect.replay import replay
+        from staticgraph.compiler.inspect.replay import replay
 
         return replay(self.definition, self.feeds, self.name, args, kwargs)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 
 PROBE = Path(__file__).resolve().parent / "probe.py"
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from compiler.core.errors import NonFiniteWarning
-from compiler.core.source import place_of
-from compiler.core.values import Array, Tree
-from compiler.graph.definition import Definition
-from compiler.graph.state import State, holding
+from staticgraph.compiler.core.errors import NonFiniteWarning
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.core.values import Array, Tree
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.state import State, holding
 
 if TYPE_CHECKING:
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.replay import Replay
 
 MOST_BYTES = 1 << 24
 """Variables of more bytes are not copied before the first call."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import NonFiniteError, NonFiniteWarning
-from compiler.core.values import Array, Tree
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import NonFiniteError, NonFiniteWarning
+from staticgraph.compiler.core.values import Array, Tree
 
 if TYPE_CHECKING:
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.replay import Replay
 
 
 _calls = count(1)

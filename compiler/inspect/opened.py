@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.codegen.bytecode import Branch, HostCall, Instruction, Repeat, Set, While
-from compiler.codegen.kernel import Kernel
-from compiler.core.values import Array
-from compiler.runtime.cache.loader import load_steps
+from staticgraph.compiler.codegen.bytecode import Branch, HostCall, Instruction, Repeat, Set, While
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.runtime.cache.loader import load_steps
 
 REPEATED = 1000  # times that a step is repeated at most
 Nesting = Repeat | While | Branch

@@ -7,23 +7,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.codegen.attention import attention_of
-from compiler.codegen.chunks import obstacle
-from compiler.codegen.comments import escaped
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.matmul import product_of
-from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.codegen.region import Region, is_inner
-from compiler.core.dims import Unknown
-from compiler.core.lowering import Alias
-from compiler.core.source import place_of
-from compiler.core.types import TupleType
-from compiler.graph.view import Node
-from compiler.inspect.explanation import Fact
-from compiler.ops import leaves
-from compiler.schedule.access import is_free
-from compiler.schedule.chunks import Cut
-from compiler.schedule.groups import (
+from staticgraph.compiler.codegen.attention import attention_of
+from staticgraph.compiler.codegen.chunks import obstacle
+from staticgraph.compiler.codegen.comments import escaped
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.matmul import product_of
+from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
+from staticgraph.compiler.codegen.region import Region, is_inner
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.lowering import Alias
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.core.types import TupleType
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.inspect.explanation import Fact
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.schedule.access import is_free
+from staticgraph.compiler.schedule.chunks import Cut
+from staticgraph.compiler.schedule.groups import (
     AttentionGroup,
     Group,
     HostGroup,

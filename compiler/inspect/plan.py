@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.codegen.memory import MemoryPlan
-from compiler.core.dims import Unknown, atoms
-from compiler.core.errors import OptionError
-from compiler.core.types import TensorType
-from compiler.schedule.groups import Fusion, computed
+from staticgraph.compiler.codegen.memory import MemoryPlan
+from staticgraph.compiler.core.dims import Unknown, atoms
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.schedule.groups import Fusion, computed
 
 NOMINAL = 1024  # what str(plan) takes for a size that is unknown
 SHOWN = 5  # buffers of the peak that str(plan) lists

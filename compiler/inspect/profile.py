@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from compiler.codegen.bytecode import Instruction
-from compiler.core.source import place_of
-from compiler.graph.state import State, holding, write
-from compiler.graph.view import Node
-from compiler.inspect.costs import Cost, costs
-from compiler.inspect.opened import Opened, bodies
-from compiler.inspect.profile_table import NodeTime, Profile, StepTime
-from compiler.ops.effects import quiet
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.schedule.groups import computed
+from staticgraph.compiler.codegen.bytecode import Instruction
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.state import State, holding, write
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.inspect.costs import Cost, costs
+from staticgraph.compiler.inspect.opened import Opened, bodies
+from staticgraph.compiler.inspect.profile_table import NodeTime, Profile, StepTime
+from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.runtime.arguments import as_inputs, in_order
+from staticgraph.compiler.schedule.groups import computed
 
 if TYPE_CHECKING:
-    from compiler.codegen.kernel import Kernel
-    from compiler.core.dims import Unknown
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.core.dims import Unknown
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 __all__ = ["NodeTime", "Profile", "StepTime", "profile"]
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.core.once import Once
-from compiler.inspect.limits import Bound, Limits, bandwidth_at, measure_limits
-from compiler.runtime.threads import get_num_threads
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.inspect.limits import Bound, Limits, bandwidth_at, measure_limits
+from staticgraph.compiler.runtime.threads import get_num_threads
 
 WIDTH = 12  # characters of the longest bar
 MOST = 8  # ops of a step that the table lists

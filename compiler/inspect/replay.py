@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact, part_dtype
-from compiler.core.source import gradient_of, place_of
-from compiler.core.types import type_of
-from compiler.graph.body import Body
-from compiler.graph.definition import LEAVES, Definition, Node
-from compiler.graph.expression import Expression
-from compiler.inspect.bodies import Iteration, Run, run_body
-from compiler.inspect.interpreted import Interpreted
-from compiler.ops import leaves
-from compiler.ops.effects import quiet
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.sizes import Feed, feeds_of
+from staticgraph.compiler.core.dtypes import is_inexact, part_dtype
+from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.core.types import type_of
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.bodies import Iteration, Run, run_body
+from staticgraph.compiler.inspect.interpreted import Interpreted
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.runtime.arguments import as_inputs, in_order
+from staticgraph.compiler.runtime.sizes import Feed, feeds_of
 
 SHOWN = 4  # causes, and operands, of which a report shows more than their number
 

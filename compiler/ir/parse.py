@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from compiler.core.dtypes import REGISTERS
-from compiler.ir.records import (
+from staticgraph.compiler.core.dtypes import REGISTERS
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 NOWHERE = -1
 """The node of a statement that comes from none."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import add, mul
 
-from compiler.core.dims import Atom, Size, Unknown
-from compiler.ir.records import ONE, ZERO, Call, Const, Expr, Name
+from staticgraph.compiler.core.dims import Atom, Size, Unknown
+from staticgraph.compiler.ir.records import ONE, ZERO, Call, Const, Expr, Name
 
 
 def size_expression(size: Size, names: Mapping[Unknown, str]) -> Expr:

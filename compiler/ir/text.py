@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.ir.records import (
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,

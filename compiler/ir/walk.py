@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from compiler.core.record import Record
-from compiler.core.scalars import ScalarFunction, scalar_functions
-from compiler.ir.records import (
+from staticgraph.compiler.core.record import Record
+from staticgraph.compiler.core.scalars import ScalarFunction, scalar_functions
+from staticgraph.compiler.ir.records import (
     Assign,
     Binary,
     Call,

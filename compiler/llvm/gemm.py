@@ -20,7 +20,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.llvm.conventions import (
+from staticgraph.compiler.llvm.conventions import (
     CBLAS32,
     CBLAS64,
     CBLAS_COLUMN_MAJOR,

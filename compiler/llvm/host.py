@@ -7,7 +7,7 @@ stays set in the thread's state, where whoever called the program finds it.
 
 from __future__ import annotations
 
-from compiler.llvm import watch
+from staticgraph.compiler.llvm import watch
 
 SOURCE = f"""
 def host(t, at):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from functools import cache
 
-from compiler.ir.parse import function_of
-from compiler.ir.records import Function, While
-from compiler.ir.walk import calls, expressions, statements
-from compiler.llvm.integer_functions import INTEGERS
+from staticgraph.compiler.ir.parse import function_of
+from staticgraph.compiler.ir.records import Function, While
+from staticgraph.compiler.ir.walk import calls, expressions, statements
+from staticgraph.compiler.llvm.integer_functions import INTEGERS
 
 SOURCE = (
     INTEGERS

@@ -8,7 +8,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
-from compiler.core import fork
+from staticgraph.compiler.core import fork
 
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 

@@ -17,18 +17,18 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.codegen.bytecode import OF_A_CHUNK
-from compiler.ir.records import Function
-from compiler.ir.walk import calls, expressions, statements
-from compiler.llvm import vecmath
-from compiler.llvm.lower.functions import is_long
-from compiler.llvm.lower.translate import Translator, type_named
-from compiler.llvm.lower.values import INT64
-from compiler.llvm.machine import kernel_machine
-from compiler.llvm.options import addresses_as_written, without_stride_versions
-from compiler.llvm.parsed import parse
-from compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
-from compiler.llvm.vecmath.joint import join_calls
+from staticgraph.compiler.codegen.bytecode import OF_A_CHUNK
+from staticgraph.compiler.ir.records import Function
+from staticgraph.compiler.ir.walk import calls, expressions, statements
+from staticgraph.compiler.llvm import vecmath
+from staticgraph.compiler.llvm.lower.functions import is_long
+from staticgraph.compiler.llvm.lower.translate import Translator, type_named
+from staticgraph.compiler.llvm.lower.values import INT64
+from staticgraph.compiler.llvm.machine import kernel_machine
+from staticgraph.compiler.llvm.options import addresses_as_written, without_stride_versions
+from staticgraph.compiler.llvm.parsed import parse
+from staticgraph.compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
+from staticgraph.compiler.llvm.vecmath.joint import join_calls
 
 WORDS = INT64.ir.as_pointer()
 MOST_INLINED = 4096  # instructions of functions of vecmath in a kernel: they take LLVM a second

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import llvmlite.binding as llvm
 
-from compiler.core import fork
-from compiler.ir.records import Binary, Const, Expr, For, Function, Load, Name
-from compiler.ir.walk import expressions, operands, parts, statements
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.ir.records import Binary, Const, Expr, For, Function, Load, Name
+from staticgraph.compiler.ir.walk import expressions, operands, parts, statements
 
 KNOWN = range(20, 23)  # versions of LLVM that were seen to have the options
 STRIDE_VERSIONS = "-enable-mem-access-versioning"

@@ -15,8 +15,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.bytecode import NOT_FINITE
-from compiler.codegen.encoding import (
+from staticgraph.compiler.codegen.bytecode import NOT_FINITE
+from staticgraph.compiler.codegen.encoding import (
     CALL,
     CHANGE,
     END,
@@ -29,10 +29,10 @@ from compiler.codegen.encoding import (
     STOP,
     WHILE,
 )
-from compiler.ir.parse import function_of
-from compiler.llvm import host, pool, watch
-from compiler.llvm.lower.translate import Translator
-from compiler.llvm.lower.values import INT64, POINTERS
+from staticgraph.compiler.ir.parse import function_of
+from staticgraph.compiler.llvm import host, pool, watch
+from staticgraph.compiler.llvm.lower.translate import Translator
+from staticgraph.compiler.llvm.lower.values import INT64, POINTERS
 
 SOURCE = f"""
 def execute(program, t, watch):

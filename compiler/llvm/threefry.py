@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.reference.threefry import PARITY, ROTATIONS
+from staticgraph.compiler.reference.threefry import PARITY, ROTATIONS
 
 WORD, PAIR = ir.IntType(32), ir.IntType(64)
 

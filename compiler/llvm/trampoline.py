@@ -24,9 +24,9 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.llvm import watch
-from compiler.llvm.run import define_run
-from compiler.llvm.trampoline_words import (
+from staticgraph.compiler.llvm import watch
+from staticgraph.compiler.llvm.run import define_run
+from staticgraph.compiler.llvm.trampoline_words import (
     CONSTANTS,
     ENTRY_SYMBOL,
     EXPONENTS,
@@ -36,7 +36,7 @@ from compiler.llvm.trampoline_words import (
     RUN_SYMBOL,
     Fields,
 )
-from compiler.llvm.unchanged import define_unchanged
+from staticgraph.compiler.llvm.unchanged import define_unchanged
 
 INT1, I8, I32, INT64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()

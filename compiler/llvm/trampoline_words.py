@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 UNCHANGED_SYMBOL = "staticgraph_unchanged"

@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.llvm.trampoline_words import HEADER, UNCHANGED_SYMBOL, Fields
+from staticgraph.compiler.llvm.trampoline_words import HEADER, UNCHANGED_SYMBOL, Fields
 
 INT64 = ir.IntType(64)
 WORDS = INT64.as_pointer()

@@ -19,18 +19,18 @@ from numba.core import compiler, errors
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from compiler.core.dtypes import DECLARED
-from compiler.core.errors import GraphError
-from compiler.core.scalars import ScalarFunction, add_scalar
-from compiler.core.types import DType, as_dtype
-from compiler.llvm import vecmath
-from compiler.llvm.c_library import C_LIBRARY
-from compiler.llvm.machine import target_machine
-from compiler.llvm.native import optimise
-from compiler.llvm.parsed import link, parse
-from compiler.llvm.vecmath.deferred import KernelModule, without_used
-from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
-from compiler.llvm.with_numba import numba_target
+from staticgraph.compiler.core.dtypes import DECLARED
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.scalars import ScalarFunction, add_scalar
+from staticgraph.compiler.core.types import DType, as_dtype
+from staticgraph.compiler.llvm import vecmath
+from staticgraph.compiler.llvm.c_library import C_LIBRARY
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.llvm.native import optimise
+from staticgraph.compiler.llvm.parsed import link, parse
+from staticgraph.compiler.llvm.vecmath.deferred import KernelModule, without_used
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
+from staticgraph.compiler.llvm.with_numba import numba_target
 
 VALUE, STATUS = "user_value", "user_status"
 BIT, BYTE, WORD = ir.IntType(1), ir.IntType(8), ir.IntType(32)

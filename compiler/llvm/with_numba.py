@@ -27,11 +27,11 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from compiler.codegen.scalar import CONSTRUCTORS
-from compiler.core import fork
-from compiler.core.dtypes import DECLARED
-from compiler.core.scalars import ScalarFunction
-from compiler.ir.records import (
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.dtypes import DECLARED
+from staticgraph.compiler.core.scalars import ScalarFunction
+from staticgraph.compiler.ir.records import (
     ONE,
     Block,
     Call,
@@ -42,18 +42,18 @@ from compiler.ir.records import (
     Parameter,
     Stmt,
 )
-from compiler.ir.text import function as source_of
-from compiler.ir.walk import scalars_of
-from compiler.llvm import library, native, vecmath
-from compiler.llvm.conversions import CONVERSIONS
-from compiler.llvm.gemm import gemm_function
-from compiler.llvm.lower import rest
-from compiler.llvm.machine import target_machine
-from compiler.llvm.parsed import link, parse
-from compiler.llvm.threefry import threefry
-from compiler.llvm.vecmath.deferred import KernelModule
-from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
-from compiler.llvm.vecmath.outlined import Outlined
+from staticgraph.compiler.ir.text import function as source_of
+from staticgraph.compiler.ir.walk import scalars_of
+from staticgraph.compiler.llvm import library, native, vecmath
+from staticgraph.compiler.llvm.conversions import CONVERSIONS
+from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lower import rest
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.llvm.parsed import link, parse
+from staticgraph.compiler.llvm.threefry import threefry
+from staticgraph.compiler.llvm.vecmath.deferred import KernelModule
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
+from staticgraph.compiler.llvm.vecmath.outlined import Outlined
 
 fork.hold(fork.Rank.NUMBA, global_compiler_lock)
 

@@ -1,59 +1,69 @@
 """The op library: every op and composite that both paradigms share."""
 
-from compiler.core.op import all_ops as all_ops, op_named as op_named
-from compiler.ops import (
+from staticgraph.compiler.core.op import all_ops as all_ops, op_named as op_named
+from staticgraph.compiler.ops import (
     public as _public,
     public_linalg as _public_linalg,
     public_special as _public_special,
 )
-from compiler.ops.arithmetic import absolute as absolute, copy as copy
-from compiler.ops.attention import (
+from staticgraph.compiler.ops.arithmetic import absolute as absolute, copy as copy
+from staticgraph.compiler.ops.attention import (
     attention as attention,
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
-from compiler.ops.complex_numbers import (
+from staticgraph.compiler.ops.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,
     make_complex as make_complex,
     real_part as real_part,
 )
-from compiler.ops.complex_steps import on_complex as on_complex
-from compiler.ops.control import cond as cond, item as item, scan as scan, while_loop as while_loop
-from compiler.ops.cumulative import extremum_positions as extremum_positions
-from compiler.ops.decompositions import (
+from staticgraph.compiler.ops.complex_steps import on_complex as on_complex
+from staticgraph.compiler.ops.control import (
+    cond as cond,
+    item as item,
+    scan as scan,
+    while_loop as while_loop,
+)
+from staticgraph.compiler.ops.cumulative import extremum_positions as extremum_positions
+from staticgraph.compiler.ops.decompositions import (
     eigh_factors as eigh_factors,
     qr_factors as qr_factors,
     svd_factors as svd_factors,
 )
-from compiler.ops.effects import after as after, check as check, fail as fail, print as print
-from compiler.ops.eigenvalues import eig_factors as eig_factors
-from compiler.ops.fourier import (
+from staticgraph.compiler.ops.effects import (
+    after as after,
+    check as check,
+    fail as fail,
+    print as print,
+)
+from staticgraph.compiler.ops.eigenvalues import eig_factors as eig_factors
+from staticgraph.compiler.ops.fourier import (
     dft as dft,
     real_dft as real_dft,
     real_inverse_dft as real_inverse_dft,
 )
-from compiler.ops.getting import getitem as getitem
-from compiler.ops.indexing import (
+from staticgraph.compiler.ops.getting import getitem as getitem
+from staticgraph.compiler.ops.indexing import (
     along_add as along_add,
     as_strided as as_strided,
     take_add as take_add,
 )
-from compiler.ops.last_positions import last_positions as last_positions
-from compiler.ops.leaves import (
+from staticgraph.compiler.ops.last_positions import last_positions as last_positions
+from staticgraph.compiler.ops.leaves import (
     constant as constant,
     iota as iota,
     placeholder as placeholder,
     size_of as size_of,
     variable as variable,
 )
-from compiler.ops.linalg import gemm as gemm
-from compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
-from compiler.ops.nn import clamp as clamp
-from compiler.ops.public import *
-from compiler.ops.public_linalg import *
-from compiler.ops.public_special import *
-from compiler.ops.random import (
+from staticgraph.compiler.ops.linalg import gemm as gemm
+from staticgraph.compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
+from staticgraph.compiler.ops.nn import clamp as clamp
+from staticgraph.compiler.ops.public import *
+from staticgraph.compiler.ops.public_linalg import *
+from staticgraph.compiler.ops.public_special import *
+from staticgraph.compiler.ops.random import (
     exponential_float32 as exponential_float32,
     exponential_float64 as exponential_float64,
     gamma_attempt as gamma_attempt,
@@ -76,21 +86,21 @@ from compiler.ops.random import (
     unit_float32 as unit_float32,
     unit_float64 as unit_float64,
 )
-from compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
-from compiler.ops.scatter_reductions import (
+from staticgraph.compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
+from staticgraph.compiler.ops.scatter_reductions import (
     along_extremum as along_extremum,
     along_prod as along_prod,
 )
-from compiler.ops.slicing import embed as embed, strided_slice as strided_slice
-from compiler.ops.special import log_odds as log_odds
-from compiler.ops.systems import (
+from staticgraph.compiler.ops.slicing import embed as embed, strided_slice as strided_slice
+from staticgraph.compiler.ops.special import log_odds as log_odds
+from staticgraph.compiler.ops.systems import (
     cholesky_factor as cholesky_factor,
     cofactor as cofactor,
     logabsdet as logabsdet,
     signdet as signdet,
     solve_matrices as solve_matrices,
 )
-from compiler.ops.windows import overlap_add as overlap_add
+from staticgraph.compiler.ops.windows import overlap_add as overlap_add
 
 true_divide = divide
 

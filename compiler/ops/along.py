@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Meaning, Op, Rule, register
-from compiler.core.types import DType, TensorType, normalise_axis, require_float
-from compiler.ops.batching import shifted_one
-from compiler.ops.declare import as_operand, one_axis
-from compiler.ops.shape import reshape
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Attrs, Meaning, Op, Rule, register
+from staticgraph.compiler.core.types import DType, TensorType, normalise_axis, require_float
+from staticgraph.compiler.ops.batching import shifted_one
+from staticgraph.compiler.ops.declare import as_operand, one_axis
+from staticgraph.compiler.ops.shape import reshape
 
 _LAST = -1
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Op, register
-from compiler.core.types import DType, TensorType, as_dtype
-from compiler.ops.batching import aligned
-from compiler.ops.comparison import (
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import DType, TensorType, as_dtype
+from staticgraph.compiler.ops.batching import aligned
+from staticgraph.compiler.ops.comparison import (
     equal,
     greater,
     greater_equal,
@@ -23,8 +23,8 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
-from compiler.ops.complex_numbers import conjugate, real_part, warn_of_lost_part
-from compiler.ops.declare import composite, elementwise, zeros_like
+from staticgraph.compiler.ops.complex_numbers import conjugate, real_part, warn_of_lost_part
+from staticgraph.compiler.ops.declare import composite, elementwise, zeros_like
 
 __all__ = [
     "abs", "add", "astype", "ceil", "copysign", "divide", "floor", "floor_divide", "fmax", "fmin",
@@ -213,14 +213,14 @@ def _complex_power_by_base(g: object, out: object, a: object, b: object) -> Any:
 
 
 def _power_by_exponent(g: object, out: Any, a: object, b: object) -> Any:
-    from compiler.ops.exponential import log
+    from staticgraph.compiler.ops.exponential import log
 
     flat = logical_and(equal(a, 0), greater_equal(b, 0))
     return where(flat, 0, g * out * log(where(flat, 1, a)))
 
 
 def _complex_power_by_exponent(g: object, out: Any, a: object, b: object) -> Any:
-    from compiler.ops.exponential import log
+    from staticgraph.compiler.ops.exponential import log
 
     flat = equal(a, 0)
     return where(flat, 0, g * out * log(where(flat, 1, a)))

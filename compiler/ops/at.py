@@ -11,16 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import is_float, promoted
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.op import Operand
-from compiler.core.types import TensorType, unify
-from compiler.core.values import Value
-from compiler.ops.arithmetic import add, astype, divide, maximum, minimum, multiply, power, subtract
-from compiler.ops.comparison import equal, greater_equal, less, logical_and, logical_not, where
-from compiler.ops.declare import NUMBERS, as_operand, size_value, zeros_like
-from compiler.ops.getting import (
+from staticgraph.compiler.core.dims import Dim, Size, product
+from staticgraph.compiler.core.dtypes import is_float, promoted
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import TensorType, unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import (
+    add,
+    astype,
+    divide,
+    maximum,
+    minimum,
+    multiply,
+    power,
+    subtract,
+)
+from staticgraph.compiler.ops.comparison import (
+    equal,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    where,
+)
+from staticgraph.compiler.ops.declare import NUMBERS, as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.getting import (
     arranged,
     gathered_places,
     getitem,
@@ -28,14 +44,14 @@ from compiler.ops.getting import (
     spread,
     window_of,
 )
-from compiler.ops.indexing import take
-from compiler.ops.keys import INDEXED, Selection, numbers, selection
-from compiler.ops.reduction import positions, sum as total_of
-from compiler.ops.scatter_reductions import scatter_reduce
-from compiler.ops.scattering import index_add, index_copy
-from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape
-from compiler.ops.slicing import concatenate, embed, slice_axis
-from compiler.ops.sorting import argsort
+from staticgraph.compiler.ops.indexing import take
+from staticgraph.compiler.ops.keys import INDEXED, Selection, numbers, selection
+from staticgraph.compiler.ops.reduction import positions, sum as total_of
+from staticgraph.compiler.ops.scatter_reductions import scatter_reduce
+from staticgraph.compiler.ops.scattering import index_add, index_copy
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, flip, reshape
+from staticgraph.compiler.ops.slicing import concatenate, embed, slice_axis
+from staticgraph.compiler.ops.sorting import argsort
 
 Change = Callable[[Any, Any], Any]
 

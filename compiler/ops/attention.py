@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.lowering import Attention
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import (
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Attention
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import (
     TensorType,
     TupleType,
     broadcast_shapes,
@@ -25,18 +25,18 @@ from compiler.core.types import (
     type_of,
     unify,
 )
-from compiler.core.values import Value
-from compiler.ops.arithmetic import divide, multiply
-from compiler.ops.batching import Apply, Example, evaluated, full, widened
-from compiler.ops.comparison import equal, where
-from compiler.ops.control import items
-from compiler.ops.declare import as_operand, size_value, zeros_like
-from compiler.ops.exponential import sqrt
-from compiler.ops.linalg import matmul
-from compiler.ops.nn import softmax
-from compiler.ops.reduction import all, sum
-from compiler.ops.shape import broadcast_to, swapaxes
-from compiler.ops.systems import triangle
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import divide, multiply
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, widened
+from staticgraph.compiler.ops.comparison import equal, where
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.exponential import sqrt
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.nn import softmax
+from staticgraph.compiler.ops.reduction import all, sum
+from staticgraph.compiler.ops.shape import broadcast_to, swapaxes
+from staticgraph.compiler.ops.systems import triangle
 
 __all__ = ["scaled_dot_product_attention"]
 

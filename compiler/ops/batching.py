@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.dims import Size
-from compiler.core.op import Attrs, Op, op_named
-from compiler.core.record import Record, record
-from compiler.core.values import Value
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.op import Attrs, Op, op_named
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.values import Value
 
 
 @record

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.ops.arithmetic import absolute, maximum, minimum, sign
-from compiler.ops.comparison import less_equal, where
-from compiler.ops.declare import composite
-from compiler.ops.exponential import exp, sqrt
+from staticgraph.compiler.ops.arithmetic import absolute, maximum, minimum, sign
+from staticgraph.compiler.ops.comparison import less_equal, where
+from staticgraph.compiler.ops.declare import composite
+from staticgraph.compiler.ops.exponential import exp, sqrt
 
 __all__ = ["i0", "i0e", "i1", "i1e"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError
-from compiler.core.types import TensorType
-from compiler.ops.arithmetic import absolute, astype
-from compiler.ops.comparison import logical_not
-from compiler.ops.declare import composite, elementwise
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.ops.arithmetic import absolute, astype
+from staticgraph.compiler.ops.comparison import logical_not
+from staticgraph.compiler.ops.declare import composite, elementwise
 
 __all__ = [
     "bitwise_and", "bitwise_count", "bitwise_not", "bitwise_or", "bitwise_xor", "left_shift",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Op, register
-from compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
-from compiler.ops.batching import aligned
-from compiler.ops.declare import BOOL, elementwise, undo_broadcasting
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
+from staticgraph.compiler.ops.batching import aligned
+from staticgraph.compiler.ops.declare import BOOL, elementwise, undo_broadcasting
 
 __all__ = [
     "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import DType, complex_dtype, part_dtype
-from compiler.core.errors import DTypeError, ShapeError
-from compiler.core.lowering import Host
-from compiler.core.op import Meaning, Op, Rule, register
-from compiler.core.types import (
+from staticgraph.compiler.core.dtypes import DType, complex_dtype, part_dtype
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Meaning, Op, Rule, register
+from staticgraph.compiler.core.types import (
     TensorType,
     broadcast_shapes,
     require_float,
     require_same_dtype,
     type_of,
 )
-from compiler.core.whose_code import is_own
-from compiler.ops.batching import aligned
-from compiler.ops.declare import unbroadcast, zeros_like
+from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.compiler.ops.batching import aligned
+from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
 
 __all__ = ["complex", "view_as_complex", "view_as_real"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import complex_dtype, part_dtype
-from compiler.core.lowering import Host
-from compiler.core.op import Op, op_named, register
-from compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.core.dtypes import complex_dtype, part_dtype
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, op_named, register
+from staticgraph.compiler.core.types import TensorType, TupleType
 
 
 def real_type(type: Any) -> Any:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.dims import Size
-from compiler.core.errors import DTypeError, ShapeError
-from compiler.core.lowering import Item, Nested
-from compiler.core.op import Op, register
-from compiler.core.types import TensorType, TupleType, unify
-from compiler.core.values import Value
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.lowering import Item, Nested
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import TensorType, TupleType, unify
+from staticgraph.compiler.core.values import Value
 
 item = register(
     Op(

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.op import Attrs
-from compiler.core.types import TensorType, unify
-from compiler.ops import conv_direct, conv_strided
-from compiler.ops.arithmetic import power
-from compiler.ops.batching import images
-from compiler.ops.comparison import equal, isnan, logical_or, where
-from compiler.ops.conv_direct import padded
-from compiler.ops.declare import as_operand, composite
-from compiler.ops.linalg import matmul
-from compiler.ops.reduction import max, min, sum
-from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpose
-from compiler.ops.slicing import strided_slice
-from compiler.ops.windows import overlap_add, sliding_windows
-from compiler.reference import conv_arrays, pooling_arrays
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.types import TensorType, unify
+from staticgraph.compiler.ops import conv_direct, conv_strided
+from staticgraph.compiler.ops.arithmetic import power
+from staticgraph.compiler.ops.batching import images
+from staticgraph.compiler.ops.comparison import equal, isnan, logical_or, where
+from staticgraph.compiler.ops.conv_direct import padded
+from staticgraph.compiler.ops.declare import as_operand, composite
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.reduction import max, min, sum
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, transpose
+from staticgraph.compiler.ops.slicing import strided_slice
+from staticgraph.compiler.ops.windows import overlap_add, sliding_windows
+from staticgraph.compiler.reference import conv_arrays, pooling_arrays
 
 __all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "lp_pool2d", "max_pool2d"]
 

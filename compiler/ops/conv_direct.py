@@ -15,11 +15,11 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compiler.core.op import Attrs
-from compiler.ops.reduction import sum
-from compiler.ops.shape import expand_dims, reshape, squeeze, transpose
-from compiler.ops.slicing import embed, stack, strided_slice
-from compiler.ops.windows import overlap_add, sliding_windows
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.ops.reduction import sum
+from staticgraph.compiler.ops.shape import expand_dims, reshape, squeeze, transpose
+from staticgraph.compiler.ops.slicing import embed, stack, strided_slice
+from staticgraph.compiler.ops.windows import overlap_add, sliding_windows
 
 MOST_PRODUCTS = 64  # per result: they are all written out
 

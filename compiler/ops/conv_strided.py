@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from compiler.core.op import Attrs
-from compiler.ops.shape import reshape
-from compiler.ops.slicing import embed, stack, strided_slice
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.ops.shape import reshape
+from staticgraph.compiler.ops.slicing import embed, stack, strided_slice
 
 MOST_PHASES = 4
 

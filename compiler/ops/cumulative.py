@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.dtypes import accumulator, is_inexact
-from compiler.core.op import Attrs, Op
-from compiler.core.types import as_dtype
-from compiler.ops.along import axis_or_flat, host_along
-from compiler.ops.arithmetic import astype
-from compiler.ops.comparison import equal, logical_and, where
-from compiler.ops.declare import INT64, zeros_like
-from compiler.ops.exponential import exp
-from compiler.ops.indexing import take_along_axis
-from compiler.ops.reduction import sum
-from compiler.ops.shape import flip, transpose
-from compiler.ops.slicing import concatenate
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dtypes import accumulator, is_inexact
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.ops.along import axis_or_flat, host_along
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.comparison import equal, logical_and, where
+from staticgraph.compiler.ops.declare import INT64, zeros_like
+from staticgraph.compiler.ops.exponential import exp
+from staticgraph.compiler.ops.indexing import take_along_axis
+from staticgraph.compiler.ops.reduction import sum
+from staticgraph.compiler.ops.shape import flip, transpose
+from staticgraph.compiler.ops.slicing import concatenate
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 

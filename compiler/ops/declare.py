@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import part_dtype, promoted
-from compiler.core.errors import GraphError, OptionError
-from compiler.core.lowering import Pointwise, Reduce
-from compiler.core.op import (
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dims import Dim, Size, product
+from staticgraph.compiler.core.dtypes import part_dtype, promoted
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.core.lowering import Pointwise, Reduce
+from staticgraph.compiler.core.op import (
     Attrs,
     BatchRule,
     Cost,
@@ -27,7 +27,7 @@ from compiler.core.op import (
     op_named,
     register,
 )
-from compiler.core.types import (
+from staticgraph.compiler.core.types import (
     DType,
     TensorType,
     broadcast_shapes,
@@ -35,9 +35,9 @@ from compiler.core.types import (
     require_float,
     require_same_dtype,
 )
-from compiler.core.values import Value
-from compiler.ops.batching import aligned, shifted
-from compiler.reference.totals import total
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.batching import aligned, shifted
+from staticgraph.compiler.reference.totals import total
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)

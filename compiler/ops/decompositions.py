@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Dim
-from compiler.core.dtypes import part_dtype
-from compiler.core.errors import GraphError, OptionError
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import TensorType, TupleType
-from compiler.core.values import Value
-from compiler.ops.arithmetic import square
-from compiler.ops.batching import unchanged
-from compiler.ops.comparison import logical_and, logical_not, where
-from compiler.ops.control import items
-from compiler.ops.declare import as_operand, zeros_like
-from compiler.ops.getting import getitem
-from compiler.ops.linalg import matmul
-from compiler.ops.shape import expand_dims
-from compiler.ops.slicing import concatenate
-from compiler.ops.systems import (
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import part_dtype
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import square
+from staticgraph.compiler.ops.batching import unchanged
+from staticgraph.compiler.ops.comparison import logical_and, logical_not, where
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler.ops.getting import getitem
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.shape import expand_dims
+from staticgraph.compiler.ops.slicing import concatenate
+from staticgraph.compiler.ops.systems import (
     adjoint,
     computed_or_failing,
     diagonal,

@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
-from compiler.core.lowering import Alias, Host
-from compiler.core.op import Op, register
-from compiler.core.raised import Raised, error_of
-from compiler.core.types import TensorType
-from compiler.core.user_text import UserText
-from compiler.ops.batching import first_of_all
+from staticgraph.compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
+from staticgraph.compiler.core.lowering import Alias, Host
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.raised import Raised, error_of
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.core.user_text import UserText
+from staticgraph.compiler.ops.batching import first_of_all
 
 
 def user_text(name: str, text: object, count: int) -> UserText:

@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.dtypes import complex_dtype, is_inexact
-from compiler.core.errors import DTypeError
-from compiler.core.op import Op
-from compiler.core.types import TensorType, TupleType
-from compiler.core.values import Value
-from compiler.ops.arithmetic import astype
-from compiler.ops.comparison import where
-from compiler.ops.complex_numbers import conjugate, real_part
-from compiler.ops.control import items
-from compiler.ops.declare import as_operand, zeros_like
-from compiler.ops.decompositions import as_column, as_row, factors, gaps
-from compiler.ops.linalg import matmul
-from compiler.ops.reduction import sum
-from compiler.ops.systems import (
+from staticgraph.compiler.core.dtypes import complex_dtype, is_inexact
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.comparison import where
+from staticgraph.compiler.ops.complex_numbers import conjugate, real_part
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler.ops.decompositions import as_column, as_row, factors, gaps
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.reduction import sum
+from staticgraph.compiler.ops.systems import (
     adjoint,
     computed_or_failing,
     diagonal,

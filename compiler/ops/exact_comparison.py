@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.core.op import Op
-from compiler.core.values import Value
-from compiler.ops.arithmetic import astype
-from compiler.ops.comparison import (
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.comparison import (
     equal,
     greater,
     greater_equal,

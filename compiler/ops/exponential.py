@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Cost, Domain, Meaning, Op
-from compiler.ops.comparison import equal, where
-from compiler.ops.declare import elementwise
-from compiler.reference import activation, error_function, inverse_error
+from staticgraph.compiler.core.op import Cost, Domain, Meaning, Op
+from staticgraph.compiler.ops.comparison import equal, where
+from staticgraph.compiler.ops.declare import elementwise
+from staticgraph.compiler.reference import activation, error_function, inverse_error
 
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc",

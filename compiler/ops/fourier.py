@@ -9,18 +9,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from compiler.core.dims import Size, floor_divide
-from compiler.core.dtypes import DType, complex_dtype, part_dtype
-from compiler.core.errors import DTypeError
-from compiler.core.lowering import Host
-from compiler.core.op import Op, register
-from compiler.core.types import TensorType
-from compiler.ops.batching import shifted, shifted_one
-from compiler.ops.comparison import equal, logical_or, where
-from compiler.ops.complex_numbers import real_part
-from compiler.ops.leaves import iota
-from compiler.ops.shape import reshape
-from compiler.ops.slicing import embed
+from staticgraph.compiler.core.dims import Size, floor_divide
+from staticgraph.compiler.core.dtypes import DType, complex_dtype, part_dtype
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.ops.batching import shifted, shifted_one
+from staticgraph.compiler.ops.comparison import equal, logical_or, where
+from staticgraph.compiler.ops.complex_numbers import real_part
+from staticgraph.compiler.ops.leaves import iota
+from staticgraph.compiler.ops.shape import reshape
+from staticgraph.compiler.ops.slicing import embed
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 SWAPPED: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

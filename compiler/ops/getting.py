@@ -11,16 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
-from compiler.core.errors import ShapeError
-from compiler.core.record import Record, record
-from compiler.core.types import Shape, TensorType, broadcast_shapes
-from compiler.core.values import Value
-from compiler.ops.declare import INT64, as_operand, size_value
-from compiler.ops.indexing import take
-from compiler.ops.keys import INDEXED, NEW, Selection, numbers, selection
-from compiler.ops.shape import broadcast_to, expand_dims, flip, reshape, squeeze, transpose
-from compiler.ops.slicing import strided_slice
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import Shape, TensorType, broadcast_shapes
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.declare import INT64, as_operand, size_value
+from staticgraph.compiler.ops.indexing import take
+from staticgraph.compiler.ops.keys import INDEXED, NEW, Selection, numbers, selection
+from staticgraph.compiler.ops.shape import (
+    broadcast_to,
+    expand_dims,
+    flip,
+    reshape,
+    squeeze,
+    transpose,
+)
+from staticgraph.compiler.ops.slicing import strided_slice
 
 
 def getitem(x: Value, key: Value) -> Value:

@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.core.errors import GraphError
-from compiler.core.lowering import Host
-from compiler.core.op import Op, Rule, register
-from compiler.core.types import (
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, Rule, register
+from staticgraph.compiler.core.types import (
     TensorType,
     broadcast_shapes,
     require_float,
     require_same_dtype,
 )
-from compiler.ops.batching import aligned
-from compiler.ops.comparison import equal, greater, less, logical_or, where
-from compiler.ops.declare import undo_broadcasting
-from compiler.ops.exponential import exp, log1p
-from compiler.ops.special import lgamma, xlogy
-from compiler.reference import incomplete
+from staticgraph.compiler.ops.batching import aligned
+from staticgraph.compiler.ops.comparison import equal, greater, less, logical_or, where
+from staticgraph.compiler.ops.declare import undo_broadcasting
+from staticgraph.compiler.ops.exponential import exp, log1p
+from staticgraph.compiler.ops.special import lgamma, xlogy
+from staticgraph.compiler.reference import incomplete
 
 __all__ = ["betainc", "gammainc", "gammaincc"]
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.affine import Affine
-from compiler.core.default_dtype import or_default
-from compiler.core.dims import Size
-from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
-from compiler.core.lowering import Gather, Index, IndexMap, Scatter
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import DType, Shape, TensorType, normalise_axis, unify
-from compiler.ops.arithmetic import astype
-from compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
-from compiler.ops.comparison import equal, where
-from compiler.ops.declare import as_operand, composite, one_axis, size_value
-from compiler.ops.reduction import positions
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
-from compiler.reference.indices import check_range
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.default_dtype import or_default
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.lowering import Gather, Index, IndexMap, Scatter
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import DType, Shape, TensorType, normalise_axis, unify
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
+from staticgraph.compiler.ops.comparison import equal, where
+from staticgraph.compiler.ops.declare import as_operand, composite, one_axis, size_value
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from staticgraph.compiler.reference.indices import check_range
 
 __all__ = ["one_hot", "take", "take_along_axis"]
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
-from compiler.core.op import Operand, op_named
-from compiler.core.record import Record, record
-from compiler.core.values import Value
-from compiler.ops.arithmetic import add
-from compiler.ops.declare import as_operand
-from compiler.ops.indexing import take_along_axis
-from compiler.ops.moving_bounds import extent
-from compiler.ops.shape import expand_dims, reshape
-from compiler.ops.slicing import stack
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.op import Operand, op_named
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import add
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.indexing import take_along_axis
+from staticgraph.compiler.ops.moving_bounds import extent
+from staticgraph.compiler.ops.shape import expand_dims, reshape
+from staticgraph.compiler.ops.slicing import stack
 
 NEW, INDEXED = -1, -2
 """In the order of the axes of a result: a new one, and those of the indices."""

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size
-from compiler.core.op import Attrs, Op, op_named, register
-from compiler.core.types import Shape, TensorType
-from compiler.ops.arithmetic import maximum
-from compiler.ops.batching import shifted_one
-from compiler.ops.declare import INT64, as_operand
-from compiler.ops.indexing import (
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.op import Attrs, Op, op_named, register
+from staticgraph.compiler.core.types import Shape, TensorType
+from staticgraph.compiler.ops.arithmetic import maximum
+from staticgraph.compiler.ops.batching import shifted_one
+from staticgraph.compiler.ops.declare import INT64, as_operand
+from staticgraph.compiler.ops.indexing import (
     require_element,
     require_index,
 )
-from compiler.ops.reduction import positions
-from compiler.ops.shape import broadcast_to
-from compiler.reference.indices import check_range
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.shape import broadcast_to
+from staticgraph.compiler.reference.indices import check_range
 
 
 def in_order(index: object) -> Any:

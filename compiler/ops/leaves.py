@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size
-from compiler.core.errors import GraphError
-from compiler.core.lowering import Iota, SizeValue
-from compiler.core.op import Op, register
-from compiler.core.types import DType, Shape, TensorType
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.lowering import Iota, SizeValue
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import DType, Shape, TensorType
 
 
 class Literal:

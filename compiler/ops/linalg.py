@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError, ShapeError
-from compiler.core.lowering import Gemm, Matmul
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import (
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.lowering import Gemm, Matmul
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import (
     TensorType,
     broadcast_shapes,
     require_same_dtype,
     type_of,
     unify,
 )
-from compiler.ops.arithmetic import multiply
-from compiler.ops.batching import Apply, Example, evaluated, full, widened
-from compiler.ops.declare import composite, unbroadcast
-from compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
-from compiler.reference.product_arrays import small_product
+from staticgraph.compiler.ops.arithmetic import multiply
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, widened
+from staticgraph.compiler.ops.declare import composite, unbroadcast
+from staticgraph.compiler.ops.shape import expand_dims, reshape, squeeze, swapaxes
+from staticgraph.compiler.reference.product_arrays import small_product
 
 __all__ = ["dot", "matmul", "outer"]
 

@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dtypes import is_inexact, limits
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import TensorType, as_dtype, normalise_axis
-from compiler.core.values import Value
-from compiler.ops.arithmetic import absolute, astype, maximum, square
-from compiler.ops.comparison import greater, where
-from compiler.ops.declare import as_operand, size_value
-from compiler.ops.decompositions import eigvalsh, svdvals
-from compiler.ops.getting import getitem
-from compiler.ops.linalg import matmul
-from compiler.ops.norms import vector_norm
-from compiler.ops.reduction import max, min, sum
-from compiler.ops.shape import broadcast_to, expand_dims, permute, squeeze
-from compiler.ops.systems import diagonal, inv, pinv, require_matrices, require_square
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dtypes import is_inexact, limits
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import TensorType, as_dtype, normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, square
+from staticgraph.compiler.ops.comparison import greater, where
+from staticgraph.compiler.ops.declare import as_operand, size_value
+from staticgraph.compiler.ops.decompositions import eigvalsh, svdvals
+from staticgraph.compiler.ops.getting import getitem
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.norms import vector_norm
+from staticgraph.compiler.ops.reduction import max, min, sum
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, permute, squeeze
+from staticgraph.compiler.ops.systems import diagonal, inv, pinv, require_matrices, require_square
 
 __all__ = ["lstsq", "matrix_norm", "matrix_power", "matrix_rank"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Dim, Size
 
 DEEPEST = 8
 """How deep two expressions are compared, that were written twice."""

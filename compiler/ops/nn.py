@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float, promoted
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.op import Attrs
-from compiler.core.types import TensorType, normalise_axis, unify
-from compiler.core.values import Value
-from compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
-from compiler.ops.batching import shifted_one
-from compiler.ops.comparison import (
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float, promoted
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.types import TensorType, normalise_axis, unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
+from staticgraph.compiler.ops.batching import shifted_one
+from staticgraph.compiler.ops.comparison import (
     greater,
     greater_equal,
     less,
@@ -27,15 +27,15 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
-from compiler.ops.cumulative import cumsum
-from compiler.ops.declare import (
+from staticgraph.compiler.ops.cumulative import cumsum
+from staticgraph.compiler.ops.declare import (
     as_operand,
     composite,
     elementwise,
     one_axis,
     unbroadcast,
 )
-from compiler.ops.exponential import (
+from staticgraph.compiler.ops.exponential import (
     erf,
     exp,
     expm1,
@@ -44,10 +44,10 @@ from compiler.ops.exponential import (
     sigmoid,
     tanh,
 )
-from compiler.ops.reduction import max, mean, positions, sum
-from compiler.ops.shape import reshape, sizes_of
-from compiler.ops.sorting import sort
-from compiler.reference import activation, direct
+from staticgraph.compiler.ops.reduction import max, mean, positions, sum
+from staticgraph.compiler.ops.shape import reshape, sizes_of
+from staticgraph.compiler.ops.sorting import sort
+from staticgraph.compiler.reference import activation, direct
 
 __all__ = [
     "clip", "elu", "gelu", "layer_norm", "leaky_relu", "log_softmax", "relu", "silu", "softmax",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ops.arithmetic import absolute, copysign, minimum, sign
-from compiler.ops.comparison import (
+from staticgraph.compiler.ops.arithmetic import absolute, copysign, minimum, sign
+from staticgraph.compiler.ops.comparison import (
     equal,
     greater,
     isnan,
@@ -17,8 +17,8 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
-from compiler.ops.declare import as_operand, composite
-from compiler.ops.exponential import exp, exp2, log, log2, sqrt
+from staticgraph.compiler.ops.declare import as_operand, composite
+from staticgraph.compiler.ops.exponential import exp, exp2, log, log2, sqrt
 
 __all__ = ["cbrt", "ndtri"]
 

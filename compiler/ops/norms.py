@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import part_dtype
-from compiler.core.op import Attrs
-from compiler.ops.arithmetic import absolute, astype, power, sign, square
-from compiler.ops.batching import shifted
-from compiler.ops.comparison import equal, not_equal, where
-from compiler.ops.declare import as_operand, axis_binder, composite
-from compiler.ops.exponential import sqrt
-from compiler.ops.reduction import max, min, sum
-from compiler.ops.shape import expand_dims
+from staticgraph.compiler.core.dtypes import part_dtype
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.ops.arithmetic import absolute, astype, power, sign, square
+from staticgraph.compiler.ops.batching import shifted
+from staticgraph.compiler.ops.comparison import equal, not_equal, where
+from staticgraph.compiler.ops.declare import as_operand, axis_binder, composite
+from staticgraph.compiler.ops.exponential import sqrt
+from staticgraph.compiler.ops.reduction import max, min, sum
+from staticgraph.compiler.ops.shape import expand_dims
 
 __all__ = ["vector_norm"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import provided
-from compiler.core.op import Op, Operand
-from compiler.core.values import Value
-from compiler.ops.at import At
-from compiler.ops.declare import zeros_like
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.at import At
+from staticgraph.compiler.ops.declare import zeros_like
 
 
 def _forward(op: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.op import Attrs
-from compiler.ops.comparison import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.ops.comparison import (
     greater,
     greater_equal,
     isnan,
@@ -18,7 +18,7 @@ from compiler.ops.comparison import (
     logical_and,
     where,
 )
-from compiler.ops.declare import as_operand, composite
+from staticgraph.compiler.ops.declare import as_operand, composite
 
 __all__ = ["hardshrink", "hardsigmoid", "hardtanh", "prelu", "softshrink", "threshold"]
 

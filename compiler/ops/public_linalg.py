@@ -1,7 +1,7 @@
 """The ops on matrices that the frontends export as `linalg`: the public ones of each family."""
 
-from compiler.ops.decompositions import *
-from compiler.ops.eigenvalues import *
-from compiler.ops.matrix_functions import *
-from compiler.ops.norms import *
-from compiler.ops.systems import *
+from staticgraph.compiler.ops.decompositions import *
+from staticgraph.compiler.ops.eigenvalues import *
+from staticgraph.compiler.ops.matrix_functions import *
+from staticgraph.compiler.ops.norms import *
+from staticgraph.compiler.ops.systems import *

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size, product
-from compiler.core.errors import OutOfRangeError, ShapeError
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType, broadcast_shapes
-from compiler.ops.arithmetic import astype
-from compiler.ops.batching import Apply, Example, aligned, evaluated, full, widened
-from compiler.ops.comparison import equal, less, where
-from compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
-from compiler.ops.indexing import require_element, require_index, take
-from compiler.ops.keys import numbers
-from compiler.ops.last_positions import in_order, last_positions
-from compiler.ops.reduction import positions
-from compiler.ops.scattering import (
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import Shape, TensorType, broadcast_shapes
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.batching import Apply, Example, aligned, evaluated, full, widened
+from staticgraph.compiler.ops.comparison import equal, less, where
+from staticgraph.compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
+from staticgraph.compiler.ops.indexing import require_element, require_index, take
+from staticgraph.compiler.ops.keys import numbers
+from staticgraph.compiler.ops.last_positions import in_order, last_positions
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.scattering import (
     copied_slices,
     cotangents_at,
     fitted,
@@ -31,8 +31,8 @@ from compiler.ops.scattering import (
     staying,
     writable,
 )
-from compiler.ops.shape import reshape
-from compiler.reference.indices import check_range
+from staticgraph.compiler.ops.shape import reshape
+from staticgraph.compiler.reference.indices import check_range
 
 __all__ = ["index_put", "masked_fill", "put", "ravel_multi_index"]
 

@@ -13,20 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.errors import DTypeError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Attrs, Op, Rule, register
-from compiler.core.types import TensorType, broadcast_shapes, require_float, require_same_dtype
-from compiler.ops.along import axis_or_flat, host_along
-from compiler.ops.arithmetic import maximum, minimum
-from compiler.ops.batching import aligned
-from compiler.ops.comparison import where
-from compiler.ops.declare import INT64, Refused, elementwise, undo_broadcasting
-from compiler.ops.exponential import erf, erfc, exp, log
-from compiler.ops.special import digamma
-from compiler.reference import samplers
-from compiler.reference.threefry import threefry as threefry_arrays
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Attrs, Op, Rule, register
+from staticgraph.compiler.core.types import (
+    TensorType,
+    broadcast_shapes,
+    require_float,
+    require_same_dtype,
+)
+from staticgraph.compiler.ops.along import axis_or_flat, host_along
+from staticgraph.compiler.ops.arithmetic import maximum, minimum
+from staticgraph.compiler.ops.batching import aligned
+from staticgraph.compiler.ops.comparison import where
+from staticgraph.compiler.ops.declare import INT64, Refused, elementwise, undo_broadcasting
+from staticgraph.compiler.ops.exponential import erf, erfc, exp, log
+from staticgraph.compiler.ops.special import digamma
+from staticgraph.compiler.reference import samplers
+from staticgraph.compiler.reference.threefry import threefry as threefry_arrays
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Dim
-from compiler.core.dtypes import accumulator, is_float
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, normalise_axes
-from compiler.ops.arithmetic import absolute, astype, maximum, square
-from compiler.ops.batching import shifted
-from compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
-from compiler.ops.complex_numbers import real_part
-from compiler.ops.declare import (
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import accumulator, is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import TensorType, normalise_axes
+from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, square
+from staticgraph.compiler.ops.batching import shifted
+from staticgraph.compiler.ops.comparison import equal, isinf, logical_or, not_equal, where
+from staticgraph.compiler.ops.complex_numbers import real_part
+from staticgraph.compiler.ops.declare import (
     BOOL,
     as_operand,
     axis_binder,
@@ -27,12 +27,12 @@ from compiler.ops.declare import (
     reduction,
     size_value,
 )
-from compiler.ops.exponential import exp, log, sqrt
-from compiler.ops.leaves import iota
-from compiler.ops.reduction_arguments import begun, binder, prepared, truth_binder
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
-from compiler.reference.extremes import largest, smallest
-from compiler.reference.totals import total
+from staticgraph.compiler.ops.exponential import exp, log, sqrt
+from staticgraph.compiler.ops.leaves import iota
+from staticgraph.compiler.ops.reduction_arguments import begun, binder, prepared, truth_binder
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from staticgraph.compiler.reference.extremes import largest, smallest
+from staticgraph.compiler.reference.totals import total
 
 __all__ = [
     "all", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum",

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Size
-from compiler.core.dtypes import accumulator
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.op import Attrs
-from compiler.core.types import as_dtype, normalise_axes, unify
-from compiler.ops.arithmetic import astype
-from compiler.ops.comparison import where as select
-from compiler.ops.declare import (
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import accumulator
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.types import as_dtype, normalise_axes, unify
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.comparison import where as select
+from staticgraph.compiler.ops.declare import (
     INT64,
     as_operand,
     one_axis,
 )
-from compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
-from compiler.ops.slicing import concatenate
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape, transpose
+from staticgraph.compiler.ops.slicing import concatenate
 
 
 def prepared(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from compiler.core.dims import Size
-from compiler.core.lowering import Alias
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import TensorType
-from compiler.core.values import Value
-from compiler.ops.batching import Apply, Example, evaluated, first_of_all
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.lowering import Alias
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, first_of_all
 
 
 def _first(x: object, *others: object, **attrs: object) -> Any:

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Size
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError, OptionError
-from compiler.core.lowering import Scatter
-from compiler.core.op import Attrs, Op, Operand, register
-from compiler.core.types import TensorType, neutral
-from compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
-from compiler.ops.batching import shifted_one
-from compiler.ops.comparison import equal, less, logical_and, where
-from compiler.ops.declare import as_operand, composite, unbroadcast
-from compiler.ops.indexing import along_add, along_split, along_type, take_along_axis
-from compiler.ops.last_positions import grid, resized
-from compiler.ops.scattering import (
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError
+from staticgraph.compiler.core.lowering import Scatter
+from staticgraph.compiler.core.op import Attrs, Op, Operand, register
+from staticgraph.compiler.core.types import TensorType, neutral
+from staticgraph.compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
+from staticgraph.compiler.ops.batching import shifted_one
+from staticgraph.compiler.ops.comparison import equal, less, logical_and, where
+from staticgraph.compiler.ops.declare import as_operand, composite, unbroadcast
+from staticgraph.compiler.ops.indexing import along_add, along_split, along_type, take_along_axis
+from staticgraph.compiler.ops.last_positions import grid, resized
+from staticgraph.compiler.ops.scattering import (
     added,
     along_bind,
     cut,
@@ -30,7 +30,7 @@ from compiler.ops.scattering import (
     require_along,
     writable,
 )
-from compiler.reference.indices import check_range
+from staticgraph.compiler.reference.indices import check_range
 
 __all__ = ["scatter_reduce"]
 

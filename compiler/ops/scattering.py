@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import ShapeError
-from compiler.core.op import Attrs, Op
-from compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
-from compiler.core.values import Value
-from compiler.ops.arithmetic import maximum
-from compiler.ops.comparison import equal, less, where
-from compiler.ops.declare import INT64, as_operand, composite, one_axis, unbroadcast
-from compiler.ops.indexing import (
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import Shape, TensorType, fits, normalise_axis, unify
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import maximum
+from staticgraph.compiler.ops.comparison import equal, less, where
+from staticgraph.compiler.ops.declare import INT64, as_operand, composite, one_axis, unbroadcast
+from staticgraph.compiler.ops.indexing import (
     along_add,
     require_element,
     require_index,
@@ -26,11 +26,11 @@ from compiler.ops.indexing import (
     take_add,
     take_along_axis,
 )
-from compiler.ops.last_positions import grid, in_order, last_positions, resized
-from compiler.ops.reduction import positions
-from compiler.ops.shape import broadcast_to, expand_dims, reshape
-from compiler.ops.slicing import embed, strided_slice
-from compiler.reference.indices import check_range
+from staticgraph.compiler.ops.last_positions import grid, in_order, last_positions, resized
+from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape
+from staticgraph.compiler.ops.slicing import embed, strided_slice
+from staticgraph.compiler.reference.indices import check_range
 
 __all__ = ["index_add", "index_copy", "index_fill", "put_along_axis", "scatter", "scatter_add"]
 

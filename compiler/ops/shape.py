@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.affine import Affine
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.lowering import Alias, Index, IndexMap
-from compiler.core.op import Attrs, Op, Operand, register
-from compiler.core.types import (
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Alias, Index, IndexMap
+from staticgraph.compiler.core.op import Attrs, Op, Operand, register
+from staticgraph.compiler.core.types import (
     Shape,
     TensorType,
     normalise_axes,
     normalise_axis,
     unify,
 )
-from compiler.core.values import Value
-from compiler.ops.batching import Apply, Example, evaluated, shifted, widened
-from compiler.ops.declare import as_operand, one_axis, unbroadcast
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, shifted, widened
+from staticgraph.compiler.ops.declare import as_operand, one_axis, unbroadcast
 
 __all__ = [
     "broadcast_to", "expand_dims", "flip", "permute", "reshape", "squeeze", "swapaxes", "transpose",

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.annotated import as_float
-from compiler.core.dims import Size
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.lowering import Index, IndexMap, Window
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import (
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Index, IndexMap, Window
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import (
     DType,
     Shape,
     TensorType,
@@ -24,10 +24,10 @@ from compiler.core.types import (
     require_same_dtype,
     unify,
 )
-from compiler.core.values import Value
-from compiler.ops.batching import Apply, Example, evaluated, shifted_one
-from compiler.ops.declare import as_operand, one_axis
-from compiler.ops.shape import expand_dims, reshape, squeeze
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, shifted_one
+from staticgraph.compiler.ops.declare import as_operand, one_axis
+from staticgraph.compiler.ops.shape import expand_dims, reshape, squeeze
 
 __all__ = ["concatenate", "pad", "split", "stack"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, is_narrow
-from compiler.core.op import Attrs, Op
-from compiler.ops.along import axis_or_flat, host_along
-from compiler.ops.declare import INT64
-from compiler.ops.indexing import along_add
+from staticgraph.compiler.core.dtypes import is_float, is_narrow
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.ops.along import axis_or_flat, host_along
+from staticgraph.compiler.ops.declare import INT64
+from staticgraph.compiler.ops.indexing import along_add
 
 __all__ = ["argsort", "sort"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.op import Op
-from compiler.ops.arithmetic import absolute, astype, maximum, reciprocal, round
-from compiler.ops.comparison import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, reciprocal, round
+from staticgraph.compiler.ops.comparison import (
     equal,
     greater,
     isnan,
@@ -22,10 +22,10 @@ from compiler.ops.comparison import (
     logical_or,
     where,
 )
-from compiler.ops.declare import as_operand, composite, elementwise
-from compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
-from compiler.ops.nn import clip
-from compiler.reference import special_functions
+from staticgraph.compiler.ops.declare import as_operand, composite, elementwise
+from staticgraph.compiler.ops.exponential import cos, exp2, log, log1p, sigmoid, softplus
+from staticgraph.compiler.ops.nn import clip
+from staticgraph.compiler.reference import special_functions
 
 __all__ = [
     "deg2rad", "digamma", "lgamma", "logaddexp", "logaddexp2", "logit", "polygamma", "rad2deg",

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.dtypes import limits, part_dtype
-from compiler.core.errors import LinAlgError, ShapeError
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Meaning, Op, Rule, register
-from compiler.core.types import (
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import limits, part_dtype
+from staticgraph.compiler.core.errors import LinAlgError, ShapeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Attrs, Meaning, Op, Rule, register
+from staticgraph.compiler.core.types import (
     TensorType,
     broadcast_shapes,
     require_float,
@@ -24,18 +24,18 @@ from compiler.core.types import (
     type_of,
     unify,
 )
-from compiler.core.values import Value
-from compiler.ops.arithmetic import astype, negative
-from compiler.ops.batching import aligned, unchanged
-from compiler.ops.comparison import equal, greater_equal, less_equal, where
-from compiler.ops.complex_numbers import conjugate, real_part
-from compiler.ops.declare import as_operand, unbroadcast
-from compiler.ops.linalg import matmul
-from compiler.ops.reduction import positions, sum
-from compiler.ops.shape import expand_dims, squeeze, swapaxes
-from compiler.reference.cholesky import cholesky as cholesky_by_blocks
-from compiler.reference.factored import solve as solved
-from compiler.reference.triangular import solve_triangular as solved_triangular
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import astype, negative
+from staticgraph.compiler.ops.batching import aligned, unchanged
+from staticgraph.compiler.ops.comparison import equal, greater_equal, less_equal, where
+from staticgraph.compiler.ops.complex_numbers import conjugate, real_part
+from staticgraph.compiler.ops.declare import as_operand, unbroadcast
+from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.reduction import positions, sum
+from staticgraph.compiler.ops.shape import expand_dims, squeeze, swapaxes
+from staticgraph.compiler.reference.cholesky import cholesky as cholesky_by_blocks
+from staticgraph.compiler.reference.factored import solve as solved
+from staticgraph.compiler.reference.triangular import solve_triangular as solved_triangular
 
 __all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve", "solve_triangular"]
 

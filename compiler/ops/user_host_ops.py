@@ -9,18 +9,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.arrays import refuse_masked
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
-from compiler.core.lowering import Host
-from compiler.core.op import Attrs, Op, Operand, Rule, register
-from compiler.core.own_ops import own_name
-from compiler.core.types import TensorType, TupleType, Type, as_dtype, type_of
-from compiler.core.values import Value
-from compiler.ops.control import items
-from compiler.ops.declare import zeros_like
-from compiler.ops.user_ops import UserOp, binder, letters, parameters_of, place_of
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.arrays import refuse_masked
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Attrs, Op, Operand, Rule, register
+from staticgraph.compiler.core.own_ops import own_name
+from staticgraph.compiler.core.types import TensorType, TupleType, Type, as_dtype, type_of
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.user_ops import UserOp, binder, letters, parameters_of, place_of
 
 Declared: TypeAlias = Value
 """A `TensorType` or `(shape, dtype)`, a list of these for several results, or a function of the

@@ -14,14 +14,14 @@ from types import FunctionType
 
 import numpy as np
 
-from compiler.core import provided
-from compiler.core.dtypes import computing, promoted
-from compiler.core.errors import GraphError, OptionError, ShapeError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
-from compiler.core.own_ops import own_name
-from compiler.core.scalars import ScalarFunction
-from compiler.core.types import (
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dtypes import computing, promoted
+from staticgraph.compiler.core.errors import GraphError, OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Attrs, Op, Operand, Rule, op_named, register
+from staticgraph.compiler.core.own_ops import own_name
+from staticgraph.compiler.core.scalars import ScalarFunction
+from staticgraph.compiler.core.types import (
     DType,
     TensorType,
     as_dtype,
@@ -29,10 +29,10 @@ from compiler.core.types import (
     require_same_dtype,
     unify,
 )
-from compiler.core.values import Value
-from compiler.ops.batching import Apply, Example, aligned, evaluated
-from compiler.ops.control import items
-from compiler.ops.declare import unbroadcast, zeros_like
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.batching import Apply, Example, aligned, evaluated
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
 
 MOST_OPERANDS = 14  # what rules read is named by letters, of which o is the output
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.affine import Affine
-from compiler.core.dims import Size
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.lowering import Index, IndexMap, Overlap
-from compiler.core.op import Attrs, Op, register
-from compiler.core.types import Shape, TensorType, fits
-from compiler.ops.batching import unchanged
-from compiler.ops.declare import as_operand
-from compiler.ops.slicing import strided_slice
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.lowering import Index, IndexMap, Overlap
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import Shape, TensorType, fits
+from staticgraph.compiler.ops.batching import unchanged
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import strided_slice
 
 __all__ = ["sliding_windows"]
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.record import Record, record
-from compiler.core.reports import Report, collector
-from compiler.graph.build import rebuilt
-from compiler.graph.expression import Expression, again
-from compiler.graph.view import Node, nodes_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.expression import Expression, again
+from staticgraph.compiler.graph.view import Node, nodes_of
 
 
 @record

@@ -12,23 +12,23 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.lowering import Item, Nested
-from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, TupleType, Type
-from compiler.graph.body import Body
-from compiler.graph.build import build, nodes_of
-from compiler.graph.definition import Node
-from compiler.graph.expression import Expression, again, at_line
-from compiler.graph.traversal import fold_records
-from compiler.graph.view import definition_of
-from compiler.ops import leaves
-from compiler.ops.complex_steps import on_complex, real_type
-from compiler.ops.effects import after
-from compiler.ops.regions import recompute
-from compiler.ops.shape import broadcast_to
-from compiler.ops.slicing import embed
-from compiler.passes.complex_parts import SPLIT, Parts, joined, opened
-from compiler.passes.replay import replay
+from staticgraph.compiler.core.lowering import Item, Nested
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import TensorType, TupleType, Type
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.build import build, nodes_of
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.expression import Expression, again, at_line
+from staticgraph.compiler.graph.traversal import fold_records
+from staticgraph.compiler.graph.view import definition_of
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.complex_steps import on_complex, real_type
+from staticgraph.compiler.ops.effects import after
+from staticgraph.compiler.ops.regions import recompute
+from staticgraph.compiler.ops.shape import broadcast_to
+from staticgraph.compiler.ops.slicing import embed
+from staticgraph.compiler.passes.complex_parts import SPLIT, Parts, joined, opened
+from staticgraph.compiler.passes.replay import replay
 
 
 def split_complex(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import DType, part_dtype
-from compiler.ops.declare import zeros_like
-from compiler.ops.leaves import constant
-from compiler.ops.slicing import slice_axis
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import DType, part_dtype
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.leaves import constant
+from staticgraph.compiler.ops.slicing import slice_axis
 
 
 class Parts(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.lowering import (
+from staticgraph.compiler.core.lowering import (
     Attention,
     Gather,
     Gemm,
@@ -19,10 +19,10 @@ from compiler.core.lowering import (
     Scatter,
     Window,
 )
-from compiler.core.reports import Report, collector
-from compiler.graph.build import build, expressions_of
-from compiler.graph.expression import Expression
-from compiler.ops.arithmetic import copy
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.graph.build import build, expressions_of
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.arithmetic import copy
 
 _COMPUTED = (
     Pointwise | Gather | Matmul | Gemm | Attention | Host | Reduce | Scatter | Window | Overlap

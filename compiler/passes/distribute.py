@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.core.dims import Size
-from compiler.core.lowering import Gather, Host, Nested
-from compiler.core.op import is_own
-from compiler.core.types import TupleType
-from compiler.graph.expression import Expression, at_line, construct
-from compiler.graph.traversal import between
-from compiler.ops.batching import Example
-from compiler.ops.control import item
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.lowering import Gather, Host, Nested
+from staticgraph.compiler.core.op import is_own
+from staticgraph.compiler.core.types import TupleType
+from staticgraph.compiler.graph.expression import Expression, at_line, construct
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.ops.control import item
 
 
 def distribute(

@@ -14,13 +14,13 @@ from typing import TypeAlias
 import networkx as nx
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Size, is_nonnegative
-from compiler.core.reports import Report, collector
-from compiler.core.types import Shape
-from compiler.graph.build import rebuilt
-from compiler.graph.expression import Expression, again, at_line, constant, constructing
-from compiler.graph.view import Node, nodes_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size, is_nonnegative
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, constructing
+from staticgraph.compiler.graph.view import Node, nodes_of
 
 MOST_PARTS = 8  # of a sum, with each of which a window may be joined
 MOST_UNKNOWN = 16  # windows of a row that begin or end at unknown places: each is looked at

@@ -12,9 +12,17 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from compiler.core.lowering import Host, IndexMap, Iota, Item, Nested, Pointwise, SizeValue
-from compiler.core.op import Attrs, Op
-from compiler.graph.expression import Expression, construct
+from staticgraph.compiler.core.lowering import (
+    Host,
+    IndexMap,
+    Iota,
+    Item,
+    Nested,
+    Pointwise,
+    SizeValue,
+)
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Expression, construct
 
 ROUNDED_ONCE = frozenset({"abs", "sqrt", "trunc"})
 """The functions of scalars that IEEE 754 rounds in one way, beside the operators."""

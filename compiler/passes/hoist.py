@@ -8,18 +8,18 @@ from typing import Any
 
 import networkx as nx
 
-from compiler import ops
-from compiler.core.lowering import Alias, Gather, Host, IndexMap
-from compiler.core.reports import collector, report_all
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, named
-from compiler.graph.loop import OpenLoop, Pair, open_loop
-from compiler.graph.traversal import between
-from compiler.graph.view import Node
-from compiler.ops import control
-from compiler.ops.batching import Example
-from compiler.passes.distribute import distribute
-from compiler.passes.loops import rewrite_loops
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.lowering import Alias, Gather, Host, IndexMap
+from staticgraph.compiler.core.reports import collector, report_all
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression, named
+from staticgraph.compiler.graph.loop import OpenLoop, Pair, open_loop
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.passes.distribute import distribute
+from staticgraph.compiler.passes.loops import rewrite_loops
 
 
 def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

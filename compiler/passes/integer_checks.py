@@ -13,17 +13,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.source import place_of
-from compiler.graph.body import Body
-from compiler.graph.effects import Effect, first_token
-from compiler.graph.expression import Expression, again, at_line, constant, construct
-from compiler.graph.loop import Carry, items_of, open_loop
-from compiler.graph.traversal import fold
-from compiler.ops import control, effects
-from compiler.ops.effects import user_text
-from compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.effects import Effect, first_token
+from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, construct
+from staticgraph.compiler.graph.loop import Carry, items_of, open_loop
+from staticgraph.compiler.graph.traversal import fold
+from staticgraph.compiler.ops import control, effects
+from staticgraph.compiler.ops.effects import user_text
+from staticgraph.compiler.transforms.control_gradients import stand_in
 
 _FAR = 2.0**62  # what wrapped is off by 2**64, what was rounded by much less
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)

@@ -7,13 +7,13 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.lowering import Nested
-from compiler.graph.body import Body
-from compiler.graph.build import rebuilt
-from compiler.graph.expression import Expression, again, at_line
-from compiler.graph.loop import items_of
-from compiler.graph.view import Node, definition_of, nodes_of
-from compiler.ops import control
+from staticgraph.compiler.core.lowering import Nested
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.expression import Expression, again, at_line
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.graph.view import Node, definition_of, nodes_of
+from staticgraph.compiler.ops import control
 
 Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | None"]
 """Per item of a loop or branch the expression that takes its place, given those made for other

@@ -8,10 +8,10 @@ gemv reads 20 GB/s, a loop 50 GB/s, and the gradient of a linear model reads X o
 
 from __future__ import annotations
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.op import Attrs, Op
-from compiler.graph.expression import Expression
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Expression
 
 
 def sum_vector_products(

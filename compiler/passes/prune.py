@@ -8,16 +8,16 @@ from typing import Any
 
 import networkx as nx
 
-from compiler import ops
-from compiler.core.reports import collector, report_all
-from compiler.graph.body import Body
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, named
-from compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
-from compiler.graph.traversal import between
-from compiler.graph.view import Node, nodes_of
-from compiler.ops import control
-from compiler.passes.loops import rewrite_loops
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.reports import collector, report_all
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression, named
+from staticgraph.compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.passes.loops import rewrite_loops
 
 
 def prune_loops(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

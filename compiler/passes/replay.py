@@ -13,13 +13,19 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.op import Attrs, Op
-from compiler.core.reports import Report, collector
-from compiler.graph.build import intern_key, nodes_of, rebuilt
-from compiler.graph.definition import Node
-from compiler.graph.expression import Expression, again, at_line, constructing, current_line
-from compiler.graph.formula import application, written
-from compiler.graph.traversal import fold_records
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.graph.build import intern_key, nodes_of, rebuilt
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.expression import (
+    Expression,
+    again,
+    at_line,
+    constructing,
+    current_line,
+)
+from staticgraph.compiler.graph.formula import application, written
+from staticgraph.compiler.graph.traversal import fold_records
 
 _KINDS = {"fold_constants": "folded", "expand": "expanded"}
 """What rewrites do that are not called rewriting."""

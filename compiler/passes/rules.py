@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
-from compiler.core.errors import LinAlgError, OutOfRangeError
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Attrs, Op
-from compiler.core.record import Record, record
-from compiler.core.types import TupleType
-from compiler.graph.expression import Expression, constant, construct
-from compiler.transforms.logsumexp import logsumexp_by_hand, shifted_by_largest
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import LinAlgError, OutOfRangeError
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import TupleType
+from staticgraph.compiler.graph.expression import Expression, constant, construct
+from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand, shifted_by_largest
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
 

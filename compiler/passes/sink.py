@@ -10,22 +10,22 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.reports import collector, report_all
-from compiler.core.types import TensorType
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, constant, construct, named
-from compiler.graph.loop import Carry, OpenLoop, open_loop
-from compiler.graph.traversal import between, cut
-from compiler.graph.view import Node
-from compiler.ops import control
-from compiler.ops.batching import Example
-from compiler.passes.distribute import distribute
-from compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
-from compiler.passes.loops import rewrite_loops
-from compiler.passes.rules import scalar_value
-from compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.reports import collector, report_all
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression, constant, construct, named
+from staticgraph.compiler.graph.loop import Carry, OpenLoop, open_loop
+from staticgraph.compiler.graph.traversal import between, cut
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.passes.distribute import distribute
+from staticgraph.compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
+from staticgraph.compiler.passes.loops import rewrite_loops
+from staticgraph.compiler.passes.rules import scalar_value
+from staticgraph.compiler.transforms.control_gradients import stand_in
 
 _MOVES = frozenset(("expand_dims", "reshape", "squeeze", "transpose"))
 _LINEAR = _MOVES | {"broadcast_to", "embed", "negative"}

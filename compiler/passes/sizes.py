@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import networkx as nx
 
-from compiler.core import dims
-from compiler.core.dims import Size, Unknown
-from compiler.core.types import collecting_assumptions, substituted
-from compiler.graph.build import nodes_of, rebuilt
-from compiler.graph.definition import Node
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import fold_records
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.types import collecting_assumptions, substituted
+from staticgraph.compiler.graph.build import nodes_of, rebuilt
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import fold_records
 
 
 def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:

@@ -16,13 +16,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.dtypes import is_float
-from compiler.core.op import Attrs, Op
-from compiler.graph.expression import Expression
-from compiler.passes.loops import optimise_bodies
-from compiler.passes.replay import replay
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.passes.loops import optimise_bodies
+from staticgraph.compiler.passes.replay import replay
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -7,14 +7,14 @@ from typing import Any
 
 import networkx as nx
 
-from compiler.core.dtypes import computing, is_narrow
-from compiler.core.op import Attrs, Op
-from compiler.core.types import TensorType, Type
-from compiler.graph.build import nodes_of
-from compiler.graph.expression import Expression, construct
-from compiler.ops.arithmetic import astype
-from compiler.ops.control import item
-from compiler.passes.replay import replay
+from staticgraph.compiler.core.dtypes import computing, is_narrow
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import TensorType, Type
+from staticgraph.compiler.graph.build import nodes_of
+from staticgraph.compiler.graph.expression import Expression, construct
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.control import item
+from staticgraph.compiler.passes.replay import replay
 
 
 def widen_narrow(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.error_function import erf
-from compiler.reference.scratch import floats, scratch
+from staticgraph.compiler.reference.error_function import erf
+from staticgraph.compiler.reference.scratch import floats, scratch
 
 _ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in "fdbhiqB"}
 _ONE = np.ones((), np.int8)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.provided import share
-from compiler.reference.triangular import Solver, solver_of
+from staticgraph.compiler.core.provided import share
+from staticgraph.compiler.reference.triangular import Solver, solver_of
 
 BLOCK = 128
 """The unknowns up to which LAPACK factors: 64 and 256 are no faster at 1,000."""

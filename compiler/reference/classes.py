@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.extremes import largest
-from compiler.reference.indices import check_range
-from compiler.reference.totals import total, whole
+from staticgraph.compiler.reference.extremes import largest
+from staticgraph.compiler.reference.indices import check_range
+from staticgraph.compiler.reference.totals import total, whole
 
 
 def _shifted(x: Any) -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.product_arrays import small_product
+from staticgraph.compiler.reference.product_arrays import small_product
 
 Pair = tuple[int, int]
 

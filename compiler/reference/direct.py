@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.extremes import largest
-from compiler.reference.scratch import LARGE, floats, scratch
-from compiler.reference.totals import total
+from staticgraph.compiler.reference.extremes import largest
+from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
+from staticgraph.compiler.reference.totals import total
 
 # by position, which NumPy's annotations do not allow: keywords cost a tenth of a small reduction
 _add: Any = np.add.reduce

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.scratch import floats, scratch
+from staticgraph.compiler.reference.scratch import floats, scratch
 
 _NEAR = (
     0.12837916709551256,

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.once import Once
-from compiler.core.provided import share
-from compiler.reference.blas_library import numpy_routines
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.provided import share
+from staticgraph.compiler.reference.blas_library import numpy_routines
 
 FEWEST = 64
 """The unknowns from which this is faster than `np.linalg.solve`, by a quarter there."""

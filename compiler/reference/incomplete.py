@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.special_functions import lgamma
+from staticgraph.compiler.reference.special_functions import lgamma
 
 _TINY = 1e-300
 _EPS = 2.0**-53

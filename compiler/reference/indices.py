@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OutOfRangeError
-from compiler.reference.extremes import largest_of_all
+from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.reference.extremes import largest_of_all
 
 
 def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.scratch import floats
+from staticgraph.compiler.reference.scratch import floats
 
 # numerator and denominator, constant term first, in 0.180625 - q^2 for |q| <= 0.425 ...
 _CENTRE = (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.scratch import floats
+from staticgraph.compiler.reference.scratch import floats
 
 Pair = tuple[int, int]
 

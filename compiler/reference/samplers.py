@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.threefry import threefry
+from staticgraph.compiler.reference.threefry import threefry
 
 _WORD = 0xFFFFFFFF
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float
 
 LARGE = 1 << 14
 """The elements from which a faster loop is worth a slower call."""

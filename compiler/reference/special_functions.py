@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.reference.scratch import floats
+from staticgraph.compiler.reference.scratch import floats
 
 _LARGE = 20.0
 _TINY = 2.0**-60

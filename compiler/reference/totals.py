@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import accumulator
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import accumulator
+from staticgraph.compiler.core.values import Array
 
 SMALL = 8192
 """The most elements that are summed by a product: BLAS stays in one thread, and rounds no worse

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.once import Once
-from compiler.core.provided import share
-from compiler.reference.blas_library import SCALARS, numpy_routines
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.provided import share
+from staticgraph.compiler.reference.blas_library import SCALARS, numpy_routines
 
 BLOCK = 64
 """The side of a block of the diagonal, given to `np.linalg.solve`: 32 and 128 are no faster."""

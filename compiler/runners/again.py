@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from compiler.core import fork
-from compiler.core.options import Options
-from compiler.core.values import Tree
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition
-from compiler.runtime.sizes import Feed
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.runtime.sizes import Feed
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.replay import Replay
 
 
 class Compiled(Protocol):
@@ -39,10 +39,10 @@ class Compiled(Protocol):
 def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
     """A call of a kernel once more, op by op: as it was defined, and as it was rewritten."""
     with fork.importing:
-        from compiler.driver import lower
-        from compiler.graph.view import definition_of
-        from compiler.inspect.replay import replay
-        from compiler.pipeline import rule_names
+        from staticgraph.compiler.driver import lower
+        from staticgraph.compiler.graph.view import definition_of
+        from staticgraph.compiler.inspect.replay import replay
+        from staticgraph.compiler.pipeline import rule_names
 
     options = runner.options
 
@@ -60,7 +60,7 @@ def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tr
 def line_of(definition: Definition, options: Options, number: int) -> str:
     """The user's line of a node of the kernel."""
     with fork.importing:
-        from compiler.driver import lower
+        from staticgraph.compiler.driver import lower
 
     graph, node = lower(graph_of(definition), options)[1].located(number)
     return str(graph.nodes[node]["source"])

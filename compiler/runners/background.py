@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.core.values import Tree
-from compiler.graph.definition import Definition
-from compiler.inspect.interpreted import Interpreted
-from compiler.runners.compiled import CompiledRunner
-from compiler.runners.runner import Mode, Runner
-from compiler.runtime.background import Compilation
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.inspect.interpreted import Interpreted
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.runner import Mode, Runner
+from staticgraph.compiler.runtime.background import Compilation
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.inspect.lost import Lost
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.lost import Lost
+    from staticgraph.compiler.inspect.replay import Replay
 
 
 class BackgroundRunner:

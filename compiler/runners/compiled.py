@@ -9,49 +9,49 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from compiler.codegen.bytecode import NOT_FINITE, has_run
-from compiler.core import fork
-from compiler.core.arrays import row_major
-from compiler.core.dims import Unknown, atoms
-from compiler.core.errors import GraphError, OutOfRangeError
-from compiler.core.options import Options
-from compiler.core.values import Array, Tree
-from compiler.graph.build import graph_of
-from compiler.graph.definition import Definition
-from compiler.graph.state import State, holding
-from compiler.graph.strided import Order, view_inputs
-from compiler.llvm.watch import BUSY
-from compiler.ops.effects import quiet
-from compiler.runners.again import line_of, look_again
-from compiler.runners.layouts import Layouts
-from compiler.runners.runner import Mode
-from compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
-from compiler.runners.workspace import Workspace, limited
-from compiler.runtime import threads
-from compiler.runtime.arguments import (
+from staticgraph.compiler.codegen.bytecode import NOT_FINITE, has_run
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.dims import Unknown, atoms
+from staticgraph.compiler.core.errors import GraphError, OutOfRangeError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.values import Array, Tree
+from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.state import State, holding
+from staticgraph.compiler.graph.strided import Order, view_inputs
+from staticgraph.compiler.llvm.watch import BUSY
+from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.runners.again import line_of, look_again
+from staticgraph.compiler.runners.layouts import Layouts
+from staticgraph.compiler.runners.runner import Mode
+from staticgraph.compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
+from staticgraph.compiler.runners.workspace import Workspace, limited
+from staticgraph.compiler.runtime import threads
+from staticgraph.compiler.runtime.arguments import (
     as_inputs,
     check_outputs,
     given_outputs,
     in_order,
     is_fed_out,
 )
-from compiler.runtime.background import Compilation
-from compiler.runtime.blas import find_blas, find_products
-from compiler.runtime.cache.loader import Trampolines
-from compiler.runtime.host import HostStep
-from compiler.runtime.launch_plan import LaunchPlan, Layout
-from compiler.runtime.signals import process_address
-from compiler.runtime.sizes import Feed, sizes_of
-from compiler.runtime.trampoline import Trampoline, are_apart
-from compiler.schedule.arena import ALIGNMENT
+from staticgraph.compiler.runtime.background import Compilation
+from staticgraph.compiler.runtime.blas import find_blas, find_products
+from staticgraph.compiler.runtime.cache.loader import Trampolines
+from staticgraph.compiler.runtime.host import HostStep
+from staticgraph.compiler.runtime.launch_plan import LaunchPlan, Layout
+from staticgraph.compiler.runtime.signals import process_address
+from staticgraph.compiler.runtime.sizes import Feed, sizes_of
+from staticgraph.compiler.runtime.trampoline import Trampoline, are_apart
+from staticgraph.compiler.schedule.arena import ALIGNMENT
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.codegen.kernel import Kernel
-    from compiler.inspect.loss import Loss
-    from compiler.inspect.lost import Lost
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.inspect.loss import Loss
+    from staticgraph.compiler.inspect.lost import Lost
+    from staticgraph.compiler.inspect.replay import Replay
 
 
 Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
@@ -111,7 +111,7 @@ class CompiledRunner:
         addresses = [state.guard.ctypes.data for state in self.states]
         self._guards = np.array([len(addresses), *addresses], np.int64)
         if self.options.on_nonfinite is not None:
-            from compiler.inspect.lost import Lost
+            from staticgraph.compiler.inspect.lost import Lost
 
             self.lost = Lost(self.options.on_nonfinite)
 
@@ -136,8 +136,8 @@ class CompiledRunner:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
             with fork.importing:
-                from compiler.driver import lower
-                from compiler.runtime.launch_planning import launch_plan_of
+                from staticgraph.compiler.driver import lower
+                from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 
             lowering = lower(self.graph, self.options)
             if launch_plan_of(lowering[1], self.definition) != self.launch_plan:
@@ -357,7 +357,7 @@ class CompiledRunner:
         inputs: Sequence[object],
     ) -> Any:
         """Run again what was not finite and stopped, and tell of it if it is so again."""
-        from compiler.inspect.interpreted import interpreting
+        from staticgraph.compiler.inspect.interpreted import interpreting
 
         at = self.launch_plan.lost
         assert at is not None
@@ -400,7 +400,7 @@ class CompiledRunner:
 
     def _out_of_range(self, workspace: Workspace, node: int) -> OutOfRangeError:
         sizes = {atom: int(workspace.table[at]) for atom, at in self.launch_plan.unknowns}
-        from compiler.runtime.out_of_range import out_of_range
+        from staticgraph.compiler.runtime.out_of_range import out_of_range
 
         index = int(workspace.table[self.launch_plan.failed])
         return out_of_range(self.graph, *self.kernel.located(node), index, sizes)

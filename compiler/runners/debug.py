@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from compiler.core.values import Tree
-from compiler.graph.definition import Definition, Node
-from compiler.graph.expression import Expression
-from compiler.inspect.bodies import Iteration, observed
-from compiler.inspect.debug import NonFinite, Step, step_of
-from compiler.inspect.interpreted import Interpreted
-from compiler.runners.runner import Mode
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.bodies import Iteration, observed
+from staticgraph.compiler.inspect.debug import NonFinite, Step, step_of
+from staticgraph.compiler.inspect.interpreted import Interpreted
+from staticgraph.compiler.runners.runner import Mode
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.inspect.lost import Lost
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.lost import Lost
+    from staticgraph.compiler.inspect.replay import Replay
 
 
 class DebugRunner:

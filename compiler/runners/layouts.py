@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Unknown
-from compiler.graph.definition import Definition
-from compiler.runtime.launch_plan import LaunchPlan, Layout
-from compiler.runtime.sizes import check_sizes
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.runtime.launch_plan import LaunchPlan, Layout
+from staticgraph.compiler.runtime.sizes import check_sizes
 
 REMEMBERED = 128  # layouts for different sizes
 

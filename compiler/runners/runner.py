@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from compiler.core.values import Tree
-from compiler.graph.definition import Definition
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.definition import Definition
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.inspect.debug import Step
-    from compiler.inspect.lost import Lost
-    from compiler.inspect.replay import Replay
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.debug import Step
+    from staticgraph.compiler.inspect.lost import Lost
+    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 
 class Mode(NamedTuple):

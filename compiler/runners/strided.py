@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core.arrays import row_major
-from compiler.core.dims import Unknown
-from compiler.graph.strided import Gap, Order, view_inputs
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.graph.strided import Gap, Order, view_inputs
 
 if TYPE_CHECKING:
-    from compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.runners.compiled import CompiledRunner
 
 LEAST_BYTES = 1 << 20  # of an input: below, a copy costs less than a tenth of a millisecond
 MOST_KERNELS = 8  # of one executable; inputs in further orders are copied

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.core.values import Array
-from compiler.runtime.blas import limit_threads
-from compiler.runtime.host import HostStep
-from compiler.runtime.launch_plan import Layout
-from compiler.runtime.trampoline import Trampoline
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.runtime.blas import limit_threads
+from staticgraph.compiler.runtime.host import HostStep
+from staticgraph.compiler.runtime.launch_plan import Layout
+from staticgraph.compiler.runtime.trampoline import Trampoline
 
 
 @dataclass(slots=True, eq=False)

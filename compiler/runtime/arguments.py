@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError, FeedError, ShapeError
-from compiler.core.types import TensorType
-from compiler.core.values import Array as NdArray, Value
-from compiler.runtime.launch_plan import Array
-from compiler.runtime.sizes import Feed, as_input
+from staticgraph.compiler.core.errors import DTypeError, FeedError, ShapeError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.core.values import Array as NdArray, Value
+from staticgraph.compiler.runtime.launch_plan import Array
+from staticgraph.compiler.runtime.sizes import Feed, as_input
 
 
 def in_order(

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from compiler.core import fork
-from compiler.core.errors import CompileError
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import CompileError
 
 T = TypeVar("T")
 

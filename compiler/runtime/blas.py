@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.once import Once
-from compiler.core.settings import BLAS
-from compiler.llvm.conventions import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.settings import BLAS
+from staticgraph.compiler.llvm.conventions import (
     CBLAS32,
     CBLAS64,
     CBLAS_COLUMN_MAJOR,
@@ -33,7 +33,7 @@ from compiler.llvm.conventions import (
     GEMM,
     GEMV,
 )
-from compiler.reference.blas_library import (
+from staticgraph.compiler.reference.blas_library import (
     EXTENSION,
     LETTERS,
     SCALARS,
@@ -41,10 +41,10 @@ from compiler.reference.blas_library import (
     find_symbol,
     numpy_routines,
 )
-from compiler.runtime.own_products import own_gemm
+from staticgraph.compiler.runtime.own_products import own_gemm
 
 if TYPE_CHECKING:
-    from compiler.runtime.launch_plan import LaunchPlan
+    from staticgraph.compiler.runtime.launch_plan import LaunchPlan
 
 BACKENDS = ("own", "numpy", "scipy", "python")
 

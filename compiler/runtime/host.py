@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.bytecode import HostArray, HostCall
-from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import GraphError, StaticGraphError, located
-from compiler.core.lowering import Host
-from compiler.core.op import op_named
-from compiler.core.types import mapped
+from staticgraph.compiler.codegen.bytecode import HostArray, HostCall
+from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.errors import GraphError, StaticGraphError, located
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.types import mapped
 
 
 class Memory:

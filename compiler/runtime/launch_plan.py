@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.codegen.bytecode import HostCall
-from compiler.core.dims import Size, Unknown, evaluate
-from compiler.core.record import Record, record
-from compiler.core.types import DType, Shape
-from compiler.ops.leaves import Literal
-from compiler.runtime.trampoline import Argument
-from compiler.schedule.arena import arrange
-from compiler.schedule.chunks import Cut
+from staticgraph.compiler.codegen.bytecode import HostCall
+from staticgraph.compiler.core.dims import Size, Unknown, evaluate
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType, Shape
+from staticgraph.compiler.ops.leaves import Literal
+from staticgraph.compiler.runtime.trampoline import Argument
+from staticgraph.compiler.schedule.arena import arrange
+from staticgraph.compiler.schedule.chunks import Cut
 
 
 @record

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from compiler.codegen.encoding import program_words, with_products
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.memory import Slot
-from compiler.core.types import DType
-from compiler.graph.definition import Definition
-from compiler.ops import leaves
-from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
-from compiler.schedule.chunks import Cut
+from staticgraph.compiler.codegen.encoding import program_words, with_products
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.memory import Slot
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.runtime.launch_plan import Array, LaunchPlan, Piece
+from staticgraph.compiler.schedule.chunks import Cut
 
 
 class _Unit(int):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from compiler.core.dims import Unknown, evaluate
-from compiler.core.errors import OutOfRangeError
-from compiler.core.lowering import Gather
-from compiler.graph.build import operands_of
+from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.core.lowering import Gather
+from staticgraph.compiler.graph.build import operands_of
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.once import Once
-from compiler.llvm.products.workspaces import BLOCK, FLAG, WORKSPACES, slot_bytes
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.llvm.products.workspaces import BLOCK, FLAG, WORKSPACES, slot_bytes
 
 ALIGNMENT = 64  # bytes
 
@@ -19,7 +19,7 @@ ALIGNMENT = 64  # bytes
 @Once
 def own_gemm(itemsize: int) -> int:
     """The address of the gemm for floats of so many bytes, called as cblas with 64-bit integers."""
-    from compiler.runtime.cache.loader import load_products
+    from staticgraph.compiler.runtime.cache.loader import load_products
 
     loaded = load_products(itemsize, BLOCK)
     gemm, place = loaded.addresses

@@ -12,10 +12,10 @@ from math import prod
 
 import numpy as np
 
-from compiler.core.provided import share
-from compiler.core.values import Array
-from compiler.ir.parse import parsed_function
-from compiler.runtime.cache.loader import load_unit
+from staticgraph.compiler.core.provided import share
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.runtime.cache.loader import load_unit
 
 SOURCE = """
 def running(

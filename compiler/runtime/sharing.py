@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 
-from compiler.core.once import Once
-from compiler.runtime import blas, threads
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.runtime import blas, threads
 
 
 def share(task: Callable[[int], None], count: int) -> None:

@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from compiler.core.values import Array
-from compiler.ir.parse import parsed_function
-from compiler.runtime.cache.loader import load_unit
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.runtime.cache.loader import load_unit
 
 SOURCE = """
 def shuffle(order: p_i64, words: p_i64, rows: i64, count: i64) -> i64:

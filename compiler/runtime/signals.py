@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.once import Once
-from compiler.llvm import watch
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.llvm import watch
 
 _FUNCTIONS = {
     watch.SAVE: "PyEval_SaveThread",

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from compiler.core.arrays import to_array, upcast
-from compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
-from compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
-from compiler.core.record import Record, record
-from compiler.core.types import TensorType, Type, collecting_assumptions, mapped
-from compiler.core.values import Value
-from compiler.graph.definition import Definition, Node
-from compiler.graph.expression import Expression, constructing
+from staticgraph.compiler.core.arrays import to_array, upcast
+from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
+from staticgraph.compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import TensorType, Type, collecting_assumptions, mapped
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.expression import Expression, constructing
 
 
 @record

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.errors import OptionError
-from compiler.core.once import Once
-from compiler.core.settings import NUM_THREADS
-from compiler.llvm import pool
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.settings import NUM_THREADS
+from staticgraph.compiler.llvm import pool
 
 _FUNCTIONS = {
     pool.LOCK: "pthread_mutex_lock",
@@ -57,7 +57,7 @@ def set_num_threads(count: int) -> None:
         >>> sg.get_num_threads()
         2
     """
-    from compiler.runtime import blas
+    from staticgraph.compiler.runtime import blas
 
     check_count("set_num_threads", count)
     blas.set_threads(count)
@@ -152,7 +152,7 @@ def _forget_threads() -> None:
     """In a forked child: the threads are not there, and their locks may be held by them."""
     words = _pool()
     if words[pool.BLAS_USERS]:
-        from compiler.runtime import blas
+        from staticgraph.compiler.runtime import blas
 
         blas.set_threads(int(words[pool.BLAS_THREADS]))
     for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY, pool.BLAS_USERS):
@@ -185,6 +185,6 @@ def default_count() -> int:
 
 @Once
 def _work() -> Any:
-    from compiler.runtime.cache.loader import work_address
+    from staticgraph.compiler.runtime.cache.loader import work_address
 
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(work_address())

@@ -17,13 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.once import Once
-from compiler.core.record import Record, record
-from compiler.core.types import DType
-from compiler.llvm.trampoline_words import CONSTANTS, EXPONENTS, PYTHON_FUNCTIONS, Fields
-from compiler.llvm.watch import REJECTED
-from compiler.runtime.signals import process_address, words_of_a_call
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.llvm.trampoline_words import (
+    CONSTANTS,
+    EXPONENTS,
+    PYTHON_FUNCTIONS,
+    Fields,
+)
+from staticgraph.compiler.llvm.watch import REJECTED
+from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
 
 NUMPY_ABI = 0x02000000
 METH_NOARGS, METH_FASTCALL = 0x0004, 0x0080

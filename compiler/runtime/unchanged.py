@@ -15,9 +15,15 @@ from types import CellType
 
 import numpy as np
 
-from compiler.llvm.trampoline_words import HEADER
-from compiler.runtime.cache.loader import unchanged_address
-from compiler.runtime.trampoline import FIELDS, HEAD, METH_NOARGS, builtin, python_function
+from staticgraph.compiler.llvm.trampoline_words import HEADER
+from staticgraph.compiler.runtime.cache.loader import unchanged_address
+from staticgraph.compiler.runtime.trampoline import (
+    FIELDS,
+    HEAD,
+    METH_NOARGS,
+    builtin,
+    python_function,
+)
 
 Word = tuple[int, int]
 """Where a word is, and what it was."""

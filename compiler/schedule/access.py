@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from compiler.core.affine import Affine, loop
-from compiler.core.dims import Size
-from compiler.core.lowering import Gather, Index, IndexMap, Iota, Pointwise, Reduce, SizeValue
-from compiler.core.types import Shape
-from compiler.graph.view import Node
+from staticgraph.compiler.core.affine import Affine, loop
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.lowering import (
+    Gather,
+    Index,
+    IndexMap,
+    Iota,
+    Pointwise,
+    Reduce,
+    SizeValue,
+)
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.view import Node
 
 HOLE = "?"  # stands for the run-time index of a gather, of which only the place matters here
 

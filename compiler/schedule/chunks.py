@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from compiler.core.dims import Size, Unknown, evaluate, product
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.dims import Size, Unknown, evaluate, product
+from staticgraph.compiler.core.record import Record, record
 
 PRODUCT_GRAIN = 1 << 20  # multiplications that one chunk of products does at least: 10 to 30 µs
 PROCESSORS = os.cpu_count() or 1  # of the machine, however many of them threads may use

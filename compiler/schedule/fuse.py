@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import networkx as nx
 
-from compiler.core.lowering import (
+from staticgraph.compiler.core.lowering import (
     Alias,
     Attention,
     Gather,
@@ -30,10 +30,10 @@ from compiler.core.lowering import (
     Scatter,
     Window,
 )
-from compiler.core.types import Shape, TupleType, neutral
-from compiler.graph.definition import LEAVES, no_lowering
-from compiler.graph.view import Node
-from compiler.schedule.access import (
+from staticgraph.compiler.core.types import Shape, TupleType, neutral
+from staticgraph.compiler.graph.definition import LEAVES, no_lowering
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.schedule.access import (
     broadcast_index,
     canonical,
     contiguous_strides,
@@ -41,7 +41,7 @@ from compiler.schedule.access import (
     is_free,
     reach,
 )
-from compiler.schedule.groups import (
+from staticgraph.compiler.schedule.groups import (
     AttentionGroup,
     Fusion,
     HostGroup,
@@ -56,9 +56,9 @@ from compiler.schedule.groups import (
     totals_rows,
     trailing_axes,
 )
-from compiler.schedule.long_rows import cut_long_rows
-from compiler.schedule.permuted_stores import beside_source
-from compiler.schedule.placement import (
+from staticgraph.compiler.schedule.long_rows import cut_long_rows
+from staticgraph.compiler.schedule.permuted_stores import beside_source
+from staticgraph.compiler.schedule.placement import (
     ALONE,
     CALL,
     LOOP,
@@ -71,8 +71,14 @@ from compiler.schedule.placement import (
     Placement,
     is_alone,
 )
-from compiler.schedule.products import is_reshape, is_transposed, is_turned, matrix_view, pack_of
-from compiler.schedule.window_stores import at_window, interleaves, source_of
+from staticgraph.compiler.schedule.products import (
+    is_reshape,
+    is_transposed,
+    is_turned,
+    matrix_view,
+    pack_of,
+)
+from staticgraph.compiler.schedule.window_stores import at_window, interleaves, source_of
 
 
 def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:

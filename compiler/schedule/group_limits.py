@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from compiler.core.lowering import IndexMap
-from compiler.graph.view import Node
-from compiler.schedule.groups import LoopGroup
+from staticgraph.compiler.core.lowering import IndexMap
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.schedule.groups import LoopGroup
 
 MOST_STATEMENTS = 512  # of a group: LLVM takes 0.1 to 0.3 s for so many
 MOST_ARRAYS = 128  # of a group: LLVM vectorises no loop over 250 and more

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.core.dims import Dim, Size, floor_divide, is_nonnegative
-from compiler.core.lowering import Index
-from compiler.core.types import Shape
-from compiler.graph.view import Node
+from staticgraph.compiler.core.dims import Dim, Size, floor_divide, is_nonnegative
+from staticgraph.compiler.core.lowering import Index
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.view import Node
 
 
 @dataclass(slots=True, eq=False)

@@ -13,15 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import networkx as nx
 
-from compiler.core.dims import Size
-from compiler.core.lowering import IndexMap, Pointwise, Reduce
-from compiler.core.reports import Report, collector
-from compiler.graph.build import expressions_of, rebuilt
-from compiler.graph.expression import Expression
-from compiler.graph.view import Node, nodes_of
-from compiler.ops.shape import reshape
-from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
-from compiler.schedule.groups import trailing_axes
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.lowering import IndexMap, Pointwise, Reduce
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.graph.build import expressions_of, rebuilt
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.ops.shape import reshape
+from staticgraph.compiler.schedule.access import (
+    canonical,
+    contiguous_strides,
+    is_free,
+    offset_of,
+    reach,
+)
+from staticgraph.compiler.schedule.groups import trailing_axes
 
 LEAST_SIZE = 1 << 14  # elements: fewer stay in the cache, however they are read
 SHORT = 8  # elements of a row that is written out: then several rows are read at once, as vectors

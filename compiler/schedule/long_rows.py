@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compiler.core.dims import product
-from compiler.core.lowering import Reduce
-from compiler.schedule.access import canonical, demands, reach
-from compiler.schedule.groups import Fusion, Group, LoopGroup, is_row
-from compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
+from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.lowering import Reduce
+from staticgraph.compiler.schedule.access import canonical, demands, reach
+from staticgraph.compiler.schedule.groups import Fusion, Group, LoopGroup, is_row
+from staticgraph.compiler.schedule.row_passes import RowPasses, reduction_operand, row_passes_of
 
 SHORT = 1 << 17  # elements of a row that one thread sweeps sooner than two begin
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.core.affine import Affine, loop
-from compiler.core.lowering import Index
-from compiler.core.types import Shape
-from compiler.graph.view import Node
-from compiler.schedule.access import canonical, reach
-from compiler.schedule.groups import Group, LoopGroup, Store
+from staticgraph.compiler.core.affine import Affine, loop
+from staticgraph.compiler.core.lowering import Index
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.schedule.access import canonical, reach
+from staticgraph.compiler.schedule.groups import Group, LoopGroup, Store
 
 
 def beside_source(

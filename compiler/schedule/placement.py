@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import networkx as nx
 
-from compiler.core.lowering import Alias, Index, Pointwise
-from compiler.core.reports import Report, collector
-from compiler.core.types import Shape
-from compiler.graph.view import Node, nodes_of
-from compiler.schedule.access import canonical, reach
-from compiler.schedule.group_limits import Extents
-from compiler.schedule.groups import (
+from staticgraph.compiler.core.lowering import Alias, Index, Pointwise
+from staticgraph.compiler.core.reports import Report, collector
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.schedule.access import canonical, reach
+from staticgraph.compiler.schedule.group_limits import Extents
+from staticgraph.compiler.schedule.groups import (
     AttentionGroup,
     Group,
     HostGroup,
@@ -23,7 +23,7 @@ from compiler.schedule.groups import (
     Pack,
     is_row,
 )
-from compiler.schedule.products import by_piece
+from staticgraph.compiler.schedule.products import by_piece
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried

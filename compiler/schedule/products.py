@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from compiler.core.affine import Affine
-from compiler.core.dims import product
-from compiler.core.dtypes import is_float
-from compiler.core.lowering import Alias, IndexMap, Matmul
-from compiler.graph.view import Node
-from compiler.schedule.access import canonical, contiguous_strides, is_free, offset_of, reach
-from compiler.schedule.groups import Pack, View, blas_layout
+from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Matmul
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.schedule.access import (
+    canonical,
+    contiguous_strides,
+    is_free,
+    offset_of,
+    reach,
+)
+from staticgraph.compiler.schedule.groups import Pack, View, blas_layout
 
 
 def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
-from compiler.core.reports import Report, accept, on_trial
-from compiler.graph.build import rebuilt
-from compiler.graph.definition import LEAVES
-from compiler.graph.expression import Expression
-from compiler.graph.view import Node
-from compiler.ops.regions import recompute
-from compiler.schedule.fuse import fuse
-from compiler.schedule.groups import Fusion, LoopGroup, is_row
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
+from staticgraph.compiler.core.reports import Report, accept, on_trial
+from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.ops.regions import recompute
+from staticgraph.compiler.schedule.fuse import fuse
+from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
 
 MOST_NODES = 64  # that one value may take: more never pay, and each value would look at all of them
 

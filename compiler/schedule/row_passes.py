@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.core.lowering import Index, Pointwise, Reduce
-from compiler.schedule.access import canonical, demands, reach
-from compiler.schedule.groups import Fusion, LoopGroup, is_row
+from staticgraph.compiler.core.lowering import Index, Pointwise, Reduce
+from staticgraph.compiler.schedule.access import canonical, demands, reach
+from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
 
 
 @dataclass(frozen=True, slots=True, eq=False)

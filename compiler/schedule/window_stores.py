@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.core.lowering import Index, IndexMap
-from compiler.core.types import Shape
-from compiler.graph.view import Node
-from compiler.schedule.access import canonical
-from compiler.schedule.permuted_stores import inverse
+from staticgraph.compiler.core.lowering import Index, IndexMap
+from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.schedule.access import canonical
+from staticgraph.compiler.schedule.permuted_stores import inverse
 
 
 def source_of(nodes: Mapping[int, Node], operand: Node) -> tuple[Node, Index]:

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dtypes import computing, is_inexact, is_narrow
-from compiler.core.errors import GraphError
-from compiler.core.source import of_gradient
-from compiler.core.types import TensorType, TupleType, Type, unify
-from compiler.graph.evaluate import replaced
-from compiler.graph.expression import (
+from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.source import of_gradient
+from staticgraph.compiler.core.types import TensorType, TupleType, Type, unify
+from staticgraph.compiler.graph.evaluate import replaced
+from staticgraph.compiler.graph.expression import (
     Expression,
     abstract,
     at_line,
@@ -21,13 +21,13 @@ from compiler.graph.expression import (
     construct,
     next_serial,
 )
-from compiler.graph.traversal import ancestors
-from compiler.ops.arithmetic import astype
-from compiler.ops.declare import zeros_like
-from compiler.ops.reduction import logsumexp
-from compiler.transforms.logsumexp import logsumexp_by_hand
-from compiler.transforms.regions import close_region, copy_region, regions_of
-from compiler.transforms.zero_gradients import note_zeros
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.reduction import logsumexp
+from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand
+from staticgraph.compiler.transforms.regions import close_region, copy_region, regions_of
+from staticgraph.compiler.transforms.zero_gradients import note_zeros
 
 Cotangent: TypeAlias = "Expression | dict[int, Expression]"
 """Of a tuple, that of each item which has one."""

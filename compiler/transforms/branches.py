@@ -13,18 +13,18 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.refusals import refuse
-from compiler.core.types import TensorType, TupleType, same_type
-from compiler.graph.body import Body
-from compiler.graph.definition import intern_key
-from compiler.graph.effects import Effect, depth, first_token, in_order
-from compiler.graph.expression import Expression, again, at_line, constant, construct
-from compiler.graph.loop import items_of
-from compiler.graph.traversal import ancestors, cut
-from compiler.ops import control, leaves
-from compiler.transforms.control_gradients import stand_in
-from compiler.transforms.decisions import Decision
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.types import TensorType, TupleType, same_type
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import intern_key
+from staticgraph.compiler.graph.effects import Effect, depth, first_token, in_order
+from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, construct
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.graph.traversal import ancestors, cut
+from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler.transforms.decisions import Decision
 
 Pair: TypeAlias = "tuple[Expression, Expression]"
 """A value on one side, and on the other."""

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from compiler import ops
-from compiler.core.deciding import decider
-from compiler.core.errors import CaptureError
-from compiler.core.pytree import leaves, rebuilt, same_structure, structure
-from compiler.core.refusals import has_refused
-from compiler.core.types import DType
-from compiler.core.values import Tree
-from compiler.graph.effects import Effect, collecting, depth, keep
-from compiler.graph.expression import Expression, Handle, next_serial
-from compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
-from compiler.transforms.control_eager import is_number
-from compiler.transforms.decisions import Way, ways_through
-from compiler.transforms.failing import Caught, as_checks, zeros
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.deciding import decider
+from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
+from staticgraph.compiler.core.refusals import has_refused
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.effects import Effect, collecting, depth, keep
+from staticgraph.compiler.graph.expression import Expression, Handle, next_serial
+from staticgraph.compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
+from staticgraph.compiler.transforms.control_eager import is_number
+from staticgraph.compiler.transforms.decisions import Way, ways_through
+from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
 
 Promoted: TypeAlias = "Callable[[object, DType | None], Expression]"
 """What makes an expression of a value."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.types import TensorType
-from compiler.graph.body import Body
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, construct
-from compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
-from compiler.ops import control
-from compiler.ops.batching import Example, full
-from compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression, construct
+from staticgraph.compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.batching import Example, full
+from staticgraph.compiler.transforms.control_gradients import stand_in
 
 Batched: TypeAlias = (
     "Callable[[Sequence[Expression], Mapping[Expression, Expression], Size], list[Any]]"

@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.pytree import is_object, leaves, parts_of, same_structure, structure, with_parts
-from compiler.core.types import TensorType, as_dtype, same_type
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.pytree import (
+    is_object,
+    leaves,
+    parts_of,
+    same_structure,
+    structure,
+    with_parts,
+)
+from staticgraph.compiler.core.types import TensorType, as_dtype, same_type
 
 
 def line_of(function: Callable[..., object]) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import DTypeError
-from compiler.core.op import Operand
-from compiler.core.pytree import leaves, mapped, rebuilt, same_structure
-from compiler.core.values import Tree
-from compiler.graph.expression import is_symbolic
-from compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.expression import is_symbolic
+from staticgraph.compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
 
 
 class SymbolicResultError(Exception):

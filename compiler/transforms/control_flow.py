@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import provided
-from compiler.core.dims import Dim, Size
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.pytree import leaves, mapped
-from compiler.core.types import unify
-from compiler.core.values import Tree
-from compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
-from compiler.transforms import control_eager as eager
-from compiler.transforms.control_checks import paths
-from compiler.transforms.effects import check
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.pytree import leaves, mapped
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from staticgraph.compiler.transforms import control_eager as eager
+from staticgraph.compiler.transforms.control_checks import paths
+from staticgraph.compiler.transforms.effects import check
 
 
 def scan(
@@ -70,7 +70,7 @@ def scan(
             return eager.scan(step, init, xs, size, reverse)
         except eager.SymbolicResultError:
             pass  # the step reads expressions around it
-    from compiler.transforms import control_symbolic as symbolic
+    from staticgraph.compiler.transforms import control_symbolic as symbolic
 
     return symbolic.scan(step, init, xs, size, reverse)
 
@@ -147,7 +147,7 @@ def _repeated(
             return eager.while_loop(cond, body, init)
         except eager.SymbolicResultError:
             pass
-    from compiler.transforms import control_symbolic as symbolic
+    from staticgraph.compiler.transforms import control_symbolic as symbolic
 
     return symbolic.while_loop(cond, body, init, max_steps)
 
@@ -192,7 +192,7 @@ def cond(
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
         return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
     if is_symbolic(pred):
-        from compiler.transforms import control_symbolic as symbolic
+        from staticgraph.compiler.transforms import control_symbolic as symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
     chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn

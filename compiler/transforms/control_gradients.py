@@ -11,20 +11,20 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from compiler import ops
-from compiler.core import provided
-from compiler.core.dims import atoms, evaluate
-from compiler.core.dtypes import is_inexact
-from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
-from compiler.core.types import TensorType
-from compiler.graph.body import Body
-from compiler.graph.effects import without_effects
-from compiler.graph.expression import Expression, construct, next_serial
-from compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
-from compiler.graph.traversal import between, cut
-from compiler.ops import control, leaves
-from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import cotangents_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dims import atoms, evaluate
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.effects import without_effects
+from staticgraph.compiler.graph.expression import Expression, construct, next_serial
+from staticgraph.compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
+from staticgraph.compiler.graph.traversal import between, cut
+from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.autodiff import cotangents_of
 
 _RENAMING = frozenset(
     ("broadcast_to", "expand_dims", "flip", "reshape", "squeeze", "transpose")

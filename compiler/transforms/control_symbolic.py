@@ -8,23 +8,42 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.errors import DTypeError, GraphError
-from compiler.core.op import Op
-from compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
-from compiler.core.types import DType, TensorType
-from compiler.graph.body import Body
-from compiler.graph.effects import Effect, collecting, depth, first_token, in_order, keep
-from compiler.graph.expression import Expression, constant, construct, next_serial, promote
-from compiler.graph.loop import items_of
-from compiler.graph.traversal import cut
-from compiler.ops import control
-from compiler.transforms.branching import on_all_ways
-from compiler.transforms.control_checks import aligned, line_of, pair_of, paths, require_same
-from compiler.transforms.control_eager import is_number
-from compiler.transforms.control_gradients import stand_in
-from compiler.transforms.while_loops import with_bound
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import DTypeError, GraphError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
+from staticgraph.compiler.core.types import DType, TensorType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.effects import (
+    Effect,
+    collecting,
+    depth,
+    first_token,
+    in_order,
+    keep,
+)
+from staticgraph.compiler.graph.expression import (
+    Expression,
+    constant,
+    construct,
+    next_serial,
+    promote,
+)
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.graph.traversal import cut
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.transforms.branching import on_all_ways
+from staticgraph.compiler.transforms.control_checks import (
+    aligned,
+    line_of,
+    pair_of,
+    paths,
+    require_same,
+)
+from staticgraph.compiler.transforms.control_eager import is_number
+from staticgraph.compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler.transforms.while_loops import with_bound
 
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
 """Of Python numbers that meet nothing else."""

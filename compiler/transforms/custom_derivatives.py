@@ -14,16 +14,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import provided
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
-from compiler.core.op import Operand
-from compiler.core.pytree import leaves, rebuilt, same_structure, structure
-from compiler.core.types import unify
-from compiler.core.values import Tree, Value
-from compiler.graph.evaluate import replaced
-from compiler.graph.expression import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.graph.evaluate import replaced
+from staticgraph.compiler.graph.expression import (
     Expression,
     Handle,
     abstract,
@@ -32,11 +32,11 @@ from compiler.graph.expression import (
     handle_among,
     opened,
 )
-from compiler.ops.declare import zeros_like
-from compiler.ops.regions import gradient_to
-from compiler.transforms.autodiff import pullback
-from compiler.transforms.custom_rules import LazyRule, Rule, with_rule
-from compiler.transforms.packing import packed, unpacked
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.transforms.autodiff import pullback
+from staticgraph.compiler.transforms.custom_rules import LazyRule, Rule, with_rule
+from staticgraph.compiler.transforms.packing import packed, unpacked
 
 Function: TypeAlias = "Callable[..., Tree]"
 

@@ -12,19 +12,19 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.op import Attrs
-from compiler.core.types import TensorType
-from compiler.graph.body import Body
-from compiler.graph.definition import Node, define
-from compiler.graph.evaluate import replaced
-from compiler.graph.expression import Expression, abstract, construct
-from compiler.graph.traversal import ancestors, fold
-from compiler.ops import leaves
-from compiler.ops.batching import Example
-from compiler.ops.declare import size_value
-from compiler.ops.regions import GivenRule, custom_gradient, gradient_to
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import Node, define
+from staticgraph.compiler.graph.evaluate import replaced
+from staticgraph.compiler.graph.expression import Expression, abstract, construct
+from staticgraph.compiler.graph.traversal import ancestors, fold
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.ops.declare import size_value
+from staticgraph.compiler.ops.regions import GivenRule, custom_gradient, gradient_to
 
 INSIDE = (leaves.constant, leaves.size_of, leaves.iota)
 """What a rule keeps: it is the same everywhere."""
@@ -62,7 +62,9 @@ class Rule:
 
     def batched(self, examples: Sequence[Example], size: Size) -> Rule:
         """The rule of a batch, of which the value is one; `examples` are the operands behind it."""
-        from compiler.transforms.vectorize import batched  # which needs the rules of all ops
+        from staticgraph.compiler.transforms.vectorize import (
+            batched,  # which needs the rules of all ops
+        )
 
         arguments, reads = examples[: self.arguments], examples[self.arguments :]
         g, out = (_of_batch(one, size) for one in (self.g, self.out))

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from compiler.core.deciding import Decider, deciding
-from compiler.core.refusals import refuse, user_place
-from compiler.graph.definition import define
-from compiler.graph.effects import depth, first_token
-from compiler.graph.expression import Expression, again, next_serial, user_line
-from compiler.graph.traversal import ancestors, fold
-from compiler.ops import leaves, regions
+from staticgraph.compiler.core.deciding import Decider, deciding
+from staticgraph.compiler.core.refusals import refuse, user_place
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.effects import depth, first_token
+from staticgraph.compiler.graph.expression import Expression, again, next_serial, user_line
+from staticgraph.compiler.graph.traversal import ancestors, fold
+from staticgraph.compiler.ops import leaves, regions
 
 Made = TypeVar("Made")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.core.errors import CheckError, OptionError
-from compiler.core.op import Attrs, Op
-from compiler.core.pytree import leaves
-from compiler.core.raised import raised
-from compiler.core.user_text import UserText
-from compiler.core.values import Tree, Value
-from compiler.graph.effects import emit, is_collecting
-from compiler.graph.expression import as_expression, is_symbolic, user_line
-from compiler.ops import effects
-from compiler.ops.effects import user_text
+from staticgraph.compiler.core.errors import CheckError, OptionError
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.pytree import leaves
+from staticgraph.compiler.core.raised import raised
+from staticgraph.compiler.core.user_text import UserText
+from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.graph.effects import emit, is_collecting
+from staticgraph.compiler.graph.expression import as_expression, is_symbolic, user_line
+from staticgraph.compiler.ops import effects
+from staticgraph.compiler.ops.effects import user_text
 
 
 def print(text: str, *values: Value) -> Tree:  # noqa: A001

@@ -12,15 +12,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.lowering import Gather, Host, Nested
-from compiler.core.raised import Raised, raised
-from compiler.core.refusals import place_of, raised_by_user, refuse
-from compiler.graph.effects import Effect
-from compiler.graph.expression import Expression, at_line, constant, construct, next_serial
-from compiler.graph.traversal import ancestors
-from compiler.ops import effects
-from compiler.transforms.decisions import Decision, Way
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.lowering import Gather, Host, Nested
+from staticgraph.compiler.core.raised import Raised, raised
+from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse
+from staticgraph.compiler.graph.effects import Effect
+from staticgraph.compiler.graph.expression import (
+    Expression,
+    at_line,
+    constant,
+    construct,
+    next_serial,
+)
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import effects
+from staticgraph.compiler.transforms.decisions import Decision, Way
 
 Made = TypeVar("Made")
 

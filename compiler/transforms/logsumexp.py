@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression
 
 _SAME_ELEMENTS = frozenset({"expand_dims", "reshape", "squeeze", "stop_gradient"})
 

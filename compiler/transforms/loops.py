@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.pytree import leaves, rebuilt
-from compiler.core.values import Tree, Value
-from compiler.transforms.control_flow import cond, scan, while_loop
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.transforms.control_flow import cond, scan, while_loop
 
 
 def fori_loop(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.graph.expression import Expression
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.graph.expression import Expression
 
 
 def packed(values: Sequence[Expression]) -> Expression:

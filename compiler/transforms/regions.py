@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compiler.graph.expression import Expression, at_line, construct, next_serial
-from compiler.graph.traversal import between, cut
-from compiler.ops import leaves
-from compiler.ops.control import item
-from compiler.ops.regions import checkpoint, recompute
+from staticgraph.compiler.graph.expression import Expression, at_line, construct, next_serial
+from staticgraph.compiler.graph.traversal import between, cut
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.control import item
+from staticgraph.compiler.ops.regions import checkpoint, recompute
 
 
 def close_region(results: Sequence[Expression], start: int) -> list[Expression]:

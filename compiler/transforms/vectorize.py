@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.core.dims import Size
-from compiler.core.errors import GraphError
-from compiler.core.types import TensorType
-from compiler.graph.expression import Expression, abstract, at_line
-from compiler.graph.traversal import ancestors
-from compiler.ops.batching import Example
-from compiler.ops.control import item, items
-from compiler.transforms.control_batching import items_on_batches
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.expression import Expression, abstract, at_line
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.ops.control import item, items
+from staticgraph.compiler.transforms.control_batching import items_on_batches
 
 
 def batched(

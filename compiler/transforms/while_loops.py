@@ -11,23 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from compiler.core import provided
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import GraphError
-from compiler.core.op import Op
-from compiler.core.types import TensorType, TupleType
-from compiler.core.values import Value
-from compiler.graph.body import Body
-from compiler.graph.effects import without_effects
-from compiler.graph.evaluate import substitute
-from compiler.graph.expression import Expression, abstract, construct
-from compiler.graph.loop import items_of
-from compiler.ops import control
-from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import is_forward, pullback, pushforward
-from compiler.transforms.control_gradients import stand_in
-from compiler.transforms.custom_rules import LazyRule, Rule, with_rule
-from compiler.transforms.packing import packed, unpacked
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import TensorType, TupleType
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.effects import without_effects
+from staticgraph.compiler.graph.evaluate import substitute
+from staticgraph.compiler.graph.expression import Expression, abstract, construct
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.autodiff import is_forward, pullback, pushforward
+from staticgraph.compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler.transforms.custom_rules import LazyRule, Rule, with_rule
+from staticgraph.compiler.transforms.packing import packed, unpacked
 
 
 def _is_float(one: Expression) -> bool:
@@ -155,7 +155,9 @@ def with_bound(node: Expression, count: int, max_steps: int) -> list[Expression]
 
 def _bounded_rule(node: Expression, places: Sequence[int], max_steps: int) -> Rule:
     """The gradient of a while loop by that of a scan."""
-    from compiler.transforms import control_symbolic as symbolic  # which makes such loops
+    from staticgraph.compiler.transforms import (
+        control_symbolic as symbolic,  # which makes such loops
+    )
 
     consts = node.attrs["consts"]
     given = [abstract(one.type) for one in node.operands]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.dtypes import is_float
-from compiler.core.source import gradient_of, place_of
-from compiler.graph.expression import Expression
-from compiler.graph.notes import ZeroGradient, note
-from compiler.graph.traversal import between
-from compiler.ops import leaves
-from compiler.ops.arithmetic import flat
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.notes import ZeroGradient, note
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.arithmetic import flat
 
 
 def note_zeros(

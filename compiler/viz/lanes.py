@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.core.source import gradient_of
+from staticgraph.compiler.core.source import gradient_of
 
 FORWARD, GRADIENT, UPDATE = 0, 1, 2
 NAMES = ("forward", "gradient", "update")

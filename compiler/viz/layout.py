@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from compiler.viz.positions import Link, positions
+from staticgraph.compiler.viz.positions import Link, positions
 
 BOX_GAP = 16.0
 LANE_GAP = 8.0  # between edges that run side by side

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compiler.codegen.region import BODIES, Region
-from compiler.graph.definition import LEAVES, Definition, Node
-from compiler.graph.view import nodes_of
-from compiler.ops import leaves
-from compiler.schedule.groups import computed
+from staticgraph.compiler.codegen.region import BODIES, Region
+from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
+from staticgraph.compiler.graph.view import nodes_of
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.schedule.groups import computed
 
 
 @dataclass(slots=True, eq=False)

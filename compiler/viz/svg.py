@@ -55,7 +55,7 @@ class Line(Protocol):
 
 def svg(boxes: Sequence[Box], lines: Sequence[Line]) -> str:
     """The picture of boxes and edges; these lead downwards."""
-    from compiler.viz.layout import Edge, layered
+    from staticgraph.compiler.viz.layout import Edge, layered
 
     texts = [[_visible(line) for line in box.lines] for box in boxes]
     sizes = {i: _size(text) for i, text in enumerate(texts)}

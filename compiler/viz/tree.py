@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from compiler.core.source import Scope, place_of, scope_of
-from compiler.graph.definition import LEAVES, Node
-from compiler.ops import leaves
-from compiler.viz.blocks import Block, Item, Key, fold
-from compiler.viz.lanes import FORWARD, GRADIENT, NAMES, UPDATE, lanes_of
-from compiler.viz.levels import Level, is_number
+from staticgraph.compiler.core.source import Scope, place_of, scope_of
+from staticgraph.compiler.graph.definition import LEAVES, Node
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.viz.blocks import Block, Item, Key, fold
+from staticgraph.compiler.viz.lanes import FORWARD, GRADIENT, NAMES, UPDATE, lanes_of
+from staticgraph.compiler.viz.levels import Level, is_number
 
 MOST_INPUTS = 8
 """Inputs that are shown outside of boxes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamic.amp.autocast_mode import (
+from staticgraph.dynamic.amp.autocast_mode import (
     autocast,
     custom_bwd,
     custom_fwd,
@@ -10,7 +10,7 @@ from dynamic.amp.autocast_mode import (
     is_autocast_available,
     is_autocast_enabled,
 )
-from dynamic.amp.grad_scaler import GradScaler
+from staticgraph.dynamic.amp.grad_scaler import GradScaler
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype",

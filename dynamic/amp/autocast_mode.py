@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.core.dtypes import DType, bfloat16, float16
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.tape.grad_mode import decorated
-from dynamic.tensors.devices import device as make_device
+from staticgraph.dynamic.core.dtypes import DType, bfloat16, float16
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.grad_mode import decorated
+from staticgraph.dynamic.tensors.devices import device as make_device
 
 
 class autocast:  # noqa: N801 - PyTorch's name

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.tensors.devices import device as make_device
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tensors.devices import device as make_device
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class FactorError(OptionError, AssertionError):

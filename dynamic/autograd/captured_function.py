@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression, abstract, construct
-from compiler.ops.declare import unbroadcast, zeros_like
-from compiler.ops.regions import gradient_to
-from compiler.transforms.custom_rules import FailingRule, Rule, closed_rule, with_rule
-from compiler.transforms.packing import packed, unpacked
-from dynamic.autograd.context import FunctionCtx
-from dynamic.capture import Traced
-from dynamic.core.errors import AutogradError, DeferredError
-from dynamic.tape.grad_mode import mode, record_if, recording
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Expression, abstract, construct
+from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
+from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.transforms.custom_rules import FailingRule, Rule, closed_rule, with_rule
+from staticgraph.compiler.transforms.packing import packed, unpacked
+from staticgraph.dynamic.autograd.context import FunctionCtx
+from staticgraph.dynamic.capture import Traced
+from staticgraph.dynamic.core.errors import AutogradError, DeferredError
+from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
 
 
 class _Context(FunctionCtx):

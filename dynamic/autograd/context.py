@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.autograd.function_node import SavedTensor
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tape.nodes import FREED
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.autograd.function_node import SavedTensor
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.nodes import FREED
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class FunctionCtx:

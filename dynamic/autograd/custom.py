@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core import provided
-from compiler.core.pytree import leaves, rebuilt
-from compiler.ops.declare import zeros_like
-from compiler.transforms.custom_derivatives import Call, CustomJvp, fitted, on_expressions
-from dynamic.autograd.function import Function
-from dynamic.capture import Traced
-from dynamic.func.pull import lifted, pull
-from dynamic.func.tracer import innermost, settled
-from dynamic.tape.grad_mode import enable_grad, recording
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.custom_derivatives import (
+    Call,
+    CustomJvp,
+    fitted,
+    on_expressions,
+)
+from staticgraph.dynamic.autograd.function import Function
+from staticgraph.dynamic.capture import Traced
+from staticgraph.dynamic.func.pull import lifted, pull
+from staticgraph.dynamic.func.tracer import innermost, settled
+from staticgraph.dynamic.tape.grad_mode import enable_grad, recording
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Custom(Function):

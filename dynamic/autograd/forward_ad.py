@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-from compiler.core.errors import OptionError
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.errors import AutogradError
-from dynamic.func import dual as duals
-from dynamic.func.tracer import Level, enter_level, exit_level, settled
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func import dual as duals
+from staticgraph.dynamic.func.tracer import Level, enter_level, exit_level, settled
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.autograd.context import FunctionCtx
-from dynamic.autograd.function_node import FunctionNode, place_outputs
-from dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
-from dynamic.tape.grad_mode import mode, record_if
-from dynamic.tape.nodes import Failing
-from dynamic.tape.observers import announce
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.autograd.context import FunctionCtx
+from staticgraph.dynamic.autograd.function_node import FunctionNode, place_outputs
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
+from staticgraph.dynamic.tape.grad_mode import mode, record_if
+from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tape.observers import announce
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
@@ -29,7 +29,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             record_if(recording)
         if mode.capture is not None:
-            from dynamic.autograd import captured_function  # with the capture: rarely
+            from staticgraph.dynamic.autograd import captured_function  # with the capture: rarely
 
             return captured_function.once(results, gradients, AutogradError(_TWICE))
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
@@ -136,7 +136,9 @@ class Function:
         if kwargs:
             raise ArgumentError(f"{cls.__name__}.apply() takes no keyword arguments")
         if any(getattr(arg, "_overwritten", None) is not None for arg in args):
-            from dynamic.autograd.traced_function import apply_traced  # with the capture: rarely
+            from staticgraph.dynamic.autograd.traced_function import (
+                apply_traced,  # with the capture: rarely
+            )
 
             return apply_traced(cls, args)
         ctx = FunctionCtx()

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Operand
-from compiler.ops import astype
-from compiler.ops.declare import unbroadcast
-from dynamic.core.errors import AutogradError
-from dynamic.core.spec import Spec
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import mode
-from dynamic.tape.hooks import as_tensor
-from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
-from dynamic.tape.saved_tensors import Packed
-from dynamic.tape.tape import mutated
-from dynamic.tensors.inplace import touch
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.ops import astype
+from staticgraph.compiler.ops.declare import unbroadcast
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.hooks import as_tensor
+from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
+from staticgraph.dynamic.tape.saved_tensors import Packed
+from staticgraph.dynamic.tape.tape import mutated
+from staticgraph.dynamic.tensors.inplace import touch
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
 
 
 class SavedTensor:

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic import func as transforms
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.func.batched import Batched
-from dynamic.func.pull import pull
-from dynamic.func.tracer import batch_of, new_level
-from dynamic.operations.functions import stack
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tape.gradients import grad
-from dynamic.tensors.creation import zeros_like
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic import func as transforms
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.pull import pull
+from staticgraph.dynamic.func.tracer import batch_of, new_level
+from staticgraph.dynamic.operations.functions import stack
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.gradients import grad
+from staticgraph.dynamic.tensors.creation import zeros_like
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _Function = Callable[..., Any]
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.func.batched import Batched
-from dynamic.func.dual import make_dual, split
-from dynamic.func.pull import pull
-from dynamic.func.tracer import batch_of, new_level
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tape.gradients import grad
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.dual import make_dual, split
+from staticgraph.dynamic.func.pull import pull
+from staticgraph.dynamic.func.tracer import batch_of, new_level
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.gradients import grad
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _Function = Callable[..., Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from compiler.core.op import Operand
-from dynamic.tape.gradient_edge import GradientEdge, get_gradient_edge
-from dynamic.tape.multi_grad import register_multi_grad_hook
-from dynamic.tape.mutation import allow_mutation_on_saved_tensors
-from dynamic.tape.nodes import GraphNode as Node
-from dynamic.tape.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
-from dynamic.tensors.inplace import touch
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.tape.gradient_edge import GradientEdge, get_gradient_edge
+from staticgraph.dynamic.tape.multi_grad import register_multi_grad_hook
+from staticgraph.dynamic.tape.mutation import allow_mutation_on_saved_tensors
+from staticgraph.dynamic.tape.nodes import GraphNode as Node
+from staticgraph.dynamic.tape.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
+from staticgraph.dynamic.tensors.inplace import touch
 
 __all__ = [
     "GradientEdge",

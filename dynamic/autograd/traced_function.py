@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dynamic.autograd.captured_function import captured
-from dynamic.capture import Traced
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.func.batched import Batched
-from dynamic.func.dual import Dual, primal_of, tangent_of
-from dynamic.func.pull import lifted, pull, released
-from dynamic.func.tracer import Tracer, evaluated, innermost, settled
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.autograd.captured_function import captured
+from staticgraph.dynamic.capture import Traced
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.dual import Dual, primal_of, tangent_of
+from staticgraph.dynamic.func.pull import lifted, pull, released
+from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def apply_traced(function: Any, args: Sequence[object]) -> Any:

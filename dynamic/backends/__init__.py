@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.backends import cuda, cudnn, mps
+from staticgraph.dynamic.backends import cuda, cudnn, mps
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]
 

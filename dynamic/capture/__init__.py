@@ -15,7 +15,7 @@ array, on which ops are evaluated at once.
 
 from __future__ import annotations
 
-from dynamic.capture.captured import Captured
-from dynamic.capture.traced import Traced, traced
+from staticgraph.dynamic.capture.captured import Captured
+from staticgraph.dynamic.capture.traced import Traced, traced
 
 __all__ = ["Captured", "Traced", "traced"]

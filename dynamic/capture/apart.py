@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler.core.errors import CaptureError
+from staticgraph.compiler.core.errors import CaptureError
 
 _WORK = 10_000
 

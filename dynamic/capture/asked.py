@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.deciding import Decider, decider_of_user
-from compiler.graph.expression import Expression
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.deciding import Decider, decider_of_user
+from staticgraph.compiler.graph.expression import Expression
 
 
 class Asked:

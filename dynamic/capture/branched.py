@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.errors import CaptureError
-from compiler.graph.expression import Expression, constant
-from dynamic.capture.effects import Draw, Effects, Step, requires
-from dynamic.core.errors import AutogradError
-from dynamic.func.tracer import Tracer
-from dynamic.tape.grad_mode import recording
-from dynamic.tape.nodes import FREED, Failing, Output
-from dynamic.tensors.random_numbers import generator
+from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.graph.expression import Expression, constant
+from staticgraph.dynamic.capture.effects import Draw, Effects, Step, requires
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.tape.grad_mode import recording
+from staticgraph.dynamic.tape.nodes import FREED, Failing, Output
+from staticgraph.dynamic.tensors.random_numbers import generator
 
 _COMPARED = (int, str, tuple, type(None))
 

@@ -7,18 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import CaptureError
-from compiler.core.protocols import CompiledFunction, CompiledPullback
-from dynamic.capture.effects import Call, Effects, requires
-from dynamic.core.errors import AutogradError, DeferredError
-from dynamic.core.spec import Spec
-from dynamic.func.tracer import Tracer
-from dynamic.tape.grad_mode import mode, recording
-from dynamic.tape.nodes import FREED, Cotangents, Failing, GraphNode, Output, next_number
-from dynamic.tape.observers import announce
-from dynamic.tape.tape import mutated
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.core.protocols import CompiledFunction, CompiledPullback
+from staticgraph.dynamic.capture.effects import Call, Effects, requires
+from staticgraph.dynamic.core.errors import AutogradError, DeferredError
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.tape.grad_mode import mode, recording
+from staticgraph.dynamic.tape.nodes import (
+    FREED,
+    Cotangents,
+    Failing,
+    GraphNode,
+    Output,
+    next_number,
+)
+from staticgraph.dynamic.tape.observers import announce
+from staticgraph.dynamic.tape.tape import mutated
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 def call(

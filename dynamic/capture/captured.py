@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.core.refusals import refuse, refuse_effect
-from compiler.graph.expression import Expression
-from compiler.transforms.autodiff import origins
-from compiler.transforms.branches import padded
-from dynamic.capture.branched import Branched, Taken, common, numbers
-from dynamic.capture.captures import Capture
-from dynamic.capture.effects import Effects
-from dynamic.capture.outside import Operands
-from dynamic.tape.grad_mode import copying, mode, paused, record_if
+from staticgraph.compiler.core.refusals import refuse, refuse_effect
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.transforms.autodiff import origins
+from staticgraph.compiler.transforms.branches import padded
+from staticgraph.dynamic.capture.branched import Branched, Taken, common, numbers
+from staticgraph.dynamic.capture.captures import Capture
+from staticgraph.dynamic.capture.effects import Effects
+from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, record_if
 
 
 class Captured:

@@ -8,18 +8,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim, Size
-from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import place_of, raised_by_user, refuse, user_place
-from compiler.core.types import Shape, mapped
-from compiler.graph.expression import Expression, constant, construct
-from compiler.graph.scope import scope
-from compiler.graph.traversal import ancestors
-from compiler.ops import leaves
-from compiler.transforms.autodiff import depending_on
-from dynamic.capture.apart import memory_of, refuse_shared
-from dynamic.capture.effects import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse, user_place
+from staticgraph.compiler.core.types import Shape, mapped
+from staticgraph.compiler.graph.expression import Expression, constant, construct
+from staticgraph.compiler.graph.scope import scope
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.transforms.autodiff import depending_on
+from staticgraph.dynamic.capture.apart import memory_of, refuse_shared
+from staticgraph.dynamic.capture.effects import (
     Assign,
     Do,
     Draw,
@@ -31,13 +31,13 @@ from dynamic.capture.effects import (
     Write,
     requires,
 )
-from dynamic.capture.flagged import Flagged
-from dynamic.capture.gradients import Gradients
-from dynamic.capture.outside import Operands
-from dynamic.capture.traced import Traced, class_of
-from dynamic.capture.unknown import Unknown
-from dynamic.func.tracer import Level
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.capture.flagged import Flagged
+from staticgraph.dynamic.capture.gradients import Gradients
+from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.capture.traced import Traced, class_of
+from staticgraph.dynamic.capture.unknown import Unknown
+from staticgraph.dynamic.func.tracer import Level
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Capture:

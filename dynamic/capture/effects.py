@@ -15,18 +15,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Unknown, as_unknown, evaluate, substitute
-from compiler.core.op import Attrs, Op
-from compiler.core.types import Shape, mapped
-from dynamic.capture.apart import Apart, refuse_shared, share
-from dynamic.tape.engine import run
-from dynamic.tape.grad_mode import mode, no_grad, recording
-from dynamic.tape.gradients import look_at_step
-from dynamic.tape.noted import waiting
-from dynamic.tensors.inplace import check_writable
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Unknown, as_unknown, evaluate, substitute
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.types import Shape, mapped
+from staticgraph.dynamic.capture.apart import Apart, refuse_shared, share
+from staticgraph.dynamic.tape.engine import run
+from staticgraph.dynamic.tape.grad_mode import mode, no_grad, recording
+from staticgraph.dynamic.tape.gradients import look_at_step
+from staticgraph.dynamic.tape.noted import waiting
+from staticgraph.dynamic.tensors.inplace import check_writable
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Call(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from compiler.core.watching import note
-from dynamic.capture.effects import Do, SetTraining, Step
-from dynamic.capture.traced import Traced
+from staticgraph.compiler.core.watching import note
+from staticgraph.dynamic.capture.effects import Do, SetTraining, Step
+from staticgraph.dynamic.capture.traced import Traced
 
 
 class Flagged:

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import refuse, user_place
-from compiler.core.watching import unwatched
-from compiler.graph.biases import biases_of
-from compiler.graph.definition import define
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.transforms.autodiff import cotangents_of, depending_on
-from compiler.transforms.zero_gradients import note_zeros
-from dynamic.capture.effects import Backward, SetGrad
-from dynamic.core.errors import AutogradError, DeferredError
-from dynamic.tape.grad_mode import record_if
-from dynamic.tape.gradients import refuse_complex_output
-from dynamic.tape.nodes import FREED
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.refusals import refuse, user_place
+from staticgraph.compiler.core.watching import unwatched
+from staticgraph.compiler.graph.biases import biases_of
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
+from staticgraph.compiler.transforms.zero_gradients import note_zeros
+from staticgraph.dynamic.capture.effects import Backward, SetGrad
+from staticgraph.dynamic.core.errors import AutogradError, DeferredError
+from staticgraph.dynamic.tape.grad_mode import record_if
+from staticgraph.dynamic.tape.gradients import refuse_complex_output
+from staticgraph.dynamic.tape.nodes import FREED
 
 
 class _Grad:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OutOfRangeError
-from compiler.core.refusals import refuse
-from compiler.graph.expression import construct, is_symbolic
-from compiler.ops import leaves
-from dynamic.tape.grad_mode import mode
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import construct, is_symbolic
+from staticgraph.compiler.ops import leaves
+from staticgraph.dynamic.tape.grad_mode import mode
 
 
 def lifted_key(key: object) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.refusals import refuse, user_place
-from compiler.graph.expression import Expression
-from dynamic.tape.grad_mode import mode, record_if
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.refusals import refuse, user_place
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.dynamic.tape.grad_mode import mode, record_if
 
 
 def move(x: Any, value: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression, Handle, construct
-from compiler.ops.arithmetic import copy
-from dynamic.core.errors import AutogradError
-from dynamic.tape.grad_mode import mode, recording
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Expression, Handle, construct
+from staticgraph.compiler.ops.arithmetic import copy
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode, recording
 
 
 class OnTape:

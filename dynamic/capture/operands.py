@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Attrs, Op
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression, Handle, as_expression, construct
-from compiler.graph.promoted import note_promoted
-from compiler.ops import leaves
-from dynamic.core.dtypes import INT64, get_default_dtype, known_array, result_type
-from dynamic.core.pytorch import TOTALS
-from dynamic.tape.grad_mode import mode
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Expression, Handle, as_expression, construct
+from staticgraph.compiler.graph.promoted import note_promoted
+from staticgraph.compiler.ops import leaves
+from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype, known_array, result_type
+from staticgraph.dynamic.core.pytorch import TOTALS
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.types import DType
-from compiler.graph.expression import Expression
-from compiler.ops import leaves
-from dynamic.capture.effects import Draw, gradient_of, has_gradient
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import leaves
+from staticgraph.dynamic.capture.effects import Draw, gradient_of, has_gradient
 
 
 class Operands:

@@ -9,19 +9,25 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
-from compiler.core.op import Attrs, Op, is_registered
-from compiler.core.refusals import refuse, remembered, user_place
-from compiler.core.types import is_static
-from compiler.core.watching import unwatched
-from compiler.core.whose_code import by_user
-from compiler.graph.expression import Expression, Handle, constant, construct, is_symbolic
-from compiler.ops.control import items
-from compiler.ops.regions import gradient_to
-from dynamic.capture.asked import Asked
-from dynamic.capture.indexing import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.op import Attrs, Op, is_registered
+from staticgraph.compiler.core.refusals import refuse, remembered, user_place
+from staticgraph.compiler.core.types import is_static
+from staticgraph.compiler.core.watching import unwatched
+from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.graph.expression import (
+    Expression,
+    Handle,
+    constant,
+    construct,
+    is_symbolic,
+)
+from staticgraph.compiler.ops.control import items
+from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.dynamic.capture.asked import Asked
+from staticgraph.dynamic.capture.indexing import (
     by_values,
     fill_where,
     is_mask,
@@ -29,19 +35,19 @@ from dynamic.capture.indexing import (
     parts,
     positions,
 )
-from dynamic.capture.moved import move
-from dynamic.capture.on_tape import OnTape, refuse_tape
-from dynamic.capture.operands import of_numbers, operand, promoted
-from dynamic.capture.unknown import Unknown, refuse_values
-from dynamic.capture.written import written
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError, SizeError
-from dynamic.core.pytorch import VIEWS
-from dynamic.core.results import no_view_of_nothing, sizes_of
-from dynamic.func.tracer import Tracer, evaluated, innermost, settled
-from dynamic.tape.grad_mode import mode, record_if, recording
-from dynamic.tensors.inplace import check_result
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.capture.moved import move
+from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
+from staticgraph.dynamic.capture.operands import of_numbers, operand, promoted
+from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
+from staticgraph.dynamic.capture.written import written
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.pytorch import VIEWS
+from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
+from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
+from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
+from staticgraph.dynamic.tensors.inplace import check_result
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
 _plain_constant = Tensor.constant

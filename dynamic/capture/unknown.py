@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
-from compiler.core.dims import Size, product
-from compiler.core.refusals import refuse
-from compiler.core.types import DType, Shape, TensorType
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.types import DType, Shape, TensorType
 
 _NUMBER = (
     "leave it a tensor (x.detach() for x.item()), or return it and take its number of what the "

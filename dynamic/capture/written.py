@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Attrs, Op
-from compiler.core.refusals import refuse
-from compiler.graph.expression import construct
-from compiler.ops import leaves
-from compiler.ops.at import inside_of
-from compiler.ops.keys import slice_bounds, without_ellipsis
-from compiler.ops.slicing import embed
-from dynamic.core import eager_ops
-from dynamic.tape.grad_mode import mode
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import construct
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.at import inside_of
+from staticgraph.compiler.ops.keys import slice_bounds, without_ellipsis
+from staticgraph.compiler.ops.slicing import embed
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.tape.grad_mode import mode
 
 _TRANSPOSES = (ops.transpose, eager_ops.swap, eager_ops.transpose_2d)
 _SAME_ORDER = (ops.reshape, ops.expand_dims, ops.squeeze, eager_ops.squeeze_dim)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import (
+from staticgraph.compiler.core.dtypes import (
     as_dtype,
     complex_dtype,
     is_float,
@@ -21,8 +21,8 @@ from compiler.core.dtypes import (
     part_dtype,
     promoted,
 )
-from compiler.core.errors import DTypeError, OutOfRangeError
-from dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 NumpyDType = np.dtype[Any]
 

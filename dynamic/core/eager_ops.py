@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.dtypes import part_dtype
-from compiler.core.errors import ShapeError
-from compiler.core.op import Attrs, Op, Operand
-from compiler.core.types import TensorType, require_same_dtype
-from compiler.ops.batching import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import part_dtype
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.op import Attrs, Op, Operand
+from staticgraph.compiler.core.types import TensorType, require_same_dtype
+from staticgraph.compiler.ops.batching import (
     Apply,
     Example,
     aligned,
@@ -26,7 +26,7 @@ from compiler.ops.batching import (
     shifted,
     shifted_one,
 )
-from compiler.ops.declare import unbroadcast, zeros_like
+from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
 
 
 def _same_type(x: TensorType, *others: TensorType, **attrs: object) -> TensorType:

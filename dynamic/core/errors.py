@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.core.errors import ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import ShapeError, StaticGraphError
 
 
 class AutogradError(StaticGraphError, RuntimeError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.core.errors import OptionError
-from compiler.core.settings import EAGER_LINT
-from dynamic.core.places import Place
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.settings import EAGER_LINT
+from staticgraph.dynamic.core.places import Place
 
 LEVELS = ("off", "certain", "warn", "error")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.core.eager_ops import is_all
+from staticgraph.dynamic.core.eager_ops import is_all
 
 Options = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import CodeType
 
-from compiler.core.whose_code import is_own
+from staticgraph.compiler.core.whose_code import is_own
 
 Place = tuple[CodeType, int]
 """A place in the user's code: an instruction, since to look up its line takes longer than the op

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.op import Operand
-from compiler.core.provided import Provided
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.provided import Provided
 
-wrap: Provided[[Any], Operand] = Provided("dynamic.tensors.tensor")
+wrap: Provided[[Any], Operand] = Provided("staticgraph.dynamic.tensors.tensor")
 """`wrap(array)`: a tensor on the memory of an array, without a gradient. The tape shows cotangents
 and saved arrays as tensors."""
 
 traced_gradients: Provided[
     [Sequence[Any], Sequence[Any], Any, bool, bool | None, bool], tuple[Any, ...]
-] = Provided("dynamic.func.pull")
+] = Provided("staticgraph.dynamic.func.pull")
 """`autograd.grad` where some of the tensors are tracers; `gradients` there says what it takes."""
 
-array_namespace: Provided[[str | None], Any] = Provided("dynamic.assembly")
+array_namespace: Provided[[str | None], Any] = Provided("staticgraph.dynamic.assembly")
 """`dynamic.xp`, which is imported when it is asked for; ValueError for an unknown version."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compiler import ops
-from compiler.core.op import Op
-from compiler.core.own_ops import VERSION
-from dynamic.core import eager_ops, node_names as names
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.own_ops import VERSION
+from staticgraph.dynamic.core import eager_ops, node_names as names
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.errors import ArgumentError
 
 
 class Size(tuple[int, ...]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.dims import assume_equal
-from compiler.core.types import unify
+from staticgraph.compiler.core.dims import assume_equal
+from staticgraph.compiler.core.types import unify
 
 
 def differ(first: Sequence[Any], second: Sequence[Any]) -> bool:

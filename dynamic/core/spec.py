@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamic.core.dtypes import NumpyDType
+from staticgraph.dynamic.core.dtypes import NumpyDType
 
 
 class Spec:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import warnings
 
-from compiler.core.whose_code import is_own
-from dynamic.core.lint_level import MOST_PLACES, lost, state
-from dynamic.core.places import user_place
+from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
+from staticgraph.dynamic.core.places import user_place
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -35,7 +35,7 @@ class _Met:
             self.text = text
             return True
         met, self.text = self.text, ""
-        if not text.startswith(("dynamic.", "compiler.")):
+        if not text.startswith("staticgraph."):
             return False
         if met and state.level != "off":
             if len(lost) >= MOST_PLACES:

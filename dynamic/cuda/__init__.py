@@ -8,7 +8,11 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from dynamic.core.errors import AutogradError, DeviceMemoryError as OutOfMemoryError, NoDeviceError
+from staticgraph.dynamic.core.errors import (
+    AutogradError,
+    DeviceMemoryError as OutOfMemoryError,
+    NoDeviceError,
+)
 
 __all__ = [
     "Event", "OutOfMemoryError", "Stream", "amp", "current_device", "current_stream",
@@ -181,7 +185,7 @@ _TYPES = (
 def __getattr__(name: str) -> Any:
     """`amp`; a constructor of tensors on a GPU, which raises when it is called."""
     if name == "amp":
-        return import_module("dynamic.cuda.amp")
+        return import_module("staticgraph.dynamic.cuda.amp")
     if name not in _TYPES:
         raise AttributeError(f"module 'dynamic.cuda' has no attribute {name!r}")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic import amp
-from dynamic.amp import custom_bwd, custom_fwd
-from dynamic.core.dtypes import float16
+from staticgraph.dynamic import amp
+from staticgraph.dynamic.amp import custom_bwd, custom_fwd
+from staticgraph.dynamic.core.dtypes import float16
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dynamic.distributions import constraints, kl, transforms
-from dynamic.distributions.choices import (
+from staticgraph.dynamic.distributions import constraints, kl, transforms
+from staticgraph.dynamic.distributions.choices import (
     Categorical,
     Multinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
 )
-from dynamic.distributions.constraint_registry import biject_to, transform_to
-from dynamic.distributions.counts import (
+from staticgraph.dynamic.distributions.constraint_registry import biject_to, transform_to
+from staticgraph.dynamic.distributions.counts import (
     Bernoulli,
     Binomial,
     Geometric,
     NegativeBinomial,
     Poisson,
 )
-from dynamic.distributions.derived import (
+from staticgraph.dynamic.distributions.derived import (
     Independent,
     Kumaraswamy,
     LogisticNormal,
@@ -25,9 +25,9 @@ from dynamic.distributions.derived import (
     MixtureSameFamily,
     TransformedDistribution,
 )
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.kl import kl_divergence, register_kl
-from dynamic.distributions.location_scale import (
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.kl import kl_divergence, register_kl
+from staticgraph.dynamic.distributions.location_scale import (
     Cauchy,
     Gumbel,
     HalfCauchy,
@@ -37,8 +37,8 @@ from dynamic.distributions.location_scale import (
     StudentT,
     Uniform,
 )
-from dynamic.distributions.multivariate import MultivariateNormal
-from dynamic.distributions.positive import (
+from staticgraph.dynamic.distributions.multivariate import MultivariateNormal
+from staticgraph.dynamic.distributions.positive import (
     Beta,
     Chi2,
     Dirichlet,
@@ -49,8 +49,8 @@ from dynamic.distributions.positive import (
     Pareto,
     Weibull,
 )
-from dynamic.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
-from dynamic.distributions.transforms import (
+from staticgraph.dynamic.distributions.relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
+from staticgraph.dynamic.distributions.transforms import (
     AbsTransform,
     AffineTransform,
     ComposeTransform,

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.distributions import constraints
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.parameters import logits_of, one_of, probs_of
-from dynamic.tensors.creation import arange
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.parameters import logits_of, one_of, probs_of
+from staticgraph.dynamic.tensors.creation import arange
 
 
 class _Choice(Distribution):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.core.errors import MissingMethodError
-from dynamic.distributions import constraints
-from dynamic.distributions.transforms import (
+from staticgraph.dynamic.core.errors import MissingMethodError
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.transforms import (
     AffineTransform,
     ComposeTransform,
     ExpTransform,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
     "Constraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval",

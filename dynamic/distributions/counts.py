@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler import ops
-from dynamic.distributions import constraints
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.parameters import (
+from staticgraph.compiler import ops
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.parameters import (
     broadcast_all,
     drawn,
     logits_of,
     one_of,
     probs_of,
 )
-from dynamic.nn.functional import binary_cross_entropy_with_logits
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import arange
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic.nn.functional import binary_cross_entropy_with_logits
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.creation import arange
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 
 class _Binary(Distribution):

@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.distributions import constraints
-from dynamic.distributions.choices import Categorical
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.location_scale import Normal, Uniform
-from dynamic.distributions.parameters import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.choices import Categorical
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.location_scale import Normal, Uniform
+from staticgraph.dynamic.distributions.parameters import (
     broadcast_all,
     summed,
 )
-from dynamic.distributions.transforms import (
+from staticgraph.dynamic.distributions.transforms import (
     AffineTransform,
     ComposeTransform,
     ExpTransform,
@@ -24,8 +24,8 @@ from dynamic.distributions.transforms import (
     StickBreakingTransform,
     Transform,
 )
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import full_like
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.creation import full_like
 
 
 class Independent(Distribution):

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import MissingMethodError
-from dynamic.core.results import Size
-from dynamic.distributions import constraints
-from dynamic.distributions.constraints import Constraint
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.tensor import Tensor, has_values
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import MissingMethodError
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.constraints import Constraint
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values
+from staticgraph.dynamic.tensors.values import values_of
 
 
 class Distribution:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.autograd.function import Function
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.dynamic.autograd.function import Function
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 _STEP = 2e-3
 

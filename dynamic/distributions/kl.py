@@ -6,17 +6,27 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic import linalg
-from dynamic.core.errors import MissingMethodError
-from dynamic.distributions.choices import Categorical, OneHotCategorical
-from dynamic.distributions.counts import Bernoulli, Binomial, Geometric, Poisson
-from dynamic.distributions.derived import Independent, LogNormal, TransformedDistribution
-from dynamic.distributions.location_scale import Cauchy, HalfNormal, Laplace, Normal, Uniform
-from dynamic.distributions.multivariate import MultivariateNormal, squared_distance
-from dynamic.distributions.parameters import log_beta, summed
-from dynamic.distributions.positive import Beta, Dirichlet, Exponential, Gamma, Pareto
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic import linalg
+from staticgraph.dynamic.core.errors import MissingMethodError
+from staticgraph.dynamic.distributions.choices import Categorical, OneHotCategorical
+from staticgraph.dynamic.distributions.counts import Bernoulli, Binomial, Geometric, Poisson
+from staticgraph.dynamic.distributions.derived import (
+    Independent,
+    LogNormal,
+    TransformedDistribution,
+)
+from staticgraph.dynamic.distributions.location_scale import (
+    Cauchy,
+    HalfNormal,
+    Laplace,
+    Normal,
+    Uniform,
+)
+from staticgraph.dynamic.distributions.multivariate import MultivariateNormal, squared_distance
+from staticgraph.dynamic.distributions.parameters import log_beta, summed
+from staticgraph.dynamic.distributions.positive import Beta, Dirichlet, Exponential, Gamma, Pareto
 
 Rule = TypeVar("Rule", bound=Callable[[Any, Any], Any])
 _rules: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}

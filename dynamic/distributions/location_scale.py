@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from compiler import ops
-from dynamic.distributions import constraints
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.gamma_samples import standard_gamma
-from dynamic.distributions.parameters import (
+from staticgraph.compiler import ops
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.gamma_samples import standard_gamma
+from staticgraph.dynamic.distributions.parameters import (
     EULER,
     LOG_2PI,
     broadcast_all,
     drawn,
     open_uniform,
 )
-from dynamic.tensors.creation import full_like, randn, zeros_like
+from staticgraph.dynamic.tensors.creation import full_like, randn, zeros_like
 
 _REAL_POSITIVE = {"loc": constraints.real, "scale": constraints.positive}
 

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic import linalg
-from dynamic.distributions import constraints
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.parameters import LOG_2PI
-from dynamic.tensors.creation import eye, randn
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic import linalg
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.parameters import LOG_2PI
+from staticgraph.dynamic.tensors.creation import eye, randn
 
 
 class MultivariateNormal(Distribution):

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import limits
-from compiler.core.errors import OptionError
-from dynamic.core.dtypes import get_default_dtype
-from dynamic.operations.arranging import broadcast_tensors
-from dynamic.tensors.creation import as_tensor, rand
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.dtypes import get_default_dtype
+from staticgraph.dynamic.operations.arranging import broadcast_tensors
+from staticgraph.dynamic.tensors.creation import as_tensor, rand
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 EULER = float(np.euler_gamma)
 LOG_2PI = math.log(2 * math.pi)

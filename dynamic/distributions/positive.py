@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from compiler import ops
-from dynamic.distributions import constraints
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.gamma_samples import standard_gamma
-from dynamic.distributions.parameters import EULER, broadcast_all, log_beta, open_uniform
+from staticgraph.compiler import ops
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.gamma_samples import standard_gamma
+from staticgraph.dynamic.distributions.parameters import (
+    EULER,
+    broadcast_all,
+    log_beta,
+    open_uniform,
+)
 
 _POSITIVE = constraints.positive
 

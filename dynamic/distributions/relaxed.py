@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from compiler import ops
-from dynamic.distributions import constraints
-from dynamic.distributions.choices import Categorical
-from dynamic.distributions.derived import TransformedDistribution
-from dynamic.distributions.distribution import Distribution
-from dynamic.distributions.parameters import (
+from staticgraph.compiler import ops
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.choices import Categorical
+from staticgraph.dynamic.distributions.derived import TransformedDistribution
+from staticgraph.dynamic.distributions.distribution import Distribution
+from staticgraph.dynamic.distributions.parameters import (
     broadcast_all,
     clamped,
     logits_of,
@@ -18,8 +18,8 @@ from dynamic.distributions.parameters import (
     open_uniform,
     probs_of,
 )
-from dynamic.distributions.transforms import ExpTransform, SigmoidTransform
-from dynamic.tensors.creation import ones_like
+from staticgraph.dynamic.distributions.transforms import ExpTransform, SigmoidTransform
+from staticgraph.dynamic.tensors.creation import ones_like
 
 
 class _LogitRelaxedBernoulli(Distribution):

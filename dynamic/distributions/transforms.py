@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import MissingMethodError
-from dynamic.distributions import constraints
-from dynamic.distributions.parameters import summed
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import MissingMethodError
+from staticgraph.dynamic.distributions import constraints
+from staticgraph.dynamic.distributions.parameters import summed
 
 __all__ = [
     "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform",

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Op
-from dynamic.core.dtypes import BOOL, require_mask
-from dynamic.core.pytorch import PYTORCH
-from dynamic.core.user_warnings import warn
-from dynamic.fast_paths import inplace, pairs, single, views
-from dynamic.tensors.dims import along
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.dynamic.core.dtypes import BOOL, require_mask
+from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.fast_paths import inplace, pairs, single, views
+from staticgraph.dynamic.tensors.dims import along
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _where(condition: object, *operands: object, **options: object) -> Any:

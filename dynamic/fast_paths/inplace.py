@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_narrow
-from dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
-from dynamic.tape.grad_mode import copying, paused, recording
-from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.inplace import touch
-from dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.compiler.core.dtypes import is_narrow
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
+from staticgraph.dynamic.tape.grad_mode import copying, paused, recording
+from staticgraph.dynamic.tape.versions import UNTRACKED
+from staticgraph.dynamic.tensors.inplace import touch
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 
 def _is_free(tensor: Any, other: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.op import Op
+from staticgraph.compiler.core.op import Op
 
 
 def named_after(op: Op, function: Any) -> Any:

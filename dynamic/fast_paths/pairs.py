@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Op, Operand
-from compiler.core.op_arguments import by_position
-from dynamic.core.dtypes import F32, F64
-from dynamic.core.pytorch import PYTORCH
-from dynamic.fast_paths.names import named_after
-from dynamic.kernels.dispatch import LARGE
-from dynamic.tape.tape import recipe
-from dynamic.tensors.division import quotient_of
-from dynamic.tensors.inplace_methods import scaled_operand
-from dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.op_arguments import by_position
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.fast_paths.names import named_after
+from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tensors.division import quotient_of
+from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
+from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
 
 _array = np.array
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler import ops
-from compiler.core.op import Attrs, Op, all_ops
-from compiler.ops.arithmetic import is_flat
-from compiler.ops.declare import one_axis
-from compiler.reference import totals
-from compiler.reference.extremes import largest_of_all, smallest_of_all
-from dynamic.core import eager_ops
-from dynamic.core.dtypes import F32, F64
-from dynamic.fast_paths.names import named_after
-from dynamic.kernels.dispatch import LARGE
-from dynamic.tape.noted import flat
-from dynamic.tape.tape import recipe
-from dynamic.tensors import dims
-from dynamic.tensors.tensor import PLAIN, Tensor, new_value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op, all_ops
+from staticgraph.compiler.ops.arithmetic import is_flat
+from staticgraph.compiler.ops.declare import one_axis
+from staticgraph.compiler.reference import totals
+from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.fast_paths.names import named_after
+from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.noted import flat
+from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tensors import dims
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value
 
 _NO_ATTRS: Attrs = {}
 _ANY = object()  # the axis that the op takes where none is given

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler import ops
-from compiler.core.op import Attrs, Op
-from dynamic.core import eager_ops
-from dynamic.core.results import missing
-from dynamic.tape.grad_mode import copying, mode
-from dynamic.tape.tape import recipe
-from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.results import missing
+from staticgraph.dynamic.tape.grad_mode import copying, mode
+from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
 
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""

@@ -6,10 +6,10 @@ that require grad.
 
 from __future__ import annotations
 
-from dynamic.func.forward import hessian, jacfwd, jvp, linearize
-from dynamic.func.reverse import grad, grad_and_value, jacrev, vjp
-from dynamic.func.stateless import functional_call, stack_module_state
-from dynamic.func.vectorize import vmap
+from staticgraph.dynamic.func.forward import hessian, jacfwd, jvp, linearize
+from staticgraph.dynamic.func.reverse import grad, grad_and_value, jacrev, vjp
+from staticgraph.dynamic.func.stateless import functional_call, stack_module_state
+from staticgraph.dynamic.func.vectorize import vmap
 
 __all__ = [
     "functional_call",

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Attrs, Op
-from compiler.ops.batching import Example
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.func.pull import pull
-from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
-from dynamic.tensors.inplace import overwrite
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.ops.batching import Example
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.pull import pull
+from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
+from staticgraph.dynamic.tensors.inplace import overwrite
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.op import Attrs, Op
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.func.pull import pull
-from dynamic.func.tangents import tangent_of_op, tangents_of_items
-from dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
-from dynamic.tensors.inplace import overwrite
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.pull import pull
+from staticgraph.dynamic.func.tangents import tangent_of_op, tangents_of_items
+from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
+from staticgraph.dynamic.tensors.inplace import overwrite
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Dual(Tracer, plain=False):

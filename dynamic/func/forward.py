@@ -8,15 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.pytree import leaves, mapped, rebuilt, structure
-from dynamic.core.errors import AutogradError
-from dynamic.func.batched import Batched
-from dynamic.func.dual import make_dual, split
-from dynamic.func.pull import lifted, pull, released
-from dynamic.func.reverse import Argnums, Recorded, basis_of, chunks, jacrev, joint, positions
-from dynamic.func.tracer import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, structure
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.dual import make_dual, split
+from staticgraph.dynamic.func.pull import lifted, pull, released
+from staticgraph.dynamic.func.reverse import (
+    Argnums,
+    Recorded,
+    basis_of,
+    chunks,
+    jacrev,
+    joint,
+    positions,
+)
+from staticgraph.dynamic.func.tracer import (
     Level,
     Tracer,
     batch_of,
@@ -25,8 +33,8 @@ from dynamic.func.tracer import (
     settled,
     zeros_of,
 )
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _JVP = "jvp(f, primals, tangents)"
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.graph.expression import Handle
-from dynamic.core import provided
-from dynamic.core.errors import AutogradError
-from dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
-from dynamic.tape.engine import run
-from dynamic.tape.grad_mode import mode
-from dynamic.tape.gradients import refuse_complex_output
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.expression import Handle
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, zeros_of
+from staticgraph.dynamic.tape.engine import run
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.gradients import refuse_complex_output
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def lifted(x: Any) -> Any:

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.pytree import leaves, mapped, rebuilt, structure
-from dynamic.core.errors import AutogradError
-from dynamic.func.batched import Batched, spread
-from dynamic.func.pull import lifted, pull, released
-from dynamic.func.tracer import batch_of, new_level, zeros_of
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tape.gradients import refuse_complex_output
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, structure
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.batched import Batched, spread
+from staticgraph.dynamic.func.pull import lifted, pull, released
+from staticgraph.dynamic.func.tracer import batch_of, new_level, zeros_of
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.gradients import refuse_complex_output
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 Argnums = int | tuple[int, ...]
 

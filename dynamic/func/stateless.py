@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.operations.functions import stack
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.operations.functions import stack
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def functional_call(

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Attrs, Op
-from dynamic.func.pull import lifted, pull
-from dynamic.func.tracer import evaluated, zeros_of
-from dynamic.tape.grad_mode import enable_grad
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.func.pull import lifted, pull
+from staticgraph.dynamic.func.tracer import evaluated, zeros_of
+from staticgraph.dynamic.tape.grad_mode import enable_grad
 
 
 def tangent_of_op(

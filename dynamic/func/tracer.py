@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler import ops
-from compiler.core.op import Attrs, Op
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.fast_paths import METHODS
-from dynamic.tensors.tensor import Tensor, as_operands
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.fast_paths import METHODS
+from staticgraph.dynamic.tensors.tensor import Tensor, as_operands
 
 _numbers = itertools.count(1)
 

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError, OutOfRangeError
-from compiler.core.pytree import leaves, rebuilt, spread_over, structure
-from dynamic.core.errors import AutogradError
-from dynamic.func.batched import Batched, batched
-from dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
-from dynamic.tensors.random_numbers import refusing_random_numbers
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.core.pytree import leaves, rebuilt, spread_over, structure
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.batched import Batched, batched
+from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, new_level, settled
+from staticgraph.dynamic.tensors.random_numbers import refusing_random_numbers
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _REFUSAL = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from compiler.core.dtypes import computing, is_narrow
-from compiler.core.op import Attrs, Op, Rule
-from compiler.core.op_arguments import in_computing
-from dynamic.core.spec import Spec
-from dynamic.kernels import memory, native, native_windows
+from staticgraph.compiler.core.dtypes import computing, is_narrow
+from staticgraph.compiler.core.op import Attrs, Op, Rule
+from staticgraph.compiler.core.op_arguments import in_computing
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.kernels import memory, native, native_windows
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""

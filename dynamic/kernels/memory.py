@@ -11,7 +11,7 @@ import ctypes
 import os
 import sys
 
-from compiler.core.settings import KEEP_FREED_MEMORY
+from staticgraph.compiler.core.settings import KEEP_FREED_MEMORY
 
 MAPPED_FROM = 32 << 20
 """Blocks of this many bytes are still mapped on their own: glibc's upper limit."""

@@ -22,18 +22,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Size, unknown
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OutOfRangeError, ShapeError
-from compiler.core.log import log, told
-from compiler.core.lowering import Host, Reduce
-from compiler.core.op import Attrs, Op, is_registered
-from compiler.core.protocols import ArrayRunner
-from compiler.core.settings import COMPILE_LARGE_OPS
-from compiler.ops import leaves
-from dynamic.core.dtypes import F32, F64
-from dynamic.core.spec import Spec
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size, unknown
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError
+from staticgraph.compiler.core.log import log, told
+from staticgraph.compiler.core.lowering import Host, Reduce
+from staticgraph.compiler.core.op import Attrs, Op, is_registered
+from staticgraph.compiler.core.protocols import ArrayRunner
+from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
+from staticgraph.compiler.ops import leaves
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.spec import Spec
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
@@ -317,10 +317,10 @@ def _title(name: object) -> str:
 
 def _compile(name: str, make: Make, kinds: Sequence[KernelOperand]) -> _Kernel | None:
     """The kernel; None if the sizes do not fit, or are neither known nor those of arrays."""
-    from compiler.compile import compile_graph
-    from compiler.core.options import Options
-    from compiler.graph.definition import define
-    from compiler.graph.expression import at_line
+    from staticgraph.compiler.compile import compile_graph
+    from staticgraph.compiler.core.options import Options
+    from staticgraph.compiler.graph.definition import define
+    from staticgraph.compiler.graph.expression import at_line
 
     numbers = {number for one in kinds for number in one.sizes}
     given = {number for one in kinds for number in one.held or ()}
@@ -348,8 +348,8 @@ def _compile(name: str, make: Make, kinds: Sequence[KernelOperand]) -> _Kernel |
 
 def _has_host_steps(results: Sequence[Any]) -> bool:
     """Whether a kernel would call NumPy for a part of the work, such as a sort."""
-    from compiler.graph.expression import abstract
-    from compiler.graph.traversal import ancestors
+    from staticgraph.compiler.graph.expression import abstract
+    from staticgraph.compiler.graph.traversal import ancestors
 
     for node in ancestors(results):
         expand = node.op.expand
@@ -364,7 +364,7 @@ def _has_host_steps(results: Sequence[Any]) -> bool:
 
 def _placeholders(kinds: Sequence[KernelOperand]) -> tuple[list[Any], list[Any]]:
     """The inputs of a kernel, and an expression for each operand."""
-    from compiler.graph.expression import Expression
+    from staticgraph.compiler.graph.expression import Expression
 
     numbers = {number for one in kinds for number in (1, *one.sizes)}
     symbols: dict[int, Size] = {n: n if n > 0 else unknown() for n in numbers}

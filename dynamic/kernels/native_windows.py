@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Attrs, Op
-from dynamic.core.dtypes import F32, F64
-from dynamic.kernels import native
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.kernels import native
 
 LEAST_WORK = 1 << 18
 """The least number of multiplications that is worth a kernel.

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from itertools import count
 from queue import SimpleQueue
 
-from compiler.core import fork
-from compiler.runtime import threads as kernels
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.runtime import threads as kernels
 
 Task = Callable[[int], None]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from compiler.runtime import threads
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.runtime import threads
 
 
 def get_num_threads() -> int:

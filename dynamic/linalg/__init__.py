@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.core.errors import LinAlgError
-from dynamic.linalg.decompositions import (
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.dynamic.linalg.decompositions import (
     cholesky,
     eig,
     eigh,
@@ -13,8 +13,8 @@ from dynamic.linalg.decompositions import (
     svd,
     svdvals,
 )
-from dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
-from dynamic.linalg.products import (
+from staticgraph.dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
+from staticgraph.dynamic.linalg.products import (
     cross,
     diagonal,
     matmul,
@@ -25,7 +25,15 @@ from dynamic.linalg.products import (
     vander,
     vecdot,
 )
-from dynamic.linalg.solving import det, inv, lstsq, pinv, slogdet, solve, solve_triangular
+from staticgraph.dynamic.linalg.solving import (
+    det,
+    inv,
+    lstsq,
+    pinv,
+    slogdet,
+    solve,
+    solve_triangular,
+)
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",

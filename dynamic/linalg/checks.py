@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import LinAlgError
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.errors import AutogradError
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import AutogradError
 
 
 def require_matrices(name: str, a: Any, symbol: str = "A") -> None:

@@ -6,15 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import LinAlgError
-from compiler.ops.decompositions import COMPLETE, FULL
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import named
-from dynamic.linalg.checks import not_positive_definite, require_matrices, require_square
-from dynamic.tape.grad_mode import recording
-from dynamic.tape.nodes import Failing
-from dynamic.tensors.tensor import has_values
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.ops.decompositions import COMPLETE, FULL
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.linalg.checks import (
+    not_positive_definite,
+    require_matrices,
+    require_square,
+)
+from staticgraph.dynamic.tape.grad_mode import recording
+from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tensors.tensor import has_values
 
 
 class QR(NamedTuple):

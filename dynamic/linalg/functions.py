@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ops.systems import transposed
-from dynamic.linalg import decompositions, products, solving
+from staticgraph.compiler.ops.systems import transposed
+from staticgraph.dynamic.linalg import decompositions, products, solving
 
 __all__ = [
     "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.linalg.checks import require_matrices
-from dynamic.linalg.decompositions import svdvals
-from dynamic.linalg.solving import inv
-from dynamic.tensors.dims import axes_of, axis_of
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.linalg.checks import require_matrices
+from staticgraph.dynamic.linalg.decompositions import svdvals
+from staticgraph.dynamic.linalg.solving import inv
+from staticgraph.dynamic.tensors.dims import axes_of, axis_of
 
 
 def vector_norm(

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.linalg.checks import require_matrices, require_square
-from dynamic.linalg.solving import inv
-from dynamic.operations.arranging import diagonal as _diagonal
-from dynamic.operations.distances import cross as _cross
-from dynamic.operations.places import vander as _vander
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.linalg.checks import require_matrices, require_square
+from staticgraph.dynamic.linalg.solving import inv
+from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
+from staticgraph.dynamic.operations.distances import cross as _cross
+from staticgraph.dynamic.operations.places import vander as _vander
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 matmul = ops.matmul
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import LinAlgError
-from compiler.ops.systems import transposed
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import named
-from dynamic.linalg.checks import require_matrices, require_square, singular
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.ops.systems import transposed
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.linalg.checks import require_matrices, require_square, singular
 
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"
 

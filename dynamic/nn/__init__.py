@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from dynamic.nn import functional, init
-from dynamic.nn.activation import (
+from staticgraph.dynamic.nn import functional, init
+from staticgraph.dynamic.nn.activation import (
     CELU,
     ELU,
     GELU,
@@ -36,9 +36,9 @@ from dynamic.nn.activation import (
     Tanhshrink,
     Threshold,
 )
-from dynamic.nn.attention import MultiheadAttention
-from dynamic.nn.containers import ModuleDict, ModuleList, Sequential
-from dynamic.nn.conv import (
+from staticgraph.dynamic.nn.attention import MultiheadAttention
+from staticgraph.dynamic.nn.containers import ModuleDict, ModuleList, Sequential
+from staticgraph.dynamic.nn.conv import (
     Conv1d,
     Conv2d,
     Conv3d,
@@ -46,9 +46,9 @@ from dynamic.nn.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from dynamic.nn.data_parallel import DataParallel
-from dynamic.nn.distance import CosineSimilarity, PairwiseDistance
-from dynamic.nn.dropout import (
+from staticgraph.dynamic.nn.data_parallel import DataParallel
+from staticgraph.dynamic.nn.distance import CosineSimilarity, PairwiseDistance
+from staticgraph.dynamic.nn.dropout import (
     AlphaDropout,
     Dropout,
     Dropout1d,
@@ -56,10 +56,10 @@ from dynamic.nn.dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
-from dynamic.nn.embedding import Embedding, EmbeddingBag
-from dynamic.nn.fold import Fold, Unfold
-from dynamic.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
-from dynamic.nn.loss import (
+from staticgraph.dynamic.nn.embedding import Embedding, EmbeddingBag
+from staticgraph.dynamic.nn.fold import Fold, Unfold
+from staticgraph.dynamic.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
+from staticgraph.dynamic.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -82,8 +82,8 @@ from dynamic.nn.loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from dynamic.nn.module import Module
-from dynamic.nn.normalization import (
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.normalization import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -95,7 +95,7 @@ from dynamic.nn.normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
-from dynamic.nn.padding import (
+from staticgraph.dynamic.nn.padding import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -112,10 +112,10 @@ from dynamic.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from dynamic.nn.parameter import Buffer, Parameter
-from dynamic.nn.parameter_containers import ParameterDict, ParameterList
-from dynamic.nn.pixel_shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
-from dynamic.nn.pooling import (
+from staticgraph.dynamic.nn.parameter import Buffer, Parameter
+from staticgraph.dynamic.nn.parameter_containers import ParameterDict, ParameterList
+from staticgraph.dynamic.nn.pixel_shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
+from staticgraph.dynamic.nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -134,15 +134,15 @@ from dynamic.nn.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from dynamic.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
-from dynamic.nn.recurrent_layers import GRU, LSTM, RNN
-from dynamic.nn.transformer import TransformerEncoder, TransformerEncoderLayer
-from dynamic.nn.transformer_decoder import (
+from staticgraph.dynamic.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from staticgraph.dynamic.nn.recurrent_layers import GRU, LSTM, RNN
+from staticgraph.dynamic.nn.transformer import TransformerEncoder, TransformerEncoderLayer
+from staticgraph.dynamic.nn.transformer_decoder import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
 )
-from dynamic.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from staticgraph.dynamic.nn.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "SELU", "AdaptiveAvgPool1d",
@@ -182,4 +182,4 @@ def __getattr__(name: str) -> Any:
         return NLLLoss
     if name not in _LATER:
         raise AttributeError(f"module 'dynamic.nn' has no attribute {name!r}")
-    return import_module(f"dynamic.nn.{name}")
+    return import_module(f"staticgraph.dynamic.nn.{name}")

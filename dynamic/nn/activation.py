@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.creation import full
-from dynamic.tensors.devices import check_device
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.creation import full
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 class _Activation(Declared):

@@ -7,20 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.sizes import differ
-from dynamic.nn import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.functional.attention import additive_mask, attention_weights, split_heads
-from dynamic.nn.linear import NonDynamicallyQuantizableLinear
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.functional.attention import (
+    additive_mask,
+    attention_weights,
+    split_heads,
+)
+from staticgraph.dynamic.nn.linear import NonDynamicallyQuantizableLinear
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 class MultiheadAttention(Module):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dynamic.autograd.function import Function
-from dynamic.core.user_warnings import warn
-from dynamic.nn.errors import ModuleError
-from dynamic.tape.grad_mode import mode
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.autograd.function import Function
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 Hook = Callable[..., Any]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from compiler.core.errors import OptionError, OutOfRangeError
-from dynamic.core.errors import ArgumentError
-from dynamic.nn.module import Module, indented
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn.module import Module, indented
 
 
 def position(index: object, length: int) -> int:

@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.results import Size
-from dynamic.nn import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.functional.windows import Sizes, per_axis
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.constructors import copy_method
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.nn.functional.windows import Sizes, per_axis
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.constructors import copy_method
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
 
 _MODES = ("zeros", "replicate", "circular", "reflect")
 

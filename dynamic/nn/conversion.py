@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.dtypes import is_float
-from dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype, bfloat16, float16
-from dynamic.core.errors import ArgumentError
-from dynamic.nn.tree import Tree
-from dynamic.tensors.devices import check_device, dtype_of_target
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64, as_numpy_dtype, bfloat16, float16
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn.tree import Tree
+from staticgraph.dynamic.tensors.devices import check_device, dtype_of_target
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Conversion(Tree):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.nn.module import Module
+from staticgraph.dynamic.nn.module import Module
 
 
 class DataParallel(Module):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, dataclass_transform
 
-from dynamic.nn.module import Module
+from staticgraph.dynamic.nn.module import Module
 
 _NO_DEFAULT = inspect.Parameter.empty
 _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -58,7 +58,7 @@ class Declared(Module):
     _functional: ClassVar[Callable[..., Any]]
 
     def __init_subclass__(cls, functional: Callable[..., object] | None = None) -> None:
-        if cls.__module__.startswith("dynamic."):
+        if cls.__module__.startswith("staticgraph.dynamic."):
             cls._hyperparameters = {**cls._hyperparameters, **_declared(cls)}
             setattr(cls, "__init__", _Unwritten(cls, "__init__", _constructor))  # noqa: B010
             if functional is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
 
 
 class _Dropout(Declared):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import InitVar
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.declared import Declared
-from dynamic.nn.parameter import Parameter
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 class _Embedding(Declared):

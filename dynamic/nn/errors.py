@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 
 
 class ModuleError(StaticGraphError, RuntimeError):

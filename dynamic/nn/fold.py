@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
 
 
 class Unfold(Declared, functional=F.unfold):

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.user_warnings import warn
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.random_numbers import source_of
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.random_numbers import source_of
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.nn import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
-from dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.dims import axis_of
 
 
 class Identity(Module):

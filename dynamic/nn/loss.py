@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
-from dynamic.nn.distance import PairwiseDistance
-from dynamic.nn.functional.reduction import legacy_reduction
-from dynamic.nn.module import Module
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.distance import PairwiseDistance
+from staticgraph.dynamic.nn.functional.reduction import legacy_reduction
+from staticgraph.dynamic.nn.module import Module
 
 
 class _Loss(Declared):

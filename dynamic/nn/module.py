@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
-from compiler.core.watching import changing
-from dynamic.core.errors import ArgumentError
-from dynamic.core.user_warnings import keep_silent
-from dynamic.nn.backward_hooks import Hooked
-from dynamic.nn.conversion import Conversion
-from dynamic.nn.errors import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.watching import changing
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.user_warnings import keep_silent
+from staticgraph.dynamic.nn.backward_hooks import Hooked
+from staticgraph.dynamic.nn.conversion import Conversion
+from staticgraph.dynamic.nn.errors import (
     MissingForwardError,
     ModuleAttributeError,
     ModuleError,
     ModuleKeyError,
 )
-from dynamic.nn.hooks import Hook
-from dynamic.nn.parameter import Buffer, Parameter, type_name
-from dynamic.nn.state import State
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tensors.constructors import name_constructor
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.nn.hooks import Hook
+from staticgraph.dynamic.nn.parameter import Buffer, Parameter, type_name
+from staticgraph.dynamic.nn.state import State
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
+from staticgraph.dynamic.tensors.constructors import name_constructor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _NOUNS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from dynamic.nn.module import Module
+from staticgraph.dynamic.nn.module import Module
 
 __all__ = ["Module"]
 
@@ -14,4 +14,4 @@ def __getattr__(name: str) -> Any:
     """What `torch.nn` has under the name."""
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(import_module("dynamic.nn"), name)
+    return getattr(import_module("staticgraph.dynamic.nn"), name)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, InitVar
 from typing import Any, ClassVar
 
-from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression
-from dynamic.core.dtypes import INT64
-from dynamic.nn import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.declared import Declared
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.creation import ones, tensor, zeros
-from dynamic.tensors.devices import check_device
-from dynamic.tensors.tensor import has_values
+from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.creation import ones, tensor, zeros
+from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.tensor import has_values
 
 
 class _Affine(Declared):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.functional.windows import per_axis
-from dynamic.nn.module import Module
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.nn.module import Module
 
 
 class _Pad(Module):

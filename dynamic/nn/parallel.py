@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.core.errors import AutogradError
-from dynamic.nn.data_parallel import DataParallel
-from dynamic.nn.module import Module
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.data_parallel import DataParallel
+from staticgraph.dynamic.nn.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.dtypes import is_inexact
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tensors.tensor import Tensor
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.values import values_of
 
 
 class Parameter(Tensor):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dynamic.core.errors import ArgumentError
-from dynamic.nn.containers import pairs, position
-from dynamic.nn.errors import ModuleAttributeError, ModuleError
-from dynamic.nn.module import Module, indented
-from dynamic.nn.parameter import Parameter, type_name
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn.containers import pairs, position
+from staticgraph.dynamic.nn.errors import ModuleAttributeError, ModuleError
+from staticgraph.dynamic.nn.module import Module, indented
+from staticgraph.dynamic.nn.parameter import Parameter, type_name
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _registered(value: object) -> Any:

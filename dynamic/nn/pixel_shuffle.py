@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
 
 
 class PixelShuffle(Declared, functional=F.pixel_shuffle):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.declared import Declared
-from dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.functional.windows import per_axis
 
 
 class _MaxPool(Declared):

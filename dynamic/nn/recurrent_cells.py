@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.nn import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 def _gate(gates: Any, i: int, size: int) -> Any:

@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.core.sizes import differ
-from dynamic.core.user_warnings import warn
-from dynamic.nn import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
     recurrent_arrays,
 )
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.module import Module
-from dynamic.nn.parameter import Parameter
-from dynamic.nn.recurrent_arrays import Sweep
-from dynamic.nn.recurrent_cells import nonlinear_step, step_gru, step_lstm
-from dynamic.nn.recurrent_packed import run_packed
-from dynamic.nn.recurrent_sweep import fits, sweep
-from dynamic.nn.utils.rnn import PackedSequence
-from dynamic.tensors.creation import empty
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.nn.recurrent_arrays import Sweep
+from staticgraph.dynamic.nn.recurrent_cells import nonlinear_step, step_gru, step_lstm
+from staticgraph.dynamic.nn.recurrent_packed import run_packed
+from staticgraph.dynamic.nn.recurrent_sweep import fits, sweep
+from staticgraph.dynamic.nn.utils.rnn import PackedSequence
+from staticgraph.dynamic.tensors.creation import empty
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 class _Recurrent(Module):

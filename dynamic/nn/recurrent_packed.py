@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.utils.rnn import PackedSequence, lengths_of, padded, repacked
+from staticgraph.compiler import ops
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.utils.rnn import PackedSequence, lengths_of, padded, repacked
 
 _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 

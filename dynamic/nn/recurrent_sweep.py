@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dynamic.autograd import grad
-from dynamic.autograd.function import Function
-from dynamic.core.dtypes import F32, F64
-from dynamic.func.tracer import Tracer
-from dynamic.nn.recurrent_arrays import Sweep, gradients
-from dynamic.tape.grad_mode import is_grad_enabled
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.autograd import grad
+from staticgraph.dynamic.autograd.function import Function
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.nn.recurrent_arrays import Sweep, gradients
+from staticgraph.dynamic.tape.grad_mode import is_grad_enabled
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 Stepwise = Callable[..., tuple[Any, tuple[Any, ...]]]
 """The same layer in ops: `(x, state, weights, reverse) -> (outputs, last states)`."""

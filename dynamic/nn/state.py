@@ -6,13 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dynamic.core.errors import ArgumentError
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.parameter import Parameter
-from dynamic.nn.tree import Tree
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.nn.tree import Tree
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class IncompatibleKeys(NamedTuple):

@@ -6,15 +6,15 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from dynamic.core.errors import AutogradError
-from dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
-from dynamic.nn.attention import MultiheadAttention
-from dynamic.nn.containers import ModuleList
-from dynamic.nn.dropout import Dropout
-from dynamic.nn.linear import Linear
-from dynamic.nn.module import Module
-from dynamic.nn.normalization import LayerNorm
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.attention import MultiheadAttention
+from staticgraph.dynamic.nn.containers import ModuleList
+from staticgraph.dynamic.nn.dropout import Dropout
+from staticgraph.dynamic.nn.linear import Linear
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.normalization import LayerNorm
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 def activation_of(activation: str | Callable[[Any], object]) -> Callable[[Any], Any]:

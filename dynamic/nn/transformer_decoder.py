@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.errors import AutogradError
-from dynamic.nn import (
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from dynamic.nn.attention import MultiheadAttention
-from dynamic.nn.containers import ModuleList
-from dynamic.nn.dropout import Dropout
-from dynamic.nn.linear import Linear
-from dynamic.nn.module import Module
-from dynamic.nn.normalization import LayerNorm
-from dynamic.nn.transformer import (
+from staticgraph.dynamic.nn.attention import MultiheadAttention
+from staticgraph.dynamic.nn.containers import ModuleList
+from staticgraph.dynamic.nn.dropout import Dropout
+from staticgraph.dynamic.nn.linear import Linear
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.normalization import LayerNorm
+from staticgraph.dynamic.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
     activation_of,
 )
-from dynamic.tensors.creation import full
-from dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.creation import full
+from staticgraph.dynamic.tensors.devices import check_device
 
 
 class TransformerDecoderLayer(Module):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dynamic.nn.errors import ModuleAttributeError
-from dynamic.nn.parameter import Parameter
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.nn.errors import ModuleAttributeError
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Tree:

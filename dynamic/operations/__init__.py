@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from dynamic.operations import (
+from staticgraph.dynamic.operations import (
     arranging,
     attributes,
     complex_numbers,
@@ -27,7 +27,7 @@ from dynamic.operations import (
     sorting,
     statistics,
 )
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
     arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise,

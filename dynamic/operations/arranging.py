@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.op import Op
-from compiler.core.types import TensorType
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import sizes_of
-from dynamic.tensors import strided
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.tensor import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tensors import strided
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.tensor import (
     PLAIN,
     Tensor,
     as_one_node,
@@ -27,8 +27,8 @@ from dynamic.tensors.tensor import (
     strided_view,
     wrap,
 )
-from dynamic.tensors.values import values_of
-from dynamic.tensors.views import computed
+from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",

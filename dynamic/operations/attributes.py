@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.op import Op
-from dynamic.core.results import sizes_of
-from dynamic.tensors import creation
-from dynamic.tensors.devices import CPU
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.strided import address, layout
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.devices import CPU
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.strided import address, layout
 
 __all__ = [
     "data_ptr", "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor",

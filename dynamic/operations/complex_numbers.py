@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Operand
-from compiler.functions import complex_numbers as shared
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.errors import AutogradError, SizeError
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.functions import complex_numbers as shared
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "adjoint", "angle", "complex", "conj", "conj_physical", "conjugate", "imag", "is_complex",

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Op
-from dynamic.core.dtypes import INT64
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import named
-from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.views import alone
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.views import alone
 
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp",

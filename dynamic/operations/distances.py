@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
 

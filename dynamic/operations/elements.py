@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.op import Operand
-from dynamic.core.dtypes import F64
-from dynamic.core.errors import AutogradError
-from dynamic.core.sizes import differ
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.dtypes import F64
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "prelu", "rsub",

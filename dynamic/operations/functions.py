@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from dynamic.core import eager_ops
-from dynamic.operations.places import concat
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.inplace import into
-from dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.operations.places import concat
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.inplace import into
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
     "add", "all", "amax", "amin", "any", "bmm", "cat", "chunk", "clamp", "clone", "div", "eq",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "abs_",

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import sizes_of
-from dynamic.tensors.devices import check_device, check_format, strided as strided_layout
-from dynamic.tensors.storage import TypedStorage, UntypedStorage, memory_of
-from dynamic.tensors.strided import layout, strided
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tensors.devices import (
+    check_device,
+    check_format,
+    strided as strided_layout,
+)
+from staticgraph.dynamic.tensors.storage import TypedStorage, UntypedStorage, memory_of
+from staticgraph.dynamic.tensors.strided import layout, strided
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
     "apply_", "as_strided_", "byte", "cdouble", "cfloat", "char", "cuda", "get_device",
@@ -169,7 +173,7 @@ def _check_movable(name: str, tensor: Any) -> None:
 
 def new(self: Any, *data: Any, device: Any = None) -> Any:
     """A tensor of the dtype: uninitialised of a shape, or with the values of a sequence."""
-    from dynamic.tensors.typed import new_tensor
+    from staticgraph.dynamic.tensors.typed import new_tensor
 
     check_device(device)
     if len(data) == 1 and isinstance(data[0], TypedStorage):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, limits, part_dtype
-from dynamic.core import dtypes
-from dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.dtypes import is_float, limits, part_dtype
+from staticgraph.dynamic.core import dtypes
+from staticgraph.dynamic.core.dtypes import DTYPES, DType, as_numpy_dtype, get_default_dtype
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "can_cast", "finfo", "iinfo", "is_floating_point", "is_nonzero", "promote_types",

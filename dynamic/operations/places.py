@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import AxisError
-from compiler.core.op import Attrs, Op, Operand
-from dynamic.core.dtypes import require_index
-from dynamic.core.errors import AutogradError, SizeError
-from dynamic.core.results import Size
-from dynamic.operations.arranging import as_view, diag_embed
-from dynamic.tensors import strided
-from dynamic.tensors.creation import as_tensor, linspace
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.tensor import PLAIN, strided_view, wrap
-from dynamic.tensors.views import computed, writable
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.core.op import Attrs, Op, Operand
+from staticgraph.dynamic.core.dtypes import require_index
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.operations.arranging import as_view, diag_embed
+from staticgraph.dynamic.tensors import strided
+from staticgraph.dynamic.tensors.creation import as_tensor, linspace
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.tensor import PLAIN, strided_view, wrap
+from staticgraph.dynamic.tensors.views import computed, writable
 
 __all__ = [
     "atleast_3d", "broadcast_shapes", "combinations", "concat", "diagflat", "diagonal_scatter",

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float, limits
-from compiler.core.op import Op, Operand
-from compiler.core.types import TensorType, broadcast_shapes
-from compiler.ops.declare import unbroadcast
-from dynamic.core.dtypes import require_dtype, result_type
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tensors.inplace_methods import as_weight
-from dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.types import TensorType, broadcast_shapes
+from staticgraph.compiler.ops.declare import unbroadcast
+from staticgraph.dynamic.core.dtypes import require_dtype, result_type
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tensors.inplace_methods import as_weight
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
     "absolute", "addcdiv", "addcmul", "allclose", "arccos", "arccosh", "arcsin", "arcsinh",

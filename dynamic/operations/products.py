@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.operations.arranging import diagonal, movedim
-from dynamic.operations.complex_numbers import conj
-from dynamic.tensors.views import computed
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.operations.arranging import diagonal, movedim
+from staticgraph.dynamic.operations.complex_numbers import conj
+from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "einsum", "ger", "inner", "kron", "tensordot",

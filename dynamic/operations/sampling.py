@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.transforms.effects import check
-from dynamic.core.dtypes import INT64, get_default_dtype
-from dynamic.core.errors import AutogradError
-from dynamic.tensors import creation
-from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
+from staticgraph.compiler import ops
+from staticgraph.compiler.transforms.effects import check
+from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.ops.scattering import cut
-from dynamic.core.dtypes import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.ops.scattering import cut
+from staticgraph.dynamic.core.dtypes import (
     element,
     require_dtype,
     require_index,
     require_mask,
     require_places,
 )
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.tensor import Tensor, has_values, wrap
-from dynamic.tensors.values import values_of
-from dynamic.tensors.views import computed
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
+from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "argwhere", "bincount", "count_nonzero", "gather", "index_add", "index_copy", "index_fill",

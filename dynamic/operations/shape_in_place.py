@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Attrs, Op
-from compiler.core.refusals import refuse
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tape.tape import new_node, recipe
-from dynamic.tensors.dims import axes_of, axis_of, exchanged
-from dynamic.tensors.inplace import check_writable, touch
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.tape import new_node, recipe
+from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged
+from staticgraph.dynamic.tensors.inplace import check_writable, touch
 
 __all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.tensor import wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
     "bitwise_left_shift", "bitwise_right_shift", "index_reduce", "narrow_copy", "nextafter",

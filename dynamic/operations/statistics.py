@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from dynamic.core.dtypes import INT64
-from dynamic.core.errors import AutogradError
-from dynamic.core.results import named
-from dynamic.operations.sorting import argsort
-from dynamic.tensors.creation import as_tensor
-from dynamic.tensors.dims import along, axis_of
-from dynamic.tensors.tensor import Tensor, has_values, wrap
-from dynamic.tensors.values import values_of
-from dynamic.tensors.views import computed
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.operations.sorting import argsort
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
+from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
     "bucketize", "corrcoef", "cov", "histc", "isin", "mode", "nanmedian", "nanquantile", "quantile",

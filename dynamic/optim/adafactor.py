@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import limits
-from compiler.core.errors import OptionError
-from dynamic.optim.hyperparameters import Options, checked, number, one_rate, within
-from dynamic.optim.optimizer import Optimizer, begin, count
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.hyperparameters import Options, checked, number, one_rate, within
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _epsilons(options: Options) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import (
+from staticgraph.dynamic.optim.blocks import descend, descent, in_blocks, scalar
+from staticgraph.dynamic.optim.hyperparameters import (
     EPS,
     INITIAL_VALUE,
     LR,
@@ -17,8 +17,8 @@ from dynamic.optim.hyperparameters import (
     checked,
     number,
 )
-from dynamic.optim.optimizer import Optimizer, count, new_count
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.optim.optimizer import Optimizer, count, new_count
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 class Adagrad(Optimizer):

@@ -7,11 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import BETAS, EPS, LR, WEIGHT_DECAY, Options, checked, number
-from dynamic.optim.optimizer import Optimizer, begin, count
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.blocks import (
+    average,
+    average_square,
+    descend,
+    descent,
+    in_blocks,
+    scalar,
+)
+from staticgraph.dynamic.optim.hyperparameters import (
+    BETAS,
+    EPS,
+    LR,
+    WEIGHT_DECAY,
+    Options,
+    checked,
+    number,
+)
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _alike(options: Options) -> None:

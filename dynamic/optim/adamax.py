@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import BETAS, EPS, LR, WEIGHT_DECAY, checked, number
-from dynamic.optim.optimizer import Optimizer, begin, count
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
+from staticgraph.dynamic.optim.hyperparameters import BETAS, EPS, LR, WEIGHT_DECAY, checked, number
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class Adamax(Optimizer):

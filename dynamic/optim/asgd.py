@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import get_default_dtype
-from dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import LR, WEIGHT_DECAY, checked, number
-from dynamic.optim.optimizer import Optimizer, begin, count, new_count
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.core.dtypes import get_default_dtype
+from staticgraph.dynamic.optim.blocks import average, descend, descent, in_blocks, scalar
+from staticgraph.dynamic.optim.hyperparameters import LR, WEIGHT_DECAY, checked, number
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count, new_count
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 class ASGD(Optimizer):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.kernels.parallel import run
+from staticgraph.dynamic.kernels.parallel import run
 
 BLOCK = 65536
 """Elements per part: few enough for the cache, enough that the calls do not count."""

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.refusals import refuse
-from compiler.core.watching import changing
-from dynamic.core.errors import AutogradError
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tape.handles import Hooks, RemovableHandle
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.watching import changing
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
 
 Hook = Callable[..., Any]
 

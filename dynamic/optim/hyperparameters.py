@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 Options = dict[str, Any]
 Check = Callable[[Options], None]

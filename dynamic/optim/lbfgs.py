@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.places import user_place
-from dynamic.optim.errors import GroupCountError
-from dynamic.optim.hyperparameters import LR, checked, number
-from dynamic.optim.line_search import Point, StrongWolfe
-from dynamic.optim.optimizer import Optimizer
-from dynamic.tape.grad_mode import enable_grad
-from dynamic.tape.noted import allowing_lost
-from dynamic.tensors.tensor import wrap
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.places import user_place
+from staticgraph.dynamic.optim.errors import GroupCountError
+from staticgraph.dynamic.optim.hyperparameters import LR, checked, number
+from staticgraph.dynamic.optim.line_search import Point, StrongWolfe
+from staticgraph.dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.noted import allowing_lost
+from staticgraph.dynamic.tensors.tensor import wrap
 
 
 class LBFGS(Optimizer):

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import (
+from staticgraph.dynamic.optim.blocks import (
+    average,
+    average_square,
+    descend,
+    descent,
+    in_blocks,
+    scalar,
+)
+from staticgraph.dynamic.optim.hyperparameters import (
     BETAS,
     EPS,
     LR,
@@ -17,8 +24,8 @@ from dynamic.optim.hyperparameters import (
     checked,
     number,
 )
-from dynamic.optim.optimizer import Optimizer, begin, count, new_count
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count, new_count
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 class NAdam(Optimizer):

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
-from compiler.core.watching import changing
-from dynamic.core.dtypes import get_default_dtype
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.core.places import user_place
-from dynamic.core.user_warnings import warn
-from dynamic.optim.errors import AbstractMethodError
-from dynamic.optim.hooks import Hook, with_hooks
-from dynamic.optim.state import State
-from dynamic.tape.grad_mode import enable_grad, mode, paused
-from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tape.noted import note_optimizer, optimizers
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.watching import changing
+from staticgraph.dynamic.core.dtypes import get_default_dtype
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.places import user_place
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.optim.errors import AbstractMethodError
+from staticgraph.dynamic.optim.hooks import Hook, with_hooks
+from staticgraph.dynamic.optim.state import State
+from staticgraph.dynamic.tape.grad_mode import enable_grad, mode, paused
+from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
+from staticgraph.dynamic.tape.noted import note_optimizer, optimizers
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 class Optimizer(State):

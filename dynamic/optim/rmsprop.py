@@ -7,10 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.optim.blocks import average, average_square, descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import ALPHA, EPS, LR, MOMENTUM, WEIGHT_DECAY, checked, number
-from dynamic.optim.optimizer import Optimizer, begin, count
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.optim.blocks import (
+    average,
+    average_square,
+    descend,
+    descent,
+    in_blocks,
+    scalar,
+)
+from staticgraph.dynamic.optim.hyperparameters import (
+    ALPHA,
+    EPS,
+    LR,
+    MOMENTUM,
+    WEIGHT_DECAY,
+    checked,
+    number,
+)
+from staticgraph.dynamic.optim.optimizer import Optimizer, begin, count
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class RMSprop(Optimizer):

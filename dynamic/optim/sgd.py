@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.optim.blocks import descend, descent, in_blocks, scalar
-from dynamic.optim.hyperparameters import LR, MOMENTUM, WEIGHT_DECAY, Options, checked, number
-from dynamic.optim.optimizer import Optimizer
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.blocks import descend, descent, in_blocks, scalar
+from staticgraph.dynamic.optim.hyperparameters import (
+    LR,
+    MOMENTUM,
+    WEIGHT_DECAY,
+    Options,
+    checked,
+    number,
+)
+from staticgraph.dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 def _nesterov(options: Options) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.optim.hooks import Hook
-from dynamic.tape.handles import Hooks, RemovableHandle
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.hooks import Hook
+from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 COUNTS = ("step", "mu_product", "eta", "mu")
 """The numbers that depend on the steps alone: a cast would change the steps that follow."""

@@ -7,15 +7,15 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.nn.module import Module
-from dynamic.nn.normalization import _BatchNorm
-from dynamic.optim.errors import GroupCountError
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler, per_group
-from dynamic.optim.optimizer import Optimizer
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.normalization import _BatchNorm
+from staticgraph.dynamic.optim.errors import GroupCountError
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler, per_group
+from staticgraph.dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.creation import tensor
 
 __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.errors import AutogradError
-from dynamic.tape.hooks import hooks_of
-from dynamic.tape.nodes import GraphNode, next_number
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.hooks import hooks_of
+from staticgraph.dynamic.tape.nodes import GraphNode, next_number
 
 
 def leaf_node(tensor: Any) -> AccumulateGrad:

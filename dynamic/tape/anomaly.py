@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 import traceback
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.tape.nodes import noted
-from dynamic.tape.noted import lost_notes
-from dynamic.tape.observers import observe
-
-_OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("dynamic", "compiler"))
+from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.nodes import noted
+from staticgraph.dynamic.tape.noted import lost_notes
+from staticgraph.dynamic.tape.observers import observe
 
 
 class _State:
@@ -55,7 +53,7 @@ def _set(enabled: bool, check_nan: bool) -> tuple[bool, bool]:
 def note_place(node: Any) -> None:
     """Note the traceback of the call that makes a node, and the node that is running, if any."""
     frames = traceback.extract_stack()
-    while len(frames) > 1 and frames[-1].filename.startswith(_OWN):
+    while len(frames) > 1 and is_own(frames[-1].filename):
         frames.pop()
     metadata = node.metadata
     metadata["traceback_"] = traceback.format_list(frames)

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.user_warnings import keep_silent
-from dynamic.tape import anomaly
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import mode, record_if
-from dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
-from dynamic.tape.multi_grad import Pass, following
-from dynamic.tape.nodes import Cotangents
+from staticgraph.dynamic.core.user_warnings import keep_silent
+from staticgraph.dynamic.tape import anomaly
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import mode, record_if
+from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
+from staticgraph.dynamic.tape.multi_grad import Pass, following
+from staticgraph.dynamic.tape.nodes import Cotangents
 
 Root = tuple[Any, Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dynamic.core.errors import AutogradError
-from dynamic.tape.nodes import graph_edge
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.nodes import graph_edge
 
 
 class GradientEdge(NamedTuple):

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from compiler.core.watching import changing
-from compiler.ops import astype
-from dynamic.core import provided
-from dynamic.core.eager_ops import stack
-from dynamic.core.errors import AutogradError
-from dynamic.core.lint_level import lost
-from dynamic.core.results import Size
-from dynamic.core.user_warnings import warn
-from dynamic.tape.engine import run
-from dynamic.tape.gradient_edge import GradientEdge
-from dynamic.tape.hooks import as_tensor
-from dynamic.tape.noted import waiting
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.watching import changing
+from staticgraph.compiler.ops import astype
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.eager_ops import stack
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.lint_level import lost
+from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.engine import run
+from staticgraph.dynamic.tape.gradient_edge import GradientEdge
+from staticgraph.dynamic.tape.hooks import as_tensor
+from staticgraph.dynamic.tape.noted import waiting
 
 
 @changing("accumulates gradients")
@@ -86,7 +86,7 @@ def backward(
 
 def look(root: object, value: float) -> None:
     """Have the lint look at a reverse pass before it begins."""
-    from dynamic.tape import lint
+    from staticgraph.dynamic.tape import lint
 
     lint.look(root, value)
 
@@ -95,7 +95,7 @@ def look_at_step(
     operands: Sequence[object], reached: Sequence[int], biases: Mapping[int, Sequence[int]]
 ) -> None:
     """Have the lint look at a captured reverse pass before its gradients are accumulated."""
-    from dynamic.tape import lint
+    from staticgraph.dynamic.tape import lint
 
     lint.look_at_step(operands, reached, biases)
 

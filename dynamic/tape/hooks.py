@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Operand
-from dynamic.core import provided
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tape import handles
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape import handles
 
 Hook = Callable[..., Any]
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import LintError, LintWarning
-from dynamic.core.lint_level import MOST_PLACES, lost, state
-from dynamic.core.places import Place, line_of, user_place
-from dynamic.tape import anomaly
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.noted import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import LintError, LintWarning
+from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
+from staticgraph.dynamic.core.places import Place, line_of, user_place
+from staticgraph.dynamic.tape import anomaly
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.noted import (
     NewOptimizer,
     Notes,
     allowing_lost,
@@ -27,7 +27,7 @@ from dynamic.tape.noted import (
     promoted,
     waiting,
 )
-from dynamic.tape.tape import Node
+from staticgraph.dynamic.tape.tape import Node
 
 LOOKED_AT = (1, 2, 4, 8)
 """The passes after an optimizer was made in which its parameters are looked at."""

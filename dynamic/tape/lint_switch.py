@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dynamic.core.lint_level import check_level, lost, state
-from dynamic.tape.noted import waiting
-from dynamic.tape.watching import watch
+from staticgraph.dynamic.core.lint_level import check_level, lost, state
+from staticgraph.dynamic.tape.noted import waiting
+from staticgraph.dynamic.tape.watching import watch
 
 
 class set_lint:  # noqa: N801 - as set_detect_anomaly

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.tape.grad_mode import mode
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode
 
 following: list[Any] = []
 """The hooks that there are: the engine describes its passes only if there is one."""

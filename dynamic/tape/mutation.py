@@ -7,9 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from dynamic.core.errors import AutogradError
-from dynamic.tape.grad_mode import copying, mode
-from dynamic.tape.saved_tensors import saved_tensors_hooks
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import copying, mode
+from staticgraph.dynamic.tape.saved_tensors import saved_tensors_hooks
 
 
 class _Kept:

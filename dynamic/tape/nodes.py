@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from dynamic.core.spec import Spec
-from dynamic.tape.handles import RemovableHandle
-from dynamic.tape.hooks import Hook, Hooks, hooks_of
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.handles import RemovableHandle
+from staticgraph.dynamic.tape.hooks import Hook, Hooks, hooks_of
 
 PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 """What makes something of a saved tensor, and what makes the tensor of that again."""

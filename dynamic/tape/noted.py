@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import Any, TypeAlias
 
-from dynamic.core.lint_level import MOST_PLACES, state
-from dynamic.core.places import Place, user_place
+from staticgraph.dynamic.core.lint_level import MOST_PLACES, state
+from staticgraph.dynamic.core.places import Place, user_place
 
 OFTEN = 1000
 """After so many notes of a kind only each that doubles their number is taken."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core import fork
+from staticgraph.compiler.core import fork
 
 Observer = Callable[[Any], None]
 

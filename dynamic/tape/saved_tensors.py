@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.op import Operand
-from dynamic.core import provided
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import decorated, mode, record_if
-from dynamic.tape.nodes import PackHooks
-from dynamic.tape.observers import observe
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import decorated, mode, record_if
+from staticgraph.dynamic.tape.nodes import PackHooks
+from staticgraph.dynamic.tape.observers import observe
 
 
 class Packed:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core import eager_ops
-from dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
-from dynamic.core.pytorch import known
-from dynamic.tape.nodes import FREED
-from dynamic.tape.saved_tensors import Packed, saved_tensor
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
+from staticgraph.dynamic.core.pytorch import known
+from staticgraph.dynamic.tape.nodes import FREED
+from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
 
 if TYPE_CHECKING:
-    from dynamic.tape.tape import Node
+    from staticgraph.dynamic.tape.tape import Node
 
 _PRODUCTS = {(1, 1): ("self", "tensor"), (2, 1): ("self", "vec")}
 

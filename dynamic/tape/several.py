@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Attrs, Op
-from dynamic.core.errors import AutogradError
-from dynamic.core.pytorch import stem_of
-from dynamic.core.spec import Spec
-from dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
-from dynamic.tape.observers import announce, observers
-from dynamic.tape.tape import mutated
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.pytorch import stem_of
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
+from staticgraph.dynamic.tape.observers import announce, observers
+from staticgraph.dynamic.tape.tape import mutated
 
 LETTERS = "abcdefghijklmn"  # of operands
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.op import Attrs, Op, is_registered
-from compiler.core.types import TensorType, type_of
-from compiler.graph.expression import Expression, at_line, constant, user_line
-from compiler.inspect.lint.report import advise
-from compiler.ops import leaves
-from dynamic.tape.lint import tell
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.op import Attrs, Op, is_registered
+from staticgraph.compiler.core.types import TensorType, type_of
+from staticgraph.compiler.graph.expression import Expression, at_line, constant, user_line
+from staticgraph.compiler.inspect.lint.report import advise
+from staticgraph.compiler.ops import leaves
+from staticgraph.dynamic.tape.lint import tell
 
 
 class _Inside(threading.local):

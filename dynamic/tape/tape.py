@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Attrs, Op, Rule
-from compiler.ops.arithmetic import is_flat
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.eager_ops import tied
-from dynamic.core.errors import AutogradError, MissingAttributeError
-from dynamic.core.places import line_of
-from dynamic.core.pytorch import BENT, node_name
-from dynamic.core.spec import Spec
-from dynamic.kernels.dispatch import cotangents
-from dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
-from dynamic.tape.noted import flat
-from dynamic.tape.observers import announce, observers
-from dynamic.tape.saved_tensors import Packed, saved_tensor
-from dynamic.tape.saved_values import saved_names, saved_value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs, Op, Rule
+from staticgraph.compiler.ops.arithmetic import is_flat
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.eager_ops import tied
+from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
+from staticgraph.dynamic.core.places import line_of
+from staticgraph.dynamic.core.pytorch import BENT, node_name
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.kernels.dispatch import cotangents
+from staticgraph.dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
+from staticgraph.dynamic.tape.noted import flat
+from staticgraph.dynamic.tape.observers import announce, observers
+from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
+from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 
 @dataclass(frozen=True, slots=True)

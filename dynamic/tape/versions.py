@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError
 
 
 class _Untracked:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.core.op import Attrs, Op
-from dynamic.core.lint_level import state
-from dynamic.core.places import line_of, user_place
-from dynamic.tape.grad_mode import paused
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core.lint_level import state
+from staticgraph.dynamic.core.places import line_of, user_place
+from staticgraph.dynamic.tape.grad_mode import paused
 
 Watcher = Callable[[Op, Sequence[Any], Attrs, Any], None]
 
@@ -28,14 +28,14 @@ def watch(follows: bool) -> None:
 
 def told(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> None:
     """Tell the lint of the value of an op."""
-    from dynamic.tape import shadow
+    from staticgraph.dynamic.tape import shadow
 
     shadow.follow(op, operands, attrs, result)
 
 
 def told_wide(what: str) -> None:
     """Tell of a float32 operand that became float64."""
-    from dynamic.tape import lint
+    from staticgraph.dynamic.tape import lint
 
     lint.tell("float64_operand", line_of(user_place()), lint.wide_message(what))
 

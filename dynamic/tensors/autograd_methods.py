@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Operand
-from compiler.core.watching import changing
-from dynamic.core import eager_ops, provided
-from dynamic.core.dtypes import DTYPES
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.tape.accumulate_grad import AccumulateGrad, freeze, leaf_node
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tape.gradients import backward
-from dynamic.tape.handles import RemovableHandle
-from dynamic.tape.hooks import Cell, hooks_of
-from dynamic.tape.nodes import Failing, graph_edge
-from dynamic.tape.versions import UNTRACKED, TrackedInference
-from dynamic.tensors.printing import tensor_text
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.watching import changing
+from staticgraph.dynamic.core import eager_ops, provided
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad, freeze, leaf_node
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.gradients import backward
+from staticgraph.dynamic.tape.handles import RemovableHandle
+from staticgraph.dynamic.tape.hooks import Cell, hooks_of
+from staticgraph.dynamic.tape.nodes import Failing, graph_edge
+from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
+from staticgraph.dynamic.tensors.printing import tensor_text
+from staticgraph.dynamic.tensors.values import values_of
 
 _LEAVES = "you can only change requires_grad flags of leaf variables."
 _DETACHED = (

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Op, Operand
-from dynamic.core.dtypes import DTYPES, result_type
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.dynamic.core.dtypes import DTYPES, result_type
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.values import values_of
 
 
 def bitwise(op: Op, function: Any) -> Any:

@@ -11,7 +11,7 @@ def name_constructor(kind: type) -> None:
 
     Python's errors about arguments then name the class that was called, not one within.
     """
-    if "__init__" not in vars(kind) and kind.__module__.startswith("dynamic."):
+    if "__init__" not in vars(kind) and kind.__module__.startswith("staticgraph.dynamic."):
         copy_method(kind, "__init__")
 
 

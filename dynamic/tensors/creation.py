@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.annotated import as_float, is_real
-from compiler.core.dims import Dim
-from compiler.core.dtypes import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.annotated import as_float, is_real
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import (
     complex_dtype,
     computing,
     is_inexact,
@@ -20,9 +20,9 @@ from compiler.core.dtypes import (
     limits,
     part_dtype,
 )
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.types import is_static
-from dynamic.core.dtypes import (
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import is_static
+from staticgraph.dynamic.core.dtypes import (
     DTYPES,
     INT64,
     as_numpy_dtype,
@@ -31,14 +31,14 @@ from dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.core.results import sizes_of
-from dynamic.core.user_warnings import keep_silent
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tensors.devices import check_device, check_format, strided
-from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.core.user_warnings import keep_silent
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.devices import check_device, check_format, strided
+from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 
 def _check(name: str, options: dict[str, Any]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from compiler.core.op import Operand
-from dynamic.core.errors import ArgumentError, AutogradError, NoDeviceError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NoDeviceError
 
 _KINDS = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia",

@@ -9,10 +9,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import AxisError, OutOfRangeError
-from compiler.core.types import normalise_axes, normalise_axis
-from compiler.ops import reshape
-from dynamic.tensors.views import alone
+from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
+from staticgraph.compiler.core.types import normalise_axes, normalise_axis
+from staticgraph.compiler.ops import reshape
+from staticgraph.dynamic.tensors.views import alone
 
 
 def axis_of(name: str, dim: Any, ndim: int, of_number: bool = True) -> int:

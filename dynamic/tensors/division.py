@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Handle
-from compiler.transforms.effects import raise_unless
-from dynamic.core import eager_ops
-from dynamic.core.dtypes import F32
-from dynamic.core.errors import AutogradError
-from dynamic.tape.grad_mode import mode
-from dynamic.tape.nodes import Failing
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Handle
+from staticgraph.compiler.transforms.effects import raise_unless
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import F32
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.nodes import Failing
 
 
 def floor_divide(x: object, y: object) -> Any:

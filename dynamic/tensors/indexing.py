@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OutOfRangeError, StaticGraphError
-from compiler.core.op import Operand
-from dynamic.core import eager_ops
-from dynamic.core.eager_ops import is_all
-from dynamic.core.user_warnings import warn
-from dynamic.tape.grad_mode import mode, paused
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OutOfRangeError, StaticGraphError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.eager_ops import is_all
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)

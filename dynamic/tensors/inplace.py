@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.op import Attrs, Op, Operand
-from compiler.core.op_arguments import refuse_more
-from compiler.ops.complex_numbers import warn_of_lost_part
-from dynamic.core import eager_ops
-from dynamic.core.dtypes import DTYPES, MASKS, element, known_array
-from dynamic.core.errors import AutogradError, SizeError
-from dynamic.core.places import user_place
-from dynamic.core.user_warnings import warn
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import copying, mode, paused
-from dynamic.tape.tape import Node, record
-from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.indexing import is_whole
-from dynamic.tensors.strided import may_overlap
-from dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.op import Attrs, Op, Operand
+from staticgraph.compiler.core.op_arguments import refuse_more
+from staticgraph.compiler.ops.complex_numbers import warn_of_lost_part
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.places import user_place
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
+from staticgraph.dynamic.tape.tape import Node, record
+from staticgraph.dynamic.tape.versions import UNTRACKED
+from staticgraph.dynamic.tensors.indexing import is_whole
+from staticgraph.dynamic.tensors.strided import may_overlap
+from staticgraph.dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
 
 
 def touch(tensor: Any) -> None:

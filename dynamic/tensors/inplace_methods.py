@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.annotated import is_real
-from compiler.core.dtypes import is_float, limits
-from compiler.core.op import Op, Operand
-from dynamic.core import eager_ops
-from dynamic.core.dtypes import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import (
     BOOL,
     as_element,
     element,
@@ -22,13 +22,13 @@ from dynamic.core.dtypes import (
     require_places,
     result_type,
 )
-from dynamic.core.errors import AutogradError
-from dynamic.core.pytorch import PYTORCH
-from dynamic.core.results import sizes_of
-from dynamic.tape.versions import UNTRACKED
-from dynamic.tensors.dims import axis_of
-from dynamic.tensors.division import quotient_of, refuse_zero
-from dynamic.tensors.inplace import (
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.versions import UNTRACKED
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
+from staticgraph.dynamic.tensors.inplace import (
     assign,
     check_result,
     check_writable,
@@ -38,8 +38,8 @@ from dynamic.tensors.inplace import (
     replace,
     traced_form,
 )
-from dynamic.tensors.random_numbers import source_of
-from dynamic.tensors.strided import address, may_overlap
+from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.strided import address, may_overlap
 
 
 def _method(op: Op) -> Any:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.annotated import as_float
-from compiler.core.dtypes import is_float
-from compiler.core.errors import AxisError, OptionError, OutOfRangeError
-from compiler.core.op import Op
-from dynamic.core import eager_ops
-from dynamic.core.dtypes import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
+from staticgraph.compiler.core.op import Op
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import (
     BOOL,
     DTYPES,
     F32,
@@ -28,17 +28,24 @@ from dynamic.core.dtypes import (
     require_index,
     require_mask,
 )
-from dynamic.core.errors import ArgumentError, AutogradError, SizeError
-from dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from dynamic.tape.grad_mode import paused
-from dynamic.tensors.bits import bitwise
-from dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
-from dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
-from dynamic.tensors.division import Division
-from dynamic.tensors.indexing import Indexing
-from dynamic.tensors.reductions import extremum, over, spread, total, truth, with_numpy_names
-from dynamic.tensors.values import values_of
-from dynamic.tensors.views import pieces, shares_memory
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
+from staticgraph.dynamic.tape.grad_mode import paused
+from staticgraph.dynamic.tensors.bits import bitwise
+from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
+from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
+from staticgraph.dynamic.tensors.division import Division
+from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.reductions import (
+    extremum,
+    over,
+    spread,
+    total,
+    truth,
+    with_numpy_names,
+)
+from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.views import pieces, shares_memory
 
 
 def _pair(op: Op) -> Any:

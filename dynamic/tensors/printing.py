@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import complex_dtype, is_float
-from dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.values import values_of
+from staticgraph.compiler.core.dtypes import complex_dtype, is_float
+from staticgraph.dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.values import values_of
 
 
 @dataclass(slots=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core import provided
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tape.grad_mode import mode
-from dynamic.tensors.devices import CPU, check_device
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tensors.devices import CPU, check_device
 
 
 class _Random(threading.local):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import AxisError
-from compiler.core.op import Op, Operand
-from dynamic.core.dtypes import BOOL, DTYPES
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.tensors.dims import axes_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tensors.dims import axes_of
 
 
 def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:

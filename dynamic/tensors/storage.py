@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import DTYPES, DType
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.strided import address, owner
+from staticgraph.dynamic.core.dtypes import DTYPES, DType
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.strided import address, owner
 
 
 class TypedStorage:

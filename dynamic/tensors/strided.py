@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.op import Op, Operand
-from compiler.core.types import TensorType
-from compiler.ops import divide, reshape, take, take_add
-from dynamic.core.dtypes import INT64, NumpyDType
-from dynamic.core.errors import AutogradError
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.ops import divide, reshape, take, take_add
+from staticgraph.dynamic.core.dtypes import INT64, NumpyDType
+from staticgraph.dynamic.core.errors import AutogradError
 
 
 def owner(array: Any) -> Any:

@@ -7,17 +7,17 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.annotated import is_real
-from compiler.core.dtypes import is_float, is_inexact
-from compiler.core.errors import GraphError, ShapeError, StaticGraphError
-from compiler.core.op import Attrs, Op, Operand
-from compiler.core.types import type_of
-from compiler.core.values import Value
-from compiler.graph.expression import Handle
-from compiler.ops.operators import Operators
-from dynamic.core import provided
-from dynamic.core.dtypes import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.annotated import is_real
+from staticgraph.compiler.core.dtypes import is_float, is_inexact
+from staticgraph.compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.op import Attrs, Op, Operand
+from staticgraph.compiler.core.types import type_of
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.expression import Handle
+from staticgraph.compiler.ops.operators import Operators
+from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.dtypes import (
     F32,
     F64,
     INT64,
@@ -26,22 +26,28 @@ from dynamic.core.dtypes import (
     known_array,
     result_type,
 )
-from dynamic.core.eager_ops import clone
-from dynamic.core.errors import ArgumentError, AutogradError, SizeError
-from dynamic.core.pytorch import PLACING, TOTALS, VIEWS
-from dynamic.kernels.dispatch import evaluate
-from dynamic.tape.grad_mode import copying, mode, paused, recording
-from dynamic.tape.noted import promoted
-from dynamic.tape.several import record_several
-from dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
-from dynamic.tape.versions import UNTRACKED
-from dynamic.tape.watching import told, told_wide, watching
-from dynamic.tensors.autograd_methods import Autograd
-from dynamic.tensors.inplace import into
-from dynamic.tensors.inplace_methods import InPlace
-from dynamic.tensors.methods import Methods
-from dynamic.tensors.strided import Region
-from dynamic.tensors.views import View, make_view, node_of_view, shares_memory, view_note
+from staticgraph.dynamic.core.eager_ops import clone
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
+from staticgraph.dynamic.kernels.dispatch import evaluate
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
+from staticgraph.dynamic.tape.noted import promoted
+from staticgraph.dynamic.tape.several import record_several
+from staticgraph.dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
+from staticgraph.dynamic.tape.versions import UNTRACKED
+from staticgraph.dynamic.tape.watching import told, told_wide, watching
+from staticgraph.dynamic.tensors.autograd_methods import Autograd
+from staticgraph.dynamic.tensors.inplace import into
+from staticgraph.dynamic.tensors.inplace_methods import InPlace
+from staticgraph.dynamic.tensors.methods import Methods
+from staticgraph.dynamic.tensors.strided import Region
+from staticgraph.dynamic.tensors.views import (
+    View,
+    make_view,
+    node_of_view,
+    shares_memory,
+    view_note,
+)
 
 PLAIN: set[type] = set()
 """The classes of tensors that are what they hold, unlike the tracers of `dynamic.func`."""

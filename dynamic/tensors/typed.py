@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.dtypes import DType, dtype_named
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors import creation
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.dynamic.core.dtypes import DType, dtype_named
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 
 class TensorType(type):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 
 
 def values_of(tensor: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dynamic.core.errors import ArgumentError
-from dynamic.core.user_warnings import warn
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class _AnyTensor(type):

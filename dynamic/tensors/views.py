@@ -14,16 +14,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.ops import concatenate, reshape, take, where
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.tape.accumulate_grad import AccumulateGrad
-from dynamic.tape.grad_mode import mode, paused
-from dynamic.tape.hooks import hooks_of
-from dynamic.tape.nodes import FREED, Cotangents, Failing, GraphNode, Output, next_number
-from dynamic.tape.observers import announce
-from dynamic.tape.tape import Node, new_node, recipe, short_name
-from dynamic.tensors.strided import Region, as_strided, spread
+from staticgraph.compiler.ops import concatenate, reshape, take, where
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.hooks import hooks_of
+from staticgraph.dynamic.tape.nodes import (
+    FREED,
+    Cotangents,
+    Failing,
+    GraphNode,
+    Output,
+    next_number,
+)
+from staticgraph.dynamic.tape.observers import announce
+from staticgraph.dynamic.tape.tape import Node, new_node, recipe, short_name
+from staticgraph.dynamic.tensors.strided import Region, as_strided, spread
 
 OVERLAPPING = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dynamic.utils import checkpoint
+from staticgraph.dynamic.utils import checkpoint
 
 if TYPE_CHECKING:
-    from dynamic.utils import data as data
+    from staticgraph.dynamic.utils import data as data
 
 __all__ = ["checkpoint", "data", "tensorboard"]
 
@@ -16,4 +16,4 @@ __all__ = ["checkpoint", "data", "tensorboard"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'dynamic.utils' has no attribute {name!r}")
-    return import_module(f"dynamic.utils.{name}")
+    return import_module(f"staticgraph.dynamic.utils.{name}")

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from compiler.core.errors import OptionError
-from compiler.core.values import Tree
-from dynamic.core.errors import AutogradError
-from dynamic.core.places import line_of
-from dynamic.core.user_warnings import warn
-from dynamic.func.tracer import Tracer
-from dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
-from dynamic.tape.observers import observe
-from dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
-from dynamic.tape.tape import Node
-from dynamic.tensors.random_numbers import generator, refusing_random_numbers
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Tree
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.places import line_of
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
+from staticgraph.dynamic.tape.observers import observe
+from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
+from staticgraph.dynamic.tape.tape import Node
+from staticgraph.dynamic.tensors.random_numbers import generator, refusing_random_numbers
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 

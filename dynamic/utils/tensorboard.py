@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from compiler.core.errors import MissingExtraError
+from staticgraph.compiler.core.errors import MissingExtraError
 
 
 def __getattr__(name: str) -> Any:

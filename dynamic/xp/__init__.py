@@ -18,23 +18,27 @@ from __future__ import annotations
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
-from compiler.array_api.data_types import NAMES as _NAMES, DataTypes as _DataTypes, Info as _Info
-from dynamic.core.dtypes import (
+from staticgraph.compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
+from staticgraph.compiler.array_api.data_types import (
+    NAMES as _NAMES,
+    DataTypes as _DataTypes,
+    Info as _Info,
+)
+from staticgraph.dynamic.core.dtypes import (
     DTYPES as _DTYPES,
     dtype_named as _dtype_named,
     get_default_dtype as _get_default_dtype,
 )
-from dynamic.tensors.devices import device as _device
-from dynamic.xp import (
+from staticgraph.dynamic.tensors.devices import device as _device
+from staticgraph.dynamic.xp import (
     counting as _counting,
     creation as _creation,
     fft as fft,
     linalg as linalg,
 )
-from dynamic.xp.array import Array as Array
-from dynamic.xp.creation import *  # noqa: F403 - `__all__` there
-from dynamic.xp.functions import namespace as _namespace
+from staticgraph.dynamic.xp.array import Array as Array
+from staticgraph.dynamic.xp.creation import *  # noqa: F403 - `__all__` there
+from staticgraph.dynamic.xp.functions import namespace as _namespace
 
 __array_api_version__ = _VERSION
 newaxis = None

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.array_api import FUNCTIONS
-from compiler.core.dims import product
-from compiler.core.errors import ShapeError
-from compiler.core.op import Operand
-from dynamic.capture.traced import Traced, class_of
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors.devices import check_device
-from dynamic.tensors.tensor import PLAIN, Tensor
-from dynamic.xp.steps import forwards
+from staticgraph.compiler.array_api import FUNCTIONS
+from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.capture.traced import Traced, class_of
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.dynamic.xp.steps import forwards
 
 _NUMBERS = (bool, int, float, complex)
 _set_class: Any = object.__dict__["__class__"].__set__  # Traced answers for numbers there

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.array_api import FUNCTIONS
-from compiler.functions.sets import Unique
-from dynamic.tensors.creation import from_numpy
-from dynamic.tensors.tensor import has_values
-from dynamic.tensors.values import values_of
-from dynamic.xp.array import as_array, as_arrays
-from dynamic.xp.creation import asarray
+from staticgraph.compiler import ops
+from staticgraph.compiler.array_api import FUNCTIONS
+from staticgraph.compiler.functions.sets import Unique
+from staticgraph.dynamic.tensors.creation import from_numpy
+from staticgraph.dynamic.tensors.tensor import has_values
+from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.xp.array import as_array, as_arrays
+from staticgraph.dynamic.xp.creation import asarray
 
 __all__ = ["nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import complex_dtype
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
-from dynamic.core.errors import ArgumentError
-from dynamic.tensors import creation
-from dynamic.tensors.devices import check_device
-from dynamic.tensors.tensor import Tensor
-from dynamic.xp.array import Array, as_array
+from staticgraph.compiler.core.dtypes import complex_dtype
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.xp.array import Array, as_array
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",

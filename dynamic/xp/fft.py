@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.array_api import FFT
-from compiler.functions import fft as _shared
-from dynamic.xp.creation import frequencies
-from dynamic.xp.functions import namespace
+from staticgraph.compiler.array_api import FFT
+from staticgraph.compiler.functions import fft as _shared
+from staticgraph.dynamic.xp.creation import frequencies
+from staticgraph.dynamic.xp.functions import namespace
 
 __all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from compiler.array_api import Table
-from dynamic.xp.array import as_arrays
+from staticgraph.compiler.array_api import Table
+from staticgraph.dynamic.xp.array import as_arrays
 
 
 def arrays_of(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.array_api import LINALG
-from dynamic.xp.functions import namespace
+from staticgraph.compiler.array_api import LINALG
+from staticgraph.dynamic.xp.functions import namespace
 
 __all__ = list(LINALG)
 

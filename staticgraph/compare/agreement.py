@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.dtypes import is_float, limits
 
 # Relative to the largest element. Sums of up to 1e6 terms, in any order, and differences of nearly
 # equal numbers, as in the gradient of softmax after layer norm: some hundred roundings.

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.errors import MissingExtraError, OptionError
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.own.subject import names_function
+from staticgraph.compiler.core.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from staticgraph.compare.own.contest import Task

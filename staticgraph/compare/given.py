@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 
 
 @dataclass(frozen=True, slots=True)

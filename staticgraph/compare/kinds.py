@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compiler.inspect.limits import BLAS_THREADS
+from staticgraph.compiler.inspect.limits import BLAS_THREADS
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
 THREAD_VARIABLES = (

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from compiler.core.errors import StaticGraphError
-from compiler.inspect.limits import PROBE, Bound, Limits, bound_of, strongest
-from compiler.inspect.probe import SIZES
 from staticgraph.compare.kinds import thread_variables
 from staticgraph.compare.process import ContenderError, Process
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.inspect.limits import PROBE, Bound, Limits, bound_of, strongest
+from staticgraph.compiler.inspect.probe import SIZES
 
 RETRIES = 3
 RETRY_SECONDS = 0.1  # of the first retry for each quantity; each takes twice as long as the last

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from compiler.inspect.limits import Bound, Limits, bound
 from staticgraph.compare.agreement import TOLERANCE
 from staticgraph.compare.figures import Ahead, break_even, median_interval
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.race import Taken
 from staticgraph.compare.records import Measurement, Outcome, Start, Steady, Step
 from staticgraph.compare.workloads import Workload
+from staticgraph.compiler.inspect.limits import Bound, Limits, bound
 
 
 def outcome(

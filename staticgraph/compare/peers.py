@@ -14,8 +14,8 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-from compiler.core.errors import OptionError, StaticGraphError
-from compiler.core.settings import PEERS_DIR
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.settings import PEERS_DIR
 
 PEERS = {
     "torch": ("torch==2.13.0", "numpy==2.4.6"),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead, Interval
+from staticgraph.compiler.inspect.limits import Limits
 
 SCHEMA = "staticgraph-compare/1"
 

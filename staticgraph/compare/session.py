@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from compiler.inspect.limits import Limits, strongest
 from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import this_machine
@@ -25,6 +24,7 @@ from staticgraph.compare.records import Machine, Outcome, Report, Settings
 from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
 from staticgraph.compare.workloads import WORKLOADS, Workload, scaled
+from staticgraph.compiler.inspect.limits import Limits, strongest
 
 FAILED = 1
 LIMIT_SECONDS = 0.05  # for each of some twenty quantities, before a workload

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.errors import MissingExtraError, OptionError
+from staticgraph.compiler.core.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from staticgraph.compare.own.subject import Subject

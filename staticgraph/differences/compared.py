@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
-from compiler.core.arrays import row_major
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import CaptureError, OptionError, StaticGraphError
-from compiler.core.pytree import leaves, mapped
-from compiler.core.values import Array
-from compiler.graph.expression import Expression
-from compiler.graph.state import holding
-from compiler.graph.traversal import ancestors
-from compiler.ops import leaves as leaf_ops
-from compiler.runtime.arguments import as_inputs, in_order
-from compiler.runtime.sizes import check_sizes, sizes_of
-from compiler.transforms.autodiff import pullback
+from staticgraph import dynamic
+from staticgraph.compiler.core.arrays import row_major
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import CaptureError, OptionError, StaticGraphError
+from staticgraph.compiler.core.pytree import leaves, mapped
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.state import holding
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import leaves as leaf_ops
+from staticgraph.compiler.runtime.arguments import as_inputs, in_order
+from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
+from staticgraph.compiler.transforms.autodiff import pullback
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import placeholder
 from staticgraph.tracing.functions import Function, function

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
-from compiler.core.errors import OptionError
-from compiler.core.source import place_of
-from compiler.core.values import Array
-from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops import leaves as leaf_ops
-from compiler.ops.effects import quiet
-from dynamic.kernels import native
+from staticgraph import dynamic
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.evaluate import evaluate
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import leaves as leaf_ops
+from staticgraph.compiler.ops.effects import quiet
 from staticgraph.differences.compared import Compared, compared_of
 from staticgraph.differences.loops import Inside, Opened, computed, loop_of, opened
 from staticgraph.differences.records import Diff, Row, is_far
 from staticgraph.differences.rows import Both, Far, Within, row_of
 from staticgraph.differences.streams import Engines, movers, streamed
+from staticgraph.dynamic.kernels import native
 from staticgraph.fuzz.graphs.rounding import farthest, largest_of, sizes, tight
 from staticgraph.tracing.parts import Part
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, part_dtype
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import is_float, part_dtype
+from staticgraph.compiler.core.values import Array
 
 
 @dataclass(frozen=True, slots=True)

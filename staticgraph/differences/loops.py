@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.types import TensorType
-from compiler.core.values import Array
-from compiler.graph.body import Body
-from compiler.graph.definition import LEAVES
-from compiler.graph.expression import Expression, at_line, constant, construct
-from compiler.graph.loop import items_of
-from compiler.graph.traversal import ancestors
-from compiler.inspect.bodies import NESTED, Iteration, run_body
-from compiler.inspect.interpret import interpret
-from compiler.ops import broadcast_to, control, logical_not
-from compiler.ops.effects import EFFECTS, after
-from compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.graph.expression import Expression, at_line, constant, construct
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.bodies import NESTED, Iteration, run_body
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import broadcast_to, control, logical_not
+from staticgraph.compiler.ops.effects import EFFECTS, after
+from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.fuzz.graphs.rounding import sizes
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.core.source import gradient_of, place_of
 
 SHOWN = 40  # characters of a name or a line in a table
 HEADS = ("value", "line", "type", "max ulp", "of rounding", "most apart at: eager, compiled")

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from compiler.core.types import type_of
-from compiler.core.values import Array
+from staticgraph.compiler.core.types import type_of
+from staticgraph.compiler.core.values import Array
 from staticgraph.differences.distance import distance, gaps, other_signs
 from staticgraph.differences.loops import Inside
 from staticgraph.differences.records import At, Row

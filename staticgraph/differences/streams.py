@@ -13,14 +13,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.errors import LinAlgError
-from compiler.core.types import TensorType, mapped
-from compiler.core.values import Array
-from compiler.graph.expression import Expression, at_line, construct
-from compiler.graph.loop import items_of
-from compiler.ops import control
-from compiler.transforms.control_gradients import stand_in
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.core.types import TensorType, mapped
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression, at_line, construct
+from staticgraph.compiler.graph.loop import items_of
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.differences.loops import Opened
 from staticgraph.differences.records import Row
 from staticgraph.differences.rows import Both, Far, Within

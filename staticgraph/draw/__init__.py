@@ -1,6 +1,6 @@
 """Draw a computation graph as SVG, PNG or PDF, with values and gradients on its nodes."""
 
-from compiler.core.errors import MissingExtraError
+from staticgraph.compiler.core.errors import MissingExtraError
 from staticgraph.draw.drawing import Drawing, draw
 
 __all__ = ["Drawing", "MissingExtraError", "draw"]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
-from compiler.core.errors import GraphError, MissingExtraError, OptionError
-from compiler.graph.build import build, intern_key, operands_of
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.graph.view import nodes_of
-from compiler.viz.layout import Edge
+from staticgraph.compiler.core.errors import GraphError, MissingExtraError, OptionError
+from staticgraph.compiler.graph.build import build, intern_key, operands_of
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.graph.view import nodes_of
+from staticgraph.compiler.viz.layout import Edge
 from staticgraph.draw.labels import Line, is_number, label, one_line, roles_of
 from staticgraph.draw.picture import Picture, Vertex, paint
 

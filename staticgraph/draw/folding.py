@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from compiler.graph.view import definition_of
-from compiler.viz.blocks import Block, Item
-from compiler.viz.lanes import FORWARD, NAMES
-from compiler.viz.levels import as_defined
-from compiler.viz.tree import tree_of
+from staticgraph.compiler.graph.view import definition_of
+from staticgraph.compiler.viz.blocks import Block, Item
+from staticgraph.compiler.viz.lanes import FORWARD, NAMES
+from staticgraph.compiler.viz.levels import as_defined
+from staticgraph.compiler.viz.tree import tree_of
 from staticgraph.draw.labels import Line, one_line
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from compiler.viz.layout import Edge, Point, layered
+from staticgraph.compiler.viz.layout import Edge, Point, layered
 from staticgraph.draw.labels import Line, one_line
 
 MARGIN = 16.0

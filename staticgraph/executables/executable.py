@@ -7,19 +7,19 @@ import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
-from compiler.compile import compile_graph, is_cached
-from compiler.core import fork, provided
-from compiler.core.options import Options
-from compiler.graph.definition import Definition
-from compiler.graph.state import State, holding
-from compiler.runners.compiled import CompiledRunner
-from compiler.runners.runner import Runner
-from compiler.runners.workspace import Workspace
+from staticgraph.compiler.compile import compile_graph, is_cached
+from staticgraph.compiler.core import fork, provided
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.state import State, holding
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.runner import Runner
+from staticgraph.compiler.runners.workspace import Workspace
 from staticgraph.executables.inspected import Inspected
 
 if TYPE_CHECKING:
-    from compiler.inspect.debug import Step
-    from compiler.inspect.lost import Keeper
+    from staticgraph.compiler.inspect.debug import Step
+    from staticgraph.compiler.inspect.lost import Keeper
     from staticgraph.transforms.for_scipy import ScipyFunctions
 
 _set = object.__setattr__  # what nobody else can
@@ -61,7 +61,7 @@ def look_at_losses(executable: Executable, places: Collection[int], tells: bool)
     """
     runner = executable.runner
     if places and isinstance(runner, CompiledRunner) and runner.lost is None:
-        from compiler.inspect.loss import Loss
+        from staticgraph.compiler.inspect.loss import Loss
 
         runner.loss = Loss(places, tells)
 
@@ -174,7 +174,7 @@ class Executable(Inspected):
         runner = self._settled()
         if self.options.on_nonfinite != "report":
             return runner
-        from compiler.inspect.lost import Keeper
+        from staticgraph.compiler.inspect.lost import Keeper
 
         return Keeper(runner)
 
@@ -251,7 +251,7 @@ class Executable(Inspected):
             >>> x = sg.placeholder("x", (None,), "float64")
             >>> sg.compile([x], x * x).export("square.py", np.array([3.0]))
         """
-        from compiler.export.kernel_file import export
+        from staticgraph.compiler.export.kernel_file import export
 
         runner = self.runner.compiled("export").unchecked()
         export(runner, path, inputs, runner.over(self._copied(copy.copy)))

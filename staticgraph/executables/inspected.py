@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from compiler.core.errors import OptionError
-from compiler.core.options import Options
-from compiler.graph.definition import Definition
-from compiler.graph.expression import Expression
-from compiler.runners.runner import Runner
-from compiler.runtime.sizes import Feed, feeds_of
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.runners.runner import Runner
+from staticgraph.compiler.runtime.sizes import Feed, feeds_of
 from staticgraph.leaves import Variable
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from compiler.codegen.kernel import Kernel
-    from compiler.inspect.debug import Trace
-    from compiler.inspect.explanation import Explanation
-    from compiler.inspect.plan import Plan
-    from compiler.inspect.profile_table import Profile
-    from compiler.inspect.replay import Replay
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.inspect.debug import Trace
+    from staticgraph.compiler.inspect.explanation import Explanation
+    from staticgraph.compiler.inspect.plan import Plan
+    from staticgraph.compiler.inspect.profile_table import Profile
+    from staticgraph.compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
     from staticgraph.view import Inputs, View
 
@@ -126,7 +126,7 @@ class Inspected:
             1 groups of loops and products, in this order
             arena 0 bytes, in all 8192 bytes, x.0 = 1024
         """
-        from compiler.inspect.plan import Plan
+        from staticgraph.compiler.inspect.plan import Plan
 
         kernel = self.runner.compiled("plan").kernel
         return Plan(kernel.memory, kernel.fusion)
@@ -162,8 +162,8 @@ class Inspected:
             groups, in the order in which they run
               0      loops over (x.0): softplus (...); one thread at these sizes
         """
-        from compiler.driver import lower
-        from compiler.inspect.explain import explain
+        from staticgraph.compiler.driver import lower
+        from staticgraph.compiler.inspect.explain import explain
 
         self.runner.compiled("explain")
         return explain(
@@ -184,7 +184,7 @@ class Inspected:
             >>> [step.ops for step in sg.compile([x], x * x).profile(np.ones(8)).steps]
             [('multiply',)]
         """
-        from compiler.inspect.profile import profile
+        from staticgraph.compiler.inspect.profile import profile
 
         return profile(self.runner.compiled("profile"), args, kwargs)
 
@@ -256,7 +256,7 @@ class Inspected:
             (Pdb) c
             array([2.])
         """
-        from compiler.export.stepping import step
+        from staticgraph.compiler.export.stepping import step
 
         told = self.runner.compiled("step")
         runner = told.unchecked()

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.compile import compile_graph
-from compiler.core.errors import OptionError
-from compiler.core.options import Options
-from compiler.graph.definition import Definition
-from compiler.inspect.debug import Step
-from compiler.inspect.interpreted import Interpreted
-from compiler.inspect.lost import Lost
-from compiler.pipeline import pipeline
-from compiler.runners.background import BackgroundRunner
-from compiler.runners.compiled import CompiledRunner
-from compiler.runners.debug import DebugRunner
-from compiler.runners.runner import Runner
-from compiler.runtime.sizes import feeds_of
+from staticgraph.compiler.compile import compile_graph
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.inspect.debug import Step
+from staticgraph.compiler.inspect.interpreted import Interpreted
+from staticgraph.compiler.inspect.lost import Lost
+from staticgraph.compiler.pipeline import pipeline
+from staticgraph.compiler.runners.background import BackgroundRunner
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.debug import DebugRunner
+from staticgraph.compiler.runners.runner import Runner
+from staticgraph.compiler.runtime.sizes import feeds_of
 
 
 def run_op_by_op(

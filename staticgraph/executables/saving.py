@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.options import Options
-from compiler.core.pytree import is_branch, is_object, parts_of
-from compiler.graph.forms import Form
-from compiler.graph.serialise import Writer
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.pytree import is_branch, is_object, parts_of
+from staticgraph.compiler.graph.forms import Form
+from staticgraph.compiler.graph.serialise import Writer
 from staticgraph.executables.executable import Executable
 
 FORMAT = "staticgraph executables 1"

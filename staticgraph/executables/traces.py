@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.errors import OptionError
-from compiler.graph.definition import Definition
-from compiler.graph.view import definition_of
-from compiler.inspect.debug import Trace, trace
-from compiler.runtime.sizes import feeds_of
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.view import definition_of
+from staticgraph.compiler.inspect.debug import Trace, trace
+from staticgraph.compiler.runtime.sizes import feeds_of
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.fuzz.coverage import Coverage
 
 Program: TypeAlias = "dict[str, Any]"

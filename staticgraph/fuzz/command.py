@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.fuzz.campaign import CAMPAIGNS, load, module_of
 
 
@@ -45,7 +45,7 @@ def add_commands(commands: Any) -> None:
 
 def run_fuzz(given: argparse.Namespace) -> int:
     """`staticgraph fuzz`."""
-    from compiler.runtime.threads import get_num_threads
+    from staticgraph.compiler.runtime.threads import get_num_threads
     from staticgraph.fuzz import session
     from staticgraph.fuzz.process import Limits
 

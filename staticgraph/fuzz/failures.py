@@ -8,7 +8,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from compiler.core.errors import FormatError
+from staticgraph.compiler.core.errors import FormatError
 from staticgraph.fuzz.campaign import Program
 
 _OWN = re.compile(r"0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|[-+]?\d[\d.]*(e[-+]?\d+)?")

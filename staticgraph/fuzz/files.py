@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
 import staticgraph as sg
-from dynamic.core.errors import LoadError
+from staticgraph import dynamic
+from staticgraph.dynamic.core.errors import LoadError
 from staticgraph.fuzz.campaign import Campaign, Program
 from staticgraph.fuzz.damage import damaged, random_step
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.fuzz.coverage import Coverage
 from staticgraph.fuzz.failures import Failure, load_failure
 

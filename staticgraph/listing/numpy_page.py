@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import dynamic
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import StaticGraphError
-from compiler.core.op import Operand
+from staticgraph import dynamic
 from staticgraph.compilation import compile
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.leaves import placeholder
 from staticgraph.listing.numpy_calls import CALLS, FFT, LINALG, Call, Given, arrays, of_ufunc
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
-from compiler import ops
-from compiler.core.types import DTYPES
-from dynamic.core.errors import AutogradError
+from staticgraph import dynamic
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.types import DTYPES
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.leaves import placeholder
 
 NUMBERS: dict[str, Any] = {"a bool": True, "an int": 1, "a float": 1.0}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import dynamic
 import staticgraph as sg
-from compiler.core.lowering import Host, Item, Nested
-from compiler.core.op import Op, all_ops
-from compiler.functions import NAMES
-from compiler.llvm.vecmath.accuracy import ULP_BOUND
-from compiler.ops import LIBRARY, PUBLIC
-from compiler.ops.declare import Refused
+from staticgraph import dynamic
+from staticgraph.compiler.core.lowering import Host, Item, Nested
+from staticgraph.compiler.core.op import Op, all_ops
+from staticgraph.compiler.functions import NAMES
+from staticgraph.compiler.llvm.vecmath.accuracy import ULP_BOUND
+from staticgraph.compiler.ops import LIBRARY, PUBLIC
+from staticgraph.compiler.ops.declare import Refused
 from staticgraph.listing import names, reasons
 from staticgraph.listing.measured import errors
 

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim
-from compiler.core.errors import FormatError
-from compiler.graph.expression import construct
-from compiler.ops import leaves
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.graph.expression import construct
+from staticgraph.compiler.ops import leaves
 from staticgraph.onnx.reading import Graph, Step
 
 Read: TypeAlias = "Callable[[Call], Any]"

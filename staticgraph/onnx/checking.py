@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_narrow
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.dtypes import is_narrow
+from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.onnx.call import OPERATORS, RefusedError
 from staticgraph.onnx.model import Model
 from staticgraph.onnx.package import OLDEST_READ, dtype_of, onnx

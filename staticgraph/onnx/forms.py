@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.types import TensorType
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.onnx import names, nested, nodes, written
 from staticgraph.onnx.writer import Form, Names, Writer, refused
 

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from compiler.core.errors import FeedError, FormatError, StaticGraphError
-from compiler.core.op import Operand
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.errors import FeedError, FormatError, StaticGraphError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.leaves import placeholder
 from staticgraph.onnx import operators  # noqa: F401 - registers them
 from staticgraph.onnx.call import OPERATORS, Call, computed

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.types import TensorType
-from compiler.graph.body import Body
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.onnx.package import number_of, onnx
 from staticgraph.onnx.writer import Names, Writer
 

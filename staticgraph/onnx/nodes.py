@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.types import neutral
-from compiler.graph.expression import Expression
-from compiler.ops import leaves
+from staticgraph.compiler.core.types import neutral
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import leaves
 from staticgraph.onnx.writer import Form, Names, Writer
 
 NODES: dict[str, Form] = {}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.errors import MissingExtraError
-from compiler.core.types import DTYPES, as_dtype
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import MissingExtraError
+from staticgraph.compiler.core.types import DTYPES, as_dtype
 
 OLDEST, NEWEST = 18, 28
 """The opsets that `save` writes: the forms of its operators are the same in all of them."""

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from compiler.core.errors import FormatError
+from staticgraph.compiler.core.errors import FormatError
 from staticgraph.onnx.package import OLDEST_READ, dtype_of, onnx
 
 

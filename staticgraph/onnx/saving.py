@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from compiler.core.errors import GraphError, OptionError
-from compiler.core.op import Operand
-from compiler.graph.expression import Expression
-from compiler.transforms.custom_rules import without_rules
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.transforms.custom_rules import without_rules
 from staticgraph.executables.executable import Executable
 from staticgraph.onnx.forms import FORMS
 from staticgraph.onnx.nested import value_info

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dims import Atom, Dim, Opaque, Size, Unknown, as_unknown
-from compiler.core.errors import DTypeError, GraphError
-from compiler.core.types import TensorType, Type
-from compiler.graph.expression import Expression, at_line
-from compiler.graph.traversal import between
-from compiler.ops import leaves
-from compiler.passes.widen import widen
+from staticgraph.compiler.core.dims import Atom, Dim, Opaque, Size, Unknown, as_unknown
+from staticgraph.compiler.core.errors import DTypeError, GraphError
+from staticgraph.compiler.core.types import TensorType, Type
+from staticgraph.compiler.graph.expression import Expression, at_line
+from staticgraph.compiler.graph.traversal import between
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.passes.widen import widen
 from staticgraph.onnx.package import number_of, onnx
 
 Names: TypeAlias = "str | tuple[str, ...]"

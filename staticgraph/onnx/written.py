@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Size
-from compiler.core.dtypes import accumulator, is_float
-from compiler.graph.expression import Expression, construct
-from compiler.ops import leaves
-from compiler.ops.attention import attention_weights
-from compiler.ops.indexing import along_add
-from compiler.transforms.control_flow import scan
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dtypes import accumulator, is_float
+from staticgraph.compiler.graph.expression import Expression, construct
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.attention import attention_weights
+from staticgraph.compiler.ops.indexing import along_add
+from staticgraph.compiler.transforms.control_flow import scan
 
 WRITTEN: dict[str, Callable[..., Any]] = {}
 """Per op the function of its operands and attributes."""
@@ -294,7 +294,7 @@ def sliding_windows(
     x: Any, *, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> Any:
     """Elements by the places of all windows, axis by axis, the windows first."""
-    from compiler.ops.windows import window_count
+    from staticgraph.compiler.ops.windows import window_count
 
     count = len(sizes)
     lead = x.ndim - count

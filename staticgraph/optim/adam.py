@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from compiler.ops import absolute, astype, maximum, sqrt, where
+from staticgraph.compiler.ops import absolute, astype, maximum, sqrt, where
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Options, Rate
 from staticgraph.optim.first_order import Common, FirstOrder, Moment, descent, like, zeros

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from compiler.core.dtypes import limits
-from compiler.ops import matmul, maximum, mean, minimum, sqrt, sum as total_of
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.ops import matmul, maximum, mean, minimum, sqrt, sum as total_of
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Check, Options, Rate, floors
 from staticgraph.optim.first_order import Common, FirstOrder, Moment, descent, like, zeros

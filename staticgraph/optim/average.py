@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import GraphError
-from compiler.core.pytree import leaves, rebuilt
-from compiler.core.values import Tree
-from compiler.graph.evaluate import replaced
-from compiler.graph.expression import Expression
-from compiler.ops import astype, where
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.graph.evaluate import replaced
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import astype, where
 from staticgraph.leaves import Variable, variable
 from staticgraph.optim.checks import number, whole
 from staticgraph.optim.optimizer import Updates, check_parameters

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.graph.expression import Expression
 
 Rate: TypeAlias = "float | Expression | Callable[[Any], Any]"
 """A number, an expression of one, such as a variable that is set between calls, or a schedule: a

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.core.errors import OptionError
-from compiler.core.values import Value
-from compiler.ops import astype, clip, minimum, sqrt, sum as total_of
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops import astype, clip, minimum, sqrt, sum as total_of
 from staticgraph.optim.checks import number
 
 

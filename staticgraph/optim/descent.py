@@ -7,8 +7,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.ops import astype, clip, maximum, sign, where
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.ops import astype, clip, maximum, sign, where
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Options, Rate
 from staticgraph.optim.first_order import Common, FirstOrder, Moment, descent, like, zeros

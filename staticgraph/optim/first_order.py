@@ -9,11 +9,11 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from compiler.core.errors import GraphError, OptionError
-from compiler.graph.expression import Expression
-from compiler.ops import astype, where
-from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import astype, where
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
 from staticgraph.optim.checks import Options, as_python
 from staticgraph.optim.clipping import clip_by_global_norm, clip_by_value

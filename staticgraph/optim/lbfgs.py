@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import GraphError, OptionError
-from compiler.graph.expression import Expression
-from compiler.ops import astype
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import astype
+from staticgraph.compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Rate
 from staticgraph.optim.lbfgs_loop import Problem, updates_of

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.graph.evaluate import replaced
-from compiler.graph.expression import Expression
-from compiler.ops import (
+from staticgraph.compiler.graph.evaluate import replaced
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import (
     absolute,
     astype,
     concatenate,
@@ -21,7 +21,7 @@ from compiler.ops import (
     sum as total_of,
     where,
 )
-from compiler.transforms.control_flow import cond, scan, while_loop
+from staticgraph.compiler.transforms.control_flow import cond, scan, while_loop
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Options
 from staticgraph.optim.first_order import like

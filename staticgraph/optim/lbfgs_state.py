@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.leaves import Variable, variable
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.pytree import leaves, rebuilt
-from compiler.ops import (
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.ops import (
     absolute,
     logical_and,
     logical_not,
@@ -23,7 +23,7 @@ from compiler.ops import (
     sqrt,
     where,
 )
-from compiler.transforms.control_flow import while_loop
+from staticgraph.compiler.transforms.control_flow import while_loop
 
 DECREASE, CURVATURE = 1e-4, 0.9
 """c1 and c2 of the conditions (section 3.1)."""

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import GraphError, OptionError
-from compiler.graph.expression import Expression
-from compiler.graph.state import State
-from compiler.graph.traversal import ancestors
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.state import State
+from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import CHECKS, Check, Options, as_python
 

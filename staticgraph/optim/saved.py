@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import CHECKS, Options
 

@@ -13,10 +13,10 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any, TypeAlias
 
-from compiler.core.errors import OptionError
-from compiler.core.values import Value
-from compiler.graph.expression import Expression
-from compiler.ops import cos, floor, log, maximum, minimum, where
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import cos, floor, log, maximum, minimum, where
 from staticgraph.optim.checks import number, whole
 
 Rates: TypeAlias = "float | Callable[[Any], Any]"

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_narrow, limits
-from compiler.core.op import Op
-from compiler.core.types import DType
-from compiler.core.values import Value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_narrow, limits
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import (
     Make,
     common_shape,

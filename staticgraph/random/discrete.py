@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.op import Operand
-from compiler.core.types import DType, as_dtype, normalise_axis
-from compiler.core.values import Array, Value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import DType, as_dtype, normalise_axis
+from staticgraph.compiler.core.values import Array, Value
 from staticgraph.random.continuous import gumbel, of_dtype, unit
 from staticgraph.random.draws import (
     INT64,

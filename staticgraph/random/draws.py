@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.default_dtype import or_default
-from compiler.core.dims import Dim, Size, product
-from compiler.core.dtypes import is_float
-from compiler.core.errors import DTypeError, OptionError, ShapeError
-from compiler.core.op import Operand
-from compiler.core.types import DType, TensorType, broadcast_shapes
-from compiler.core.values import Array, Value
-from compiler.graph.expression import Expression, closed, constant, handle_among, opened
 from staticgraph.compilation import compile
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.default_dtype import or_default
+from staticgraph.compiler.core.dims import Dim, Size, product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import DType, TensorType, broadcast_shapes
+from staticgraph.compiler.core.values import Array, Value
+from staticgraph.compiler.graph.expression import Expression, closed, constant, handle_among, opened
 from staticgraph.leaves import arange, placeholder
 from staticgraph.random.streams import Stream
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import product
-from compiler.core.errors import DTypeError, OptionError
-from compiler.core.op import Operand
-from compiler.core.values import Value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.errors import DTypeError, OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import INT64, drawn, key_of, shape_of
 
 _FEW = 64  # keys that are not worth the compilation of a kernel

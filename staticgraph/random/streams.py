@@ -6,9 +6,9 @@ import hashlib
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.graph.expression import Expression
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.leaves import Counter, counter
 
 

@@ -14,16 +14,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.deciding import decider_of_user
-from compiler.core.lowering import Alias, IndexMap
-from compiler.core.op import Attrs, Op
-from compiler.core.refusals import refuse
-from compiler.core.watching import unwatched
-from compiler.core.whose_code import by_user
-from compiler.functions import numpy_protocol
-from compiler.graph.expression import Expression
-from compiler.ops import leaves
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.deciding import decider_of_user
+from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.watching import unwatched
+from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.functions import numpy_protocol
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops import leaves
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))

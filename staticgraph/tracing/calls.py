@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.core.deciding import decider
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from compiler.core.types import DType, as_dtype
-from compiler.graph.expression import Expression
+from staticgraph.compiler.core.deciding import decider
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import DType, as_dtype
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched

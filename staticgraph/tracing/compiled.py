@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from compiler.core.errors import OptionError
-from compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
-from compiler.core.types import TensorType
-from compiler.graph.biases import biases_of
-from compiler.graph.definition import Definition, define
-from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import Expression
-from compiler.graph.losses import losses_of
-from compiler.graph.traversal import ancestors, cut
-from compiler.inspect.lint.report import check_level, lint, lint_gradients
-from compiler.inspect.lint.rules import Captured
-from compiler.transforms.autodiff import cotangents_of, depending_on
-from compiler.transforms.custom_rules import without_rules
-from compiler.transforms.zero_gradients import note_zeros
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue, Window
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.biases import biases_of
+from staticgraph.compiler.graph.definition import Definition, define
+from staticgraph.compiler.graph.evaluate import evaluate
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.losses import losses_of
+from staticgraph.compiler.graph.traversal import ancestors, cut
+from staticgraph.compiler.inspect.lint.report import check_level, lint, lint_gradients
+from staticgraph.compiler.inspect.lint.rules import Captured
+from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
+from staticgraph.compiler.transforms.custom_rules import without_rules
+from staticgraph.compiler.transforms.zero_gradients import note_zeros
 from staticgraph.executables.executable import (
     Executable,
     do_before_first_call,

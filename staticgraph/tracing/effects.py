@@ -28,17 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.errors import OptionError
-from compiler.core.refusals import (
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import (
     forgetting_refusals,
     refuse,
     refuse_effect,
     remembered,
 )  # fmt: skip
-from compiler.core.watching import CHANGES, Watch
-from compiler.core.whose_code import is_library, is_library_code, is_own
-from compiler.graph.expression import is_symbolic
+from staticgraph.compiler.core.watching import CHANGES, Watch
+from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
+from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.tracing.code import type_questions
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
-from compiler.core.errors import FeedError, OptionError
-from compiler.core.op import Operand
-from compiler.core.pytree import mapped
-from compiler.graph.expression import Expression, closed, handle_among
+from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
+from staticgraph.compiler.core.errors import FeedError, OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import mapped
+from staticgraph.compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.refusals import forgetting_refusals
+from staticgraph.compiler.core.refusals import forgetting_refusals
 from staticgraph.tracing.checks import check_of, same_memory
 
 _MISSING: Any = object()

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import Call, Signature
 from staticgraph.tracing.compiled import Compiled
@@ -15,9 +15,9 @@ from staticgraph.tracing.signature import Arguments, take_apart
 from staticgraph.tracing.tracing import Trace
 
 if TYPE_CHECKING:
-    import compiler.inspect.debug
-    from compiler.inspect.profile_table import Profile
-    from compiler.inspect.replay import Replay
+    import staticgraph.compiler.inspect.debug
+    from staticgraph.compiler.inspect.profile_table import Profile
+    from staticgraph.compiler.inspect.replay import Replay
     from staticgraph.view import View
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})
@@ -153,7 +153,7 @@ class InspectedFunction:
             )
         return max(told, key=_told).replay()
 
-    def trace(self, /, *args: object, **kwargs: Any) -> compiler.inspect.debug.Trace:
+    def trace(self, /, *args: object, **kwargs: Any) -> staticgraph.compiler.inspect.debug.Trace:
         """Every intermediate value of a call, op by op: see `Executable.trace`.
 
         Args:

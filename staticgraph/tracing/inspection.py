@@ -7,8 +7,8 @@ import sys
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from compiler.core.op import Op, Operand
-from compiler.core.whose_code import is_own
+from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.whose_code import is_own
 
 OF_CLASSES = frozenset(
     ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",

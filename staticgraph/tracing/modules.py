@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.core import fork
+from staticgraph.compiler.core import fork
 from staticgraph.tracing.guards import Read
 
 _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__call__")

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from compiler.core.refusals import refuse
-from compiler.core.whose_code import is_library, is_own
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.whose_code import is_library, is_own
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.inspection import (
     DESCRIPTORS,

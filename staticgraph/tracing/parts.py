@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.core.dims import Dim, Unknown, as_unknown
-from compiler.core.types import mapped
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import cut
 from staticgraph.compilation import compile
+from staticgraph.compiler.core.dims import Dim, Unknown, as_unknown
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import cut
 from staticgraph.executables.executable import Executable
 
 

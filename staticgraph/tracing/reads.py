@@ -39,10 +39,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.op import Op
-from compiler.core.whose_code import is_library, is_library_code, is_own
-from compiler.graph.expression import Expression
-from compiler.ops.user_ops import UserOp
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.user_ops import UserOp
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.guards import Guards, Read, reads_of_array
 from staticgraph.tracing.inspection import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
 from staticgraph.tracing.calls import Call
 from staticgraph.tracing.checks import guarded
 from staticgraph.tracing.guards import Guards

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from compiler.core.pytree import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import (
     equal_values,
     fixed_of,
     is_object,
@@ -25,7 +25,7 @@ from compiler.core.pytree import (
     structure as structure_of,
     with_parts,
 )
-from compiler.core.refusals import user_place
+from staticgraph.compiler.core.refusals import user_place
 from staticgraph.tracing.modules import is_module
 
 LEAF = "*"

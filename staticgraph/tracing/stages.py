@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.core.values import Array
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors, cut
-from compiler.transforms.custom_rules import without_rules
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors, cut
+from staticgraph.compiler.transforms.custom_rules import without_rules
 from staticgraph.leaves import placeholder
 from staticgraph.tracing.parts import Part
 from staticgraph.tracing.tracing import Trace

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.tracing.library_states import getter_of, of_generator, place_of
 
 

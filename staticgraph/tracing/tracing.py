@@ -14,21 +14,21 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from compiler.core.dims import Fact, collecting_facts
-from compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
-from compiler.core.refusals import ending_with_refusals
-from compiler.core.types import DType, TensorType
-from compiler.graph.definition import Definition, define
-from compiler.graph.effects import with_effects
-from compiler.graph.evaluate import evaluate
-from compiler.graph.expression import (
+from staticgraph.compiler.core.dims import Fact, collecting_facts
+from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
+from staticgraph.compiler.core.refusals import ending_with_refusals
+from staticgraph.compiler.core.types import DType, TensorType
+from staticgraph.compiler.graph.definition import Definition, define
+from staticgraph.compiler.graph.effects import with_effects
+from staticgraph.compiler.graph.evaluate import evaluate
+from staticgraph.compiler.graph.expression import (
     Expression,
     collecting_casts,
 )
-from compiler.graph.traversal import ancestors
-from compiler.ops import leaves
-from compiler.ops.declare import BOOL
-from compiler.runtime.sizes import Feed, check_sizes, sizes_of
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.declare import BOOL
+from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import Structure

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dims import Dim, Unknown, as_unknown, evaluate
-from compiler.core.types import mapped
-from compiler.core.values import Array
-from compiler.graph.expression import Expression
-from compiler.ops.effects import after
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Unknown, as_unknown, evaluate
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.effects import after
 
 _VIEWS = (
     ops.broadcast_to, ops.expand_dims, ops.flip, ops.reshape, ops.squeeze, ops.strided_slice,

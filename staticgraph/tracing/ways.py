@@ -9,15 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.errors import CaptureError, OptionError
-from compiler.core.refusals import has_refused
-from compiler.graph.effects import Effect, collecting
-from compiler.graph.expression import Expression, Handle, at_line, constant, construct, constructing
-from compiler.ops import leaves
-from compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
-from compiler.transforms.decisions import Way, ways_through
-from compiler.transforms.failing import Caught, as_checks, zeros
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import CaptureError, OptionError
+from staticgraph.compiler.core.refusals import has_refused
+from staticgraph.compiler.graph.effects import Effect, collecting
+from staticgraph.compiler.graph.expression import (
+    Expression,
+    Handle,
+    at_line,
+    constant,
+    construct,
+    constructing,
+)
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
+from staticgraph.compiler.transforms.decisions import Way, ways_through
+from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
 from staticgraph.tracing.views import View, views_of

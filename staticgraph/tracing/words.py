@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.runtime import unchanged
+from staticgraph.compiler.runtime import unchanged
 from staticgraph.tracing.guards import Read
 
 _OF_DICTS = frozenset(("item", "absent", "keys", "pairs", "values", "length", "disjoint"))

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
-from compiler.core.pytree import leaves, mapped, rebuilt
-from compiler.core.types import unify
-from compiler.graph import expression as expressions
-from compiler.graph.expression import Expression, Handle, closed, handle_among
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt
+from staticgraph.compiler.core.types import unify
+from staticgraph.compiler.graph import expression as expressions
+from staticgraph.compiler.graph.expression import Expression, Handle, closed, handle_among
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.ways import as_output
 

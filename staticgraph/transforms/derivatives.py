@@ -7,14 +7,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_inexact
-from compiler.core.errors import OptionError
-from compiler.core.pytree import leaves, rebuilt, same_structure, structure
-from compiler.graph.expression import Expression, constant
-from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import gradients, pullback, pushforward
 from staticgraph.compilation import grad as grad_of_expression, is_zero
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
+from staticgraph.compiler.graph.expression import Expression, constant
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.autodiff import gradients, pullback, pushforward
 from staticgraph.leaves import arange
 from staticgraph.tracing.functions import Function
 from staticgraph.transforms.arguments import (
@@ -267,7 +267,10 @@ def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fals
 
 def jacobian_rows(out: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """The Jacobian of one output by each variable."""
-    from compiler.transforms.vectorize import batched, example  # nothing else here needs its rules
+    from staticgraph.compiler.transforms.vectorize import (  # nothing else here needs its rules
+        batched,
+        example,
+    )
 
     floating("jacobian", out)
     if not out.ndim:

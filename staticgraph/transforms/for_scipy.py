@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compiler.core.errors import (
+from staticgraph.compilation import compile
+from staticgraph.compiler.core.errors import (
     DTypeError,
     FeedError,
     MissingExtraError,
@@ -17,11 +18,10 @@ from compiler.core.errors import (
     OutputError,
     ShapeError,
 )
-from compiler.graph.expression import Expression, again, constant
-from compiler.graph.traversal import fold_records
-from compiler.ops import leaves
-from compiler.transforms.autodiff import pullback, pushforward
-from staticgraph.compilation import compile
+from staticgraph.compiler.graph.expression import Expression, again, constant
+from staticgraph.compiler.graph.traversal import fold_records
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.transforms.autodiff import pullback, pushforward
 from staticgraph.executables.executable import Executable
 from staticgraph.leaves import Variable, placeholder
 from staticgraph.transforms.derivatives import jacobian_rows

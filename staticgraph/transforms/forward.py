@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.pytree import leaves, rebuilt
-from compiler.graph.expression import Expression
-from compiler.ops.declare import zeros_like
-from compiler.transforms.autodiff import pushforward
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.transforms.autodiff import pushforward
 from staticgraph.leaves import arange
 from staticgraph.tracing.functions import Function
 from staticgraph.transforms.arguments import Argnums, Partial, floating, hashable, transformed
@@ -50,7 +50,10 @@ def jacobian_columns(
     outputs: Sequence[Expression], variables: Sequence[Expression], place: int
 ) -> list[Expression]:
     """The Jacobian of each output by one of the variables."""
-    from compiler.transforms.vectorize import batched, example  # nothing else here needs its rules
+    from staticgraph.compiler.transforms.vectorize import (  # nothing else here needs its rules
+        batched,
+        example,
+    )
 
     x = variables[place]
     count = x.type.size

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from compiler import ops
-from compiler.core.dims import Size, assume_equal
-from compiler.core.errors import OptionError, ShapeError
-from compiler.core.pytree import leaves, mapped, rebuilt, spread_over, structure
-from compiler.graph.effects import collecting, depth, emit_batched
-from compiler.graph.expression import Expression, handle_among
-from compiler.transforms.branching import on_all_ways
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size, assume_equal
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, spread_over, structure
+from staticgraph.compiler.graph.effects import collecting, depth, emit_batched
+from staticgraph.compiler.graph.expression import Expression, handle_among
+from staticgraph.compiler.transforms.branching import on_all_ways
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.signature import is_array
 from staticgraph.tracing.ways import as_output
@@ -44,7 +44,7 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
         raise OptionError(f"vmap: in_axes is an int or a tuple, not {in_axes!r}")
 
     def apply(*args: object, **kwargs: object) -> Any:
-        from compiler.transforms.vectorize import (  # nothing but vmap needs its rules
+        from staticgraph.compiler.transforms.vectorize import (  # nothing but vmap needs its rules
             batched,
             example,
         )

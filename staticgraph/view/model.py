@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.listing import listed
-from compiler.core.types import TensorType, is_static
-from compiler.graph.definition import Definition, Node
-from compiler.graph.view import definition_of
-from compiler.inspect.explanation import Explanation
-from compiler.inspect.profile import Profile
-from compiler.viz.blocks import Block, Item
-from compiler.viz.levels import Level, as_compiled, as_defined, is_number
-from compiler.viz.tree import tree_of
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.listing import listed
+from staticgraph.compiler.core.types import TensorType, is_static
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.view import definition_of
+from staticgraph.compiler.inspect.explanation import Explanation
+from staticgraph.compiler.inspect.profile import Profile
+from staticgraph.compiler.viz.blocks import Block, Item
+from staticgraph.compiler.viz.levels import Level, as_compiled, as_defined, is_number
+from staticgraph.compiler.viz.tree import tree_of
 from staticgraph.draw.labels import numbers, roles_of
 from staticgraph.view.sources import Sources, visible
 from staticgraph.view.values import Summary, values_of

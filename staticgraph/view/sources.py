@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from compiler.codegen.comments import readable_files
-from compiler.core.source import Scope, gradient_of, place_of, scope_of
+from staticgraph.compiler.codegen.comments import readable_files
+from staticgraph.compiler.core.source import Scope, gradient_of, place_of, scope_of
 
 AROUND = 3
 """Lines that are shown before and after one that a node comes from."""

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.source import mark_of
-from compiler.core.values import Value
-from compiler.graph.definition import Definition, Node
-from compiler.graph.expression import Expression
-from compiler.graph.state import holding
-from compiler.inspect.bodies import Iteration, observed
-from compiler.inspect.explain import Marks
-from compiler.inspect.interpret import interpret
-from compiler.ops import leaves
+from staticgraph.compiler.core.source import mark_of
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.state import holding
+from staticgraph.compiler.inspect.bodies import Iteration, observed
+from staticgraph.compiler.inspect.explain import Marks
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import leaves
 from staticgraph.view.sources import visible
 
 TABLE = 64

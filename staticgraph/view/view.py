@@ -9,25 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.core.errors import GraphError, OptionError
-from compiler.driver import lower
-from compiler.graph.definition import Definition, define
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.explain import explain
-from compiler.inspect.given import given_inputs
-from compiler.inspect.profile import profile as profiled
-from compiler.inspect.profile_table import Profile
-from compiler.ops import leaves
-from compiler.ops.effects import quiet
-from compiler.runners.compiled import CompiledRunner
-from compiler.runners.runner import Runner
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.driver import lower
+from staticgraph.compiler.graph.definition import Definition, define
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.explain import explain
+from staticgraph.compiler.inspect.given import given_inputs
+from staticgraph.compiler.inspect.profile import profile as profiled
+from staticgraph.compiler.inspect.profile_table import Profile
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.runner import Runner
 from staticgraph.view.model import Subject, model_of
 from staticgraph.view.page import framed, page
 
 if TYPE_CHECKING:
-    from compiler.codegen.kernel import Kernel
-    from compiler.inspect.explanation import Explanation
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.inspect.explanation import Explanation
 
 Inputs = Sequence[object] | Mapping[str, object] | None
 

@@ -21,9 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
-from compiler.array_api.data_types import NAMES as _NAMES, DataTypes as _DataTypes, Info as _Info
-from compiler.core.default_dtype import get_default_dtype as _get_default_dtype
+from staticgraph.compiler.array_api import FUNCTIONS as _FUNCTIONS, VERSION as _VERSION
+from staticgraph.compiler.array_api.data_types import (
+    NAMES as _NAMES,
+    DataTypes as _DataTypes,
+    Info as _Info,
+)
+from staticgraph.compiler.core.default_dtype import get_default_dtype as _get_default_dtype
 from staticgraph.xp import creation as _creation, fft as fft, linalg as linalg
 from staticgraph.xp.creation import *  # noqa: F403 - `__all__` there
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.default_dtype import or_default
-from compiler.core.errors import OptionError
-from compiler.core.op import Operand
-from compiler.functions import fft as _fft
 from staticgraph import creation, leaves
+from staticgraph.compiler.core.default_dtype import or_default
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.functions import fft as _fft
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.array_api import FFT
+from staticgraph.compiler.array_api import FFT
 from staticgraph.xp.creation import fftfreq, rfftfreq
 
 __all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.array_api import LINALG
+from staticgraph.compiler.array_api import LINALG
 
 __all__ = list(LINALG)
 

@@ -15,8 +15,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.array_api import FFT, FUNCTIONS, LINALG, reductions
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.array_api import FFT, FUNCTIONS, LINALG, reductions
+from staticgraph.compiler.core.errors import StaticGraphError
 
 xp: Any = dynamic.xp
 RNG = np.random.default_rng(0)

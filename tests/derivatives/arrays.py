@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import ops
-from compiler.core.op import all_ops
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import all_ops
 from staticgraph.fuzz.graphs.reference import REFERENCE
 from tests.derivatives.case import Case, Draw, M, between, normal, regular
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import dynamic as torch
-from dynamic import make_dot, ones, tensor
-from dynamic.core.errors import ArgumentError
+from staticgraph.dynamic import make_dot, ones, tensor
+from staticgraph.dynamic.core.errors import ArgumentError
 
 SVG = "{http://www.w3.org/2000/svg}"
 

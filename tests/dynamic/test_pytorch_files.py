@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.core.errors import ArgumentError, LoadError
+from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from tests.paths import ROOT
 
 RECORDED = ROOT / "tests" / "data" / "pytorch.pt"

@@ -13,9 +13,9 @@ import safetensors.numpy
 from hypothesis import given, strategies as st
 
 import dynamic as torch
-from compiler.core.errors import MissingExtraError
-from dynamic.core.errors import ArgumentError
-from dynamic.serialization import LoadError
+from staticgraph.compiler.core.errors import MissingExtraError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.serialization import LoadError
 
 
 def copied(value):

@@ -126,16 +126,22 @@ def modules(root: Path, package: str) -> dict[str, Path]:
     return found
 
 
+def in_folder(name: str) -> str:
+    """A dotted name as that of a file: `staticgraph.compiler` and `.dynamic` are folders beside."""
+    below = name.removeprefix("staticgraph.")
+    return below if below.partition(".")[0] in ("compiler", "dynamic") else name
+
+
 @functools.cache
 def imported(path: Path, *, types: bool = True) -> frozenset[str]:
     """The dotted names that a file imports, in functions too; with those for types alone or not."""
     found: set[str] = set()
     for node in _statements(ast.parse(path.read_text()).body, types):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            found |= {in_folder(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import in line {node.lineno}"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {in_folder(f"{node.module}.{alias.name}") for alias in node.names}
     return frozenset(found)
 
 

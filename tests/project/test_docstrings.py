@@ -17,9 +17,9 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.core.op import Op
-from compiler.core.pytree import leaves, structure
-from compiler.ops import LINALG, PUBLIC
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.pytree import leaves, structure
+from staticgraph.compiler.ops import LINALG, PUBLIC
 
 OPS = {
     op.name: op
@@ -57,10 +57,9 @@ def _members(package: str) -> dict[str, Any]:
 
 
 MEMBERS = _members("staticgraph")
+COMPILER = _members("staticgraph.compiler") | {kind.__name__: kind for kind in CLASSES}
 OTHERS = {  # classes, and members of the compiler's, which are not all for users
-    name: value
-    for name, value in (_members("compiler") | {kind.__name__: kind for kind in CLASSES}).items()
-    if ">>>" in (value.__doc__ or "")
+    name: value for name, value in COMPILER.items() if ">>>" in (value.__doc__ or "")
 }
 KINDS = {"ops": OPS, "functions": FUNCTIONS, "members": MEMBERS}
 

@@ -11,8 +11,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.op import Op, all_ops
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op, all_ops
 from tests.paths import ROOT
 
 

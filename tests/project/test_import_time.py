@@ -15,9 +15,9 @@ LATER = (
     "networkx",
     "numba",
     "llvmlite",
-    "compiler.driver",
-    "compiler.passes",
-    "compiler.codegen.kernel",
+    "staticgraph.compiler.driver",
+    "staticgraph.compiler.passes",
+    "staticgraph.compiler.codegen.kernel",
 )
 
 PROGRAM = """

@@ -84,10 +84,16 @@ def test_nothing_but_another_command_imports_a_command(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["compiler.ops", "compiler.graph.expression", "compiler.transforms.autodiff"]
+    "module",
+    [
+        "compiler.ops",
+        "compiler.graph.expression",
+        "compiler.transforms.autodiff",
+    ],
 )
 def test_importing_symbols_loads_neither_numba_nor_networkx(module: str) -> None:
-    code = f"import sys, {module}; print([m for m in ('numba', 'networkx') if m in sys.modules])"
+    loaded = "[name for name in ('numba', 'networkx') if name in sys.modules]"
+    code = f"import sys, staticgraph.{module}; print({loaded})"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
@@ -95,7 +101,7 @@ def test_importing_symbols_loads_neither_numba_nor_networkx(module: str) -> None
 
 
 def test_the_interpreter_does_not_load_numba() -> None:
-    code = "import sys, compiler.inspect.interpret; print('numba' in sys.modules)"
+    code = "import sys, staticgraph.compiler.inspect.interpret; print('numba' in sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )

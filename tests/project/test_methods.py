@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dynamic
-from compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression
 
 OWN = {"to"}  # (device), (dtype), (other) and their options, which no signature tells
 

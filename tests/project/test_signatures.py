@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.paths import ROOT
-from tests.project.rooms import modules
+from tests.project.rooms import in_folder, modules
 
 PACKAGES = ("compiler", "dynamic", "staticgraph")
 SPECIAL = ("__init__", "__call__")
@@ -46,13 +46,14 @@ class Sources:
             for node in ast.walk(tree):
                 if not isinstance(node, ast.ImportFrom) or node.module is None:
                     continue
-                package = node.module.partition(".")[0]
+                source = in_folder(node.module)
+                package = source.partition(".")[0]
                 if package not in self.packages or package == module.partition(".")[0]:
                     continue
                 for alias in node.names:
-                    whole = f"{node.module}.{alias.name}"
+                    whole = in_folder(f"{source}.{alias.name}")
                     if whole not in self.trees:
-                        yield Place(node.module, alias.name)
+                        yield Place(source, alias.name)
                     else:
                         own = alias.asname or alias.name
                         yield from (Place(whole, name) for name in _attributes(tree, own))
@@ -85,9 +86,9 @@ class Sources:
                 if isinstance(node, ast.ImportFrom) and node.module is not None:
                     for alias in node.names:
                         if alias.name == "*":
-                            starred.append(node.module)
+                            starred.append(in_folder(node.module))
                         else:
-                            place = Place(node.module, alias.name)
+                            place = Place(in_folder(node.module), alias.name)
                             named.setdefault(alias.asname or alias.name, []).append(place)
             self._known[module] = definitions, named, starred
         return self._known[module]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.ops import all_ops
+from staticgraph.compiler.ops import all_ops
 from tests.paths import ROOT
 
 NAMES = {op.name for op in all_ops()}

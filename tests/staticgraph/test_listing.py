@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.core.op import all_ops
-from compiler.ops import LIBRARY
 from staticgraph.__main__ import main
+from staticgraph.compiler.core.op import all_ops
+from staticgraph.compiler.ops import LIBRARY
 from staticgraph.listing import names, reasons
 from staticgraph.listing.table import Beside, beside, comparisons, differentiable, markdown, rows
 from tests.derivatives.cases import WITHOUT

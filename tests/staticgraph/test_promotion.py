@@ -11,7 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.types import DTYPES
+from staticgraph.compiler.core.types import DTYPES
 from staticgraph.listing.promotion import NUMBERS, eager_table, markdown, static_table
 from tests.paths import ROOT
 

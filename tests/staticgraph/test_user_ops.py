@@ -14,8 +14,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import FormatError, GraphError, OptionError
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.core.errors import FormatError, GraphError, OptionError
+from staticgraph.compiler.runtime.cache.loader import counts
 
 
 @sg.op

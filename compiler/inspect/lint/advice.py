@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float, limits
-from compiler.core.source import place_of
-from compiler.graph.definition import Node
-from compiler.graph.notes import Promoted, ZeroGradient
-from compiler.inspect.lint.certain import (
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.notes import Promoted, ZeroGradient
+from staticgraph.compiler.inspect.lint.certain import (
     are_classes,
     becomes_float64,
     float64_message,
@@ -22,7 +22,7 @@ from compiler.inspect.lint.certain import (
     softmax_over_batch,
     trains,
 )
-from compiler.inspect.lint.rules import (
+from staticgraph.compiler.inspect.lint.rules import (
     RULES,
     Linted,
     Table,
@@ -31,7 +31,7 @@ from compiler.inspect.lint.rules import (
     described,
     is_gradient,
 )
-from compiler.ops import leaves
+from staticgraph.compiler.ops import leaves
 
 
 @advice("softmax", "log_softmax")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
-from compiler.core.source import place_of
-from compiler.graph.definition import Node
-from compiler.graph.expression import Expression
-from compiler.graph.notes import Promoted, Sibling, ZeroGradient
-from compiler.inspect.lint.rules import (
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.notes import Promoted, Sibling, ZeroGradient
+from staticgraph.compiler.inspect.lint.rules import (
     RULES,
     Linted,
     Table,
@@ -24,7 +24,7 @@ from compiler.inspect.lint.rules import (
     described,
     is_gradient,
 )
-from compiler.ops import astype, leaves
+from staticgraph.compiler.ops import astype, leaves
 
 
 @certain("softmax", "log_softmax")

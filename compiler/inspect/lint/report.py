@@ -6,16 +6,16 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from compiler.core import fork
-from compiler.core.errors import LintError, LintWarning, OptionError
-from compiler.core.source import place_of
-from compiler.graph.definition import Definition, define
-from compiler.graph.expression import Expression, user_line
-from compiler.graph.notes import notes_of
-from compiler.graph.traversal import ancestors
-from compiler.inspect.lint.certain import CERTAIN, zero_gradient
-from compiler.inspect.lint.rules import Captured, Finding, Linted
-from compiler.ops import leaves
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import LintError, LintWarning, OptionError
+from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.definition import Definition, define
+from staticgraph.compiler.graph.expression import Expression, user_line
+from staticgraph.compiler.graph.notes import notes_of
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.lint.certain import CERTAIN, zero_gradient
+from staticgraph.compiler.inspect.lint.rules import Captured, Finding, Linted
+from staticgraph.compiler.ops import leaves
 
 LEVELS = ("certain", "warn", "error", "off")
 LATER = frozenset(("bias_never_updated", "gradient_not_used"))
@@ -70,7 +70,7 @@ def lint(
                 _warn(one)
         return (lambda: _again(linted, later)) if later else None
     with fork.importing:
-        from compiler.inspect.lint.advice import ALL
+        from staticgraph.compiler.inspect.lint.advice import ALL
 
     found = ALL.findings(linted)
     if level == "error" and found:
@@ -83,7 +83,7 @@ def lint(
 def advise(output: Expression) -> list[Finding]:
     """What the rules, those for advice too, find in what an expression is made of."""
     with fork.importing:
-        from compiler.inspect.lint.advice import ALL
+        from staticgraph.compiler.inspect.lint.advice import ALL
 
     given = [one for one in ancestors([output]) if one.op is leaves.placeholder]
     return ALL.findings(Linted(define(given, [output])))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from compiler.core.record import Record, record
-from compiler.core.source import gradient_of, place_of
-from compiler.graph.definition import Definition, Node
-from compiler.graph.expression import Expression
-from compiler.graph.notes import Note
-from compiler.ops import leaves
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.graph.definition import Definition, Node
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.notes import Note
+from staticgraph.compiler.ops import leaves
 
 
 class Finding(NamedTuple):

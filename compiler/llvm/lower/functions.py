@@ -9,13 +9,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.scalar import CONSTRUCTORS as NAMES
-from compiler.core.scalars import ScalarFunction
-from compiler.llvm import library, vecmath
-from compiler.llvm.conversions import CONVERSIONS
-from compiler.llvm.gemm import gemm_function
-from compiler.llvm.lower import values
-from compiler.llvm.lower.values import (
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS as NAMES
+from staticgraph.compiler.core.scalars import ScalarFunction
+from staticgraph.compiler.llvm import library, vecmath
+from staticgraph.compiler.llvm.conversions import CONVERSIONS
+from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lower import values
+from staticgraph.compiler.llvm.lower.values import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -24,9 +24,9 @@ from compiler.llvm.lower.values import (
     SCALARS,
     Value,
 )
-from compiler.llvm.threefry import threefry
-from compiler.llvm.vecmath.lane import BINARY32, BINARY64
-from compiler.llvm.vecmath.outlined import Outlined
+from staticgraph.compiler.llvm.threefry import threefry
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64
+from staticgraph.compiler.llvm.vecmath.outlined import Outlined
 
 
 def _address(translator: Any, pointer: Value, offset: Value) -> Value:

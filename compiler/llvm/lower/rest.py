@@ -15,10 +15,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.codegen.scalar import expensive_calls
-from compiler.ir.records import Assign, Const, For, If, Load, Stmt, While
-from compiler.ir.walk import calls, expressions, names, parts, statements
-from compiler.llvm import library
+from staticgraph.compiler.codegen.scalar import expensive_calls
+from staticgraph.compiler.ir.records import Assign, Const, For, If, Load, Stmt, While
+from staticgraph.compiler.ir.walk import calls, expressions, names, parts, statements
+from staticgraph.compiler.llvm import library
 
 WHOLE = 16  # iterations: lanes of the widest vectors of float32
 MANY = 9  # elements that an expensive iteration without functions reads: a window written out

@@ -11,8 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.core.scalars import scalar_functions
-from compiler.ir.records import (
+from staticgraph.compiler.core.scalars import scalar_functions
+from staticgraph.compiler.ir.records import (
     ONE,
     Assign,
     Binary,
@@ -34,11 +34,11 @@ from compiler.ir.records import (
     Unary,
     While,
 )
-from compiler.llvm import library
-from compiler.llvm.lower import values
-from compiler.llvm.lower.functions import FUNCTIONS, user_function
-from compiler.llvm.lower.rest import MaskedLoop, leaves_rest, whole_vectors
-from compiler.llvm.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
+from staticgraph.compiler.llvm import library
+from staticgraph.compiler.llvm.lower import values
+from staticgraph.compiler.llvm.lower.functions import FUNCTIONS, user_function
+from staticgraph.compiler.llvm.lower.rest import MaskedLoop, leaves_rest, whole_vectors
+from staticgraph.compiler.llvm.lower.values import BOOL, FLOAT64, INT64, SCALARS, Pointer, Value
 
 
 class Translator:

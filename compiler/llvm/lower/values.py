@@ -12,9 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.core.dtypes import REGISTERS
-from compiler.core.record import Record, record
-from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
+from staticgraph.compiler.core.dtypes import REGISTERS
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 
 
 @record

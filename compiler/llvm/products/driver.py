@@ -21,20 +21,20 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from compiler.ir.parse import function_of
-from compiler.llvm.conventions import CBLAS_NO_TRANS
-from compiler.llvm.lower.translate import Translator
-from compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
-from compiler.llvm.parsed import link, parse
-from compiler.llvm.products.packing import Emitter
-from compiler.llvm.products.strips import (
+from staticgraph.compiler.ir.parse import function_of
+from staticgraph.compiler.llvm.conventions import CBLAS_NO_TRANS
+from staticgraph.compiler.llvm.lower.translate import Translator
+from staticgraph.compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
+from staticgraph.compiler.llvm.parsed import link, parse
+from staticgraph.compiler.llvm.products.packing import Emitter
+from staticgraph.compiler.llvm.products.strips import (
     TURN,
     strip_symbol,
     strip_widths,
     strips_text,
 )
-from compiler.llvm.products.tiles import Shape, tile_symbol, tiles_text
-from compiler.llvm.products.workspaces import (
+from staticgraph.compiler.llvm.products.tiles import Shape, tile_symbol, tiles_text
+from staticgraph.compiler.llvm.products.workspaces import (
     DEPTH_BYTES,
     FLAG,
     GROUP,

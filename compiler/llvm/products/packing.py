@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.llvm.products.tiles import LINE, Shape
+from staticgraph.compiler.llvm.products.tiles import LINE, Shape
 
 _I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _POINTER = ir.IntType(8).as_pointer()

@@ -10,7 +10,7 @@ tile.
 
 from __future__ import annotations
 
-from compiler.llvm.products.tiles import AHEAD, Shape, fused
+from staticgraph.compiler.llvm.products.tiles import AHEAD, Shape, fused
 
 _TOGETHER = 3  # rows that one register addresses: at 0, 1 and 2 times their distance
 TURN = 6  # rows that are computed at a time

@@ -24,7 +24,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, record
 
 LINE = 64  # bytes of a line of the cache
 _TOGETHER = 3  # rows that one register addresses: at 0, 1 and 2 times their distance

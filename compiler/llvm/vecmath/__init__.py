@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.llvm.vecmath import (
+from staticgraph.compiler.llvm.vecmath import (
     error_function,
     exponential,
     gamma,
@@ -25,8 +25,8 @@ from compiler.llvm.vecmath import (
     rounding,
     trigonometric,
 )
-from compiler.llvm.vecmath.accuracy import ULP_BOUND
-from compiler.llvm.vecmath.lane import BINARY64, Lane, fma as _fma
+from staticgraph.compiler.llvm.vecmath.accuracy import ULP_BOUND
+from staticgraph.compiler.llvm.vecmath.lane import BINARY64, Lane, fma as _fma
 
 FORMULAS: dict[str, Callable[..., Any]] = {
     "acos": inverse_trigonometric.acos,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.reference import inverse_error, special_functions
+from staticgraph.compiler.reference import inverse_error, special_functions
 
 Floats = npt.NDArray[Any]
 

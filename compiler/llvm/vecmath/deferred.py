@@ -15,10 +15,10 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.values import FunctionAttributes
 
-from compiler.core.record import Record, record
-from compiler.core.scalars import ScalarFunction
-from compiler.llvm.parsed import link, parse
-from compiler.llvm.vecmath.lane import Format, Lane
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.scalars import ScalarFunction
+from staticgraph.compiler.llvm.parsed import link, parse
+from staticgraph.compiler.llvm.vecmath.lane import Format, Lane
 
 VECTOR_BITS = 512  # of the largest registers
 INDEX = ir.IntType(64)

@@ -11,14 +11,14 @@ erfinv function, GPU Computing Gems 2, 2012).
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath import special_coefficients as coefficients
-from compiler.llvm.vecmath.exponential import (
+from staticgraph.compiler.llvm.vecmath import special_coefficients as coefficients
+from staticgraph.compiler.llvm.vecmath.exponential import (
     exp_reduced,
     power_of_two,
     reduce_by_ln2,
     scale,
 )
-from compiler.llvm.vecmath.lane import (
+from staticgraph.compiler.llvm.vecmath.lane import (
     Lane,
     fma,
     polynomial,
@@ -27,7 +27,7 @@ from compiler.llvm.vecmath.lane import (
     two_product,
     two_sum,
 )
-from compiler.llvm.vecmath.logarithm import log
+from staticgraph.compiler.llvm.vecmath.logarithm import log
 
 # Beyond these arguments erfc is less than half the smallest subnormal number.
 ERFC_LIMIT = {32: 10.2, 64: 27.3}

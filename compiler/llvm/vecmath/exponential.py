@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.lane import Bits, Lane, fast_two_sum, fma, polynomial, select
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.lane import Bits, Lane, fast_two_sum, fma, polynomial, select
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = {32: 0.6931471824645996, 64: 0.6931471805599453}

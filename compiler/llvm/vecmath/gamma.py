@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from compiler.llvm.vecmath import special_coefficients as coefficients
-from compiler.llvm.vecmath.half_turns import from_integer, sine_of_half_turns
-from compiler.llvm.vecmath.lane import (
+from staticgraph.compiler.llvm.vecmath import special_coefficients as coefficients
+from staticgraph.compiler.llvm.vecmath.half_turns import from_integer, sine_of_half_turns
+from staticgraph.compiler.llvm.vecmath.lane import (
     BINARY32,
     Lane,
     Mask,
@@ -20,8 +20,8 @@ from compiler.llvm.vecmath.lane import (
     select,
     split_polynomial,
 )
-from compiler.llvm.vecmath.logarithm import log
-from compiler.llvm.vecmath.rare import rarely
+from staticgraph.compiler.llvm.vecmath.logarithm import log
+from staticgraph.compiler.llvm.vecmath.rare import rarely
 
 # log(gamma(x)) is (x - 1/2) (log(x) - 1) plus this, and what goes to 0 as 1/x.
 STIRLING = 0.4189385332046727

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.lane import Lane, polynomial, select
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.lane import Lane, polynomial, select
 
 
 def from_integer(x: Lane) -> tuple[Lane, Lane]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath.exponential import LN2_HIGH
-from compiler.llvm.vecmath.lane import Lane, choose, fma, select
-from compiler.llvm.vecmath.logarithm import log1p
+from staticgraph.compiler.llvm.vecmath.exponential import LN2_HIGH
+from staticgraph.compiler.llvm.vecmath.lane import Lane, choose, fma, select
+from staticgraph.compiler.llvm.vecmath.logarithm import log1p
 
 # From these arguments on, whose squares do not overflow, u is 2x - 1 up to rounding.
 LARGE = {32: 2.0**30, 64: 2.0**60}

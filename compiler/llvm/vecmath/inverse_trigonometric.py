@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.lane import Lane, Mask, choose, fma, polynomial, select
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.lane import Lane, Mask, choose, fma, polynomial, select
 
 HALF_PI_HIGH = {32: 1.5707963705062866, 64: 1.5707963267948966}
 HALF_PI_LOW = {32: -4.371139000186241e-08, 64: 6.123233995736766e-17}

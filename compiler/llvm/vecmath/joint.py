@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from llvmlite import ir
 
-from compiler.core.record import record
-from compiler.llvm.parsed import parse
-from compiler.llvm.vecmath.deferred import Formula, KernelModule, kind_of
-from compiler.llvm.vecmath.lane import Lane
-from compiler.llvm.vecmath.outlined import Outlined
+from staticgraph.compiler.core.record import record
+from staticgraph.compiler.llvm.parsed import parse
+from staticgraph.compiler.llvm.vecmath.deferred import Formula, KernelModule, kind_of
+from staticgraph.compiler.llvm.vecmath.lane import Lane
+from staticgraph.compiler.llvm.vecmath.outlined import Outlined
 
 _BLOCK = re.compile(r"(?:[\w.]+|\"[^\"]*\"):|define ")
 _CALL = re.compile(r"  (%[\w.]+) = (?:tail )?call [^@]*@(outlined\.[\w.]+)\((.*)\)")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.exponential import LN2_HIGH, LN2_LOW, LOG2_E, exp
-from compiler.llvm.vecmath.lane import (
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.exponential import LN2_HIGH, LN2_LOW, LOG2_E, exp
+from staticgraph.compiler.llvm.vecmath.lane import (
     BINARY32,
     Lane,
     choose,

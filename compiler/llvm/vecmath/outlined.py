@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from llvmlite import ir
 
-from compiler.llvm.vecmath.deferred import Deferred, give, in_lanes
-from compiler.llvm.vecmath.lane import Lane
+from staticgraph.compiler.llvm.vecmath.deferred import Deferred, give, in_lanes
+from staticgraph.compiler.llvm.vecmath.lane import Lane
 
 INT32 = ir.IntType(32)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.exponential import (
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.exponential import (
     EXP2_RANGE,
     EXP_RANGE,
     clamp,
@@ -12,7 +12,7 @@ from compiler.llvm.vecmath.exponential import (
     reduce_by_ln2,
     scale,
 )
-from compiler.llvm.vecmath.lane import (
+from staticgraph.compiler.llvm.vecmath.lane import (
     BINARY32,
     Lane,
     choose,
@@ -21,7 +21,7 @@ from compiler.llvm.vecmath.lane import (
     select,
     two_product,
 )
-from compiler.llvm.vecmath.logarithm import decompose, log_float64
+from staticgraph.compiler.llvm.vecmath.logarithm import decompose, log_float64
 
 INF = float("inf")
 # log|x| is 0 or at least 2**-53, so any larger exponent over- or underflows alike.

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from compiler.llvm.vecmath.coefficients import TWO_OVER_PI, TWO_OVER_PI_BITS
-from compiler.llvm.vecmath.lane import (
+from staticgraph.compiler.llvm.vecmath.coefficients import TWO_OVER_PI, TWO_OVER_PI_BITS
+from staticgraph.compiler.llvm.vecmath.lane import (
     BINARY32,
     Bits,
     Lane,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from llvmlite import ir
 
-from compiler.llvm.vecmath.deferred import (
+from staticgraph.compiler.llvm.vecmath.deferred import (
     Attributes,
     Deferred,
     Formula,
@@ -21,7 +21,7 @@ from compiler.llvm.vecmath.deferred import (
     in_lanes,
     kind_of,
 )
-from compiler.llvm.vecmath.lane import Lane, Mask, select
+from staticgraph.compiler.llvm.vecmath.lane import Lane, Mask, select
 
 BIT, INT32 = ir.IntType(1), ir.IntType(32)
 SELDOM = (1, 2000)

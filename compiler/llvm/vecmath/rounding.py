@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath.lane import BINARY32, Lane, choose, fma, select
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, Lane, choose, fma, select
 
 INF = float("inf")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.llvm.vecmath import coefficients
-from compiler.llvm.vecmath.lane import Bits, Lane, Mask, fma, polynomial, select
-from compiler.llvm.vecmath.quarter_turns import (
+from staticgraph.compiler.llvm.vecmath import coefficients
+from staticgraph.compiler.llvm.vecmath.lane import Bits, Lane, Mask, fma, polynomial, select
+from staticgraph.compiler.llvm.vecmath.quarter_turns import (
     MODERATE,
     QuarterTurns,
     reduce_anywhere,
     reduce_moderate,
 )
-from compiler.llvm.vecmath.rare import rarely
+from staticgraph.compiler.llvm.vecmath.rare import rarely
 
 
 def sine_reduced(turns: QuarterTurns) -> Lane:

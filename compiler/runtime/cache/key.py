@@ -13,7 +13,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from compiler.core.options import Options
+from staticgraph.compiler.core.options import Options
 
 PACKAGE = Path(__file__).parents[2]
 APART = {"export", "viz"}  # rooms that no code depends on

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.bytecode import HostArray, HostCall, TableOperand
-from compiler.core.dims import Dim, Size, Unknown
-from compiler.core.errors import FormatError, StaticGraphError
-from compiler.core.lowering import Host
-from compiler.core.op import Op, op_named
-from compiler.core.types import Shape, TensorType, TupleType, Type, same_type
-from compiler.graph.canonical import Canonical
-from compiler.graph.definition import Definition
-from compiler.graph.forms import Decoder, Encoder, Form, dtype_of
-from compiler.ops import leaves
-from compiler.ops.leaves import Literal
-from compiler.runtime.launch_plan import Array, LaunchPlan, Piece
-from compiler.schedule.chunks import Cells, Chunks, Cut
+from staticgraph.compiler.codegen.bytecode import HostArray, HostCall, TableOperand
+from staticgraph.compiler.core.dims import Dim, Size, Unknown
+from staticgraph.compiler.core.errors import FormatError, StaticGraphError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, op_named
+from staticgraph.compiler.core.types import Shape, TensorType, TupleType, Type, same_type
+from staticgraph.compiler.graph.canonical import Canonical
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.forms import Decoder, Encoder, Form, dtype_of
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.leaves import Literal
+from staticgraph.compiler.runtime.launch_plan import Array, LaunchPlan, Piece
+from staticgraph.compiler.schedule.chunks import Cells, Chunks, Cut
 
 NUMBERS = ("units", "length", "own", "failed", "pool", "unlocks")
 PRODUCTS = ("float32", "float64")

@@ -13,24 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.core import fork
-from compiler.core.errors import FormatError
-from compiler.core.log import log
-from compiler.core.once import Once
-from compiler.core.options import Options
-from compiler.graph.canonical import Canonical, canonical
-from compiler.graph.definition import Definition
-from compiler.llvm.machine import target_machine
-from compiler.llvm.pool import SYMBOL as WORK_SYMBOL
-from compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
-from compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
-from compiler.runtime.cache.launch_plans import KEY_BYTES, read_launch_plan, write_launch_plan
-from compiler.runtime.cache.objects import Loaded, load_object
-from compiler.runtime.cache.settings import open_store
-from compiler.runtime.cache.store import Code, Store
-from compiler.runtime.launch_plan import LaunchPlan
-from compiler.runtime.signals import process_address, words_of_a_call
-from compiler.runtime.trampoline import (
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.log import log
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.canonical import Canonical, canonical
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
+from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
+from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
+from staticgraph.compiler.runtime.cache.launch_plans import (
+    KEY_BYTES,
+    read_launch_plan,
+    write_launch_plan,
+)
+from staticgraph.compiler.runtime.cache.objects import Loaded, load_object
+from staticgraph.compiler.runtime.cache.settings import open_store
+from staticgraph.compiler.runtime.cache.store import Code, Store
+from staticgraph.compiler.runtime.launch_plan import LaunchPlan
+from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
+from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
     Trampoline,
     fields_are_right,
@@ -39,9 +43,9 @@ from compiler.runtime.trampoline import (
 )
 
 if TYPE_CHECKING:
-    from compiler.codegen.bytecode import Instruction
-    from compiler.codegen.kernel import Kernel
-    from compiler.ir.records import Function
+    from staticgraph.compiler.codegen.bytecode import Instruction
+    from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.ir.records import Function
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -114,8 +118,8 @@ def load_kernel(kernel: Kernel, launch_plan: LaunchPlan, place: Place | None) ->
 def load_with_numba(kernel: Kernel, launch_plan: LaunchPlan) -> Trampolines:
     """The same for units that Numba lowers; nothing is cached."""
     with fork.importing:
-        from compiler.llvm.native import inlined, step_symbol
-        from compiler.llvm.with_numba import compile_with_numba
+        from staticgraph.compiler.llvm.native import inlined, step_symbol
+        from staticgraph.compiler.llvm.with_numba import compile_with_numba
 
     code = Loaded((), None)
     if kernel.units:
@@ -147,7 +151,7 @@ def load_steps(
 
 
 def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list[int]:
-    from compiler.codegen.encoding import program_words, with_products
+    from staticgraph.compiler.codegen.encoding import program_words, with_products
 
     words = program_words(program, code.addresses, kernel.table.pool)
     return with_products(words, kernel.table.pool) if kernel.calls_blas else words
@@ -184,7 +188,7 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
         log("cache", f"code of {len(units)} units: loaded, {key.hex()[:12]}")
         return loaded, key
     with fork.importing:
-        from compiler.llvm.native import compile_native, step_symbol
+        from staticgraph.compiler.llvm.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
@@ -217,7 +221,7 @@ def load_products(itemsize: int, workspace: int) -> Loaded:
 
     def make() -> Code:
         with fork.importing:
-            from compiler.llvm.products.driver import (
+            from staticgraph.compiler.llvm.products.driver import (
                 EFFORT,
                 PLACE,
                 products_object,
@@ -237,7 +241,7 @@ def trampoline_code() -> Loaded:
 
     def make() -> Code:
         with fork.importing:
-            from compiler.llvm.trampoline import trampoline_object
+            from staticgraph.compiler.llvm.trampoline import trampoline_object
 
         symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL)
         return Code(symbols, trampoline_object(FIELDS, target_machine()))

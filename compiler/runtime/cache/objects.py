@@ -14,9 +14,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from compiler.llvm.c_library import C_LIBRARY
-from compiler.llvm.machine import target_machine
-from compiler.runtime.cache.store import Code
+from staticgraph.compiler.llvm.c_library import C_LIBRARY
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2

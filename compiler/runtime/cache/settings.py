@@ -12,9 +12,9 @@ import warnings
 from functools import cache
 from pathlib import Path
 
-from compiler.core.errors import OptionError
-from compiler.core.settings import CACHE, CACHE_DIR, CACHE_MB
-from compiler.runtime.cache.store import Store, is_private
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.settings import CACHE, CACHE_DIR, CACHE_MB
+from staticgraph.compiler.runtime.cache.store import Store, is_private
 
 _UNSAFE = "not used: it is not a directory of yours, or others can write to it"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamic.nn.functional.activation import (
+from staticgraph.dynamic.nn.functional.activation import (
     celu,
     elu,
     gelu,
@@ -32,7 +32,7 @@ from dynamic.nn.functional.activation import (
     tanhshrink,
     threshold,
 )
-from dynamic.nn.functional.adaptive_pooling import (
+from staticgraph.dynamic.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -40,15 +40,15 @@ from dynamic.nn.functional.adaptive_pooling import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
-from dynamic.nn.functional.attention import scaled_dot_product_attention
-from dynamic.nn.functional.classification import (
+from staticgraph.dynamic.nn.functional.attention import scaled_dot_product_attention
+from staticgraph.dynamic.nn.functional.classification import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
     kl_div,
     nll_loss,
 )
-from dynamic.nn.functional.conv import (
+from staticgraph.dynamic.nn.functional.conv import (
     conv1d,
     conv2d,
     conv3d,
@@ -56,9 +56,9 @@ from dynamic.nn.functional.conv import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from dynamic.nn.functional.ctc import ctc_loss
-from dynamic.nn.functional.distance import cosine_similarity, pairwise_distance
-from dynamic.nn.functional.dropout import (
+from staticgraph.dynamic.nn.functional.ctc import ctc_loss
+from staticgraph.dynamic.nn.functional.distance import cosine_similarity, pairwise_distance
+from staticgraph.dynamic.nn.functional.dropout import (
     alpha_dropout,
     dropout,
     dropout1d,
@@ -66,10 +66,10 @@ from dynamic.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from dynamic.nn.functional.embedding import embedding, embedding_bag, one_hot
-from dynamic.nn.functional.fold import fold, unfold
-from dynamic.nn.functional.linear import bilinear, linear
-from dynamic.nn.functional.margin import (
+from staticgraph.dynamic.nn.functional.embedding import embedding, embedding_bag, one_hot
+from staticgraph.dynamic.nn.functional.fold import fold, unfold
+from staticgraph.dynamic.nn.functional.linear import bilinear, linear
+from staticgraph.dynamic.nn.functional.margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
@@ -80,7 +80,7 @@ from dynamic.nn.functional.margin import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from dynamic.nn.functional.normalization import (
+from staticgraph.dynamic.nn.functional.normalization import (
     batch_norm,
     group_norm,
     instance_norm,
@@ -89,9 +89,13 @@ from dynamic.nn.functional.normalization import (
     normalize,
     rms_norm,
 )
-from dynamic.nn.functional.padding import pad
-from dynamic.nn.functional.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from dynamic.nn.functional.pooling import (
+from staticgraph.dynamic.nn.functional.padding import pad
+from staticgraph.dynamic.nn.functional.pixel_shuffle import (
+    channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+from staticgraph.dynamic.nn.functional.pooling import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -101,7 +105,7 @@ from dynamic.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from dynamic.nn.functional.regression import (
+from staticgraph.dynamic.nn.functional.regression import (
     gaussian_nll_loss,
     huber_loss,
     l1_loss,
@@ -109,10 +113,10 @@ from dynamic.nn.functional.regression import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from dynamic.nn.functional.sampling_grids import affine_grid, grid_sample
-from dynamic.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
-from dynamic.nn.functional.upsampling import interpolate, upsample
-from dynamic.operations.distances import pdist
+from staticgraph.dynamic.nn.functional.sampling_grids import affine_grid, grid_sample
+from staticgraph.dynamic.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
+from staticgraph.dynamic.nn.functional.upsampling import interpolate, upsample
+from staticgraph.dynamic.operations.distances import pdist
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

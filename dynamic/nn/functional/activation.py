@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import limits
-from compiler.core.errors import OptionError
-from compiler.ops import sigmoid, tanh
-from dynamic.core.dtypes import DTYPES, as_numpy_dtype
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.operations import elements
-from dynamic.operations.elements import prelu, sloped
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import as_one_node
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.ops import sigmoid, tanh
+from staticgraph.dynamic.core.dtypes import DTYPES, as_numpy_dtype
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.operations import elements
+from staticgraph.dynamic.operations.elements import prelu, sloped
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import as_one_node
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",

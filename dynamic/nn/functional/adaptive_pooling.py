@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import listed
-from dynamic.tensors.tensor import has_values, wrap
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.tensor import has_values, wrap
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.ops.attention import masked_softmax
-from dynamic.core.dtypes import c_name, get_default_dtype
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.dropout import dropout
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.ops.attention import masked_softmax
+from staticgraph.dynamic.core.dtypes import c_name, get_default_dtype
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.dropout import dropout
 
 
 def additive_mask(mask: Any, blocked: bool, dtype: Any) -> Any:

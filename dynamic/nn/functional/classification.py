@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OptionError, OutOfRangeError
-from compiler.ops.declare import size_value
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.core.sizes import differ
-from dynamic.core.user_warnings import warn
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.functional.reduction import reduced, reduction_of
-from dynamic.tensors.tensor import PLAIN, has_values
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.ops.declare import size_value
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",

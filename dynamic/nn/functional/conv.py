@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",

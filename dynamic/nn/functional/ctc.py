@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.tensor import Tensor, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 _IMPOSSIBLE = -1e30
 

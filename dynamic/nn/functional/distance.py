@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
+from staticgraph.compiler import ops
 
 __all__ = ["cosine_similarity", "pairwise_distance"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.core.refusals import refuse
-from compiler.graph.expression import Expression
-from dynamic.tensors.random_numbers import generator
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.dynamic.tensors.random_numbers import generator
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",

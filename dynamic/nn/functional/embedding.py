@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError, OutOfRangeError
-from compiler.core.refusals import refuse
-from dynamic.core.errors import AutogradError
-from dynamic.nn.errors import UnsupportedError
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.tensor import has_values, wrap
-from dynamic.tensors.values import values_of
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.errors import UnsupportedError
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.tensor import has_values, wrap
+from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

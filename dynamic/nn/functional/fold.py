@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import per_axis
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import per_axis
 
 __all__ = ["fold", "unfold"]
 

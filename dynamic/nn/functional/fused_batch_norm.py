@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.autograd import grad
-from dynamic.autograd.function import Function
-from dynamic.core.dtypes import F32, F64
-from dynamic.func.tracer import Tracer
-from dynamic.kernels.native import Make, compute
-from dynamic.tape.grad_mode import is_grad_enabled
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler import ops
+from staticgraph.dynamic.autograd import grad
+from staticgraph.dynamic.autograd.function import Function
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.kernels.native import Make, compute
+from staticgraph.dynamic.tape.grad_mode import is_grad_enabled
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 InOps = Callable[[Any, Any, Any], Any]
 """The same in ops, of x, weight and bias."""

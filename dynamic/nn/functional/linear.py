@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
+from staticgraph.compiler import ops
 
 __all__ = ["bilinear", "linear"]
 

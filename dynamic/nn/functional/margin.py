@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.distance import pairwise_distance
-from dynamic.nn.functional.reduction import reduced, reduction_of
-from dynamic.tensors.tensor import wrap
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.distance import pairwise_distance
+from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
+from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",

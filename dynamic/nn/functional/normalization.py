@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import limits
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError, SizeError
-from dynamic.core.sizes import differ
-from dynamic.nn.functional import fused_batch_norm as fused
-from dynamic.nn.functional.distance import vector_norm
-from dynamic.nn.functional.pooling import avg_pool2d
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.tensor import wrap
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
+from staticgraph.dynamic.nn.functional.distance import vector_norm
+from staticgraph.dynamic.nn.functional.pooling import avg_pool2d
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",

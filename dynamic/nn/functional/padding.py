@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.annotated import as_float
-from compiler.core.errors import StaticGraphError
-from dynamic.core import eager_ops
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import listed
-from dynamic.tensors.tensor import PLAIN
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["pad"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

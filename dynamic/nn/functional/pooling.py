@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
-from dynamic.tensors.tensor import wrap
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
+from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d",

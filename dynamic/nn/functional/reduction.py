@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.sizes import differ
-from dynamic.core.user_warnings import warn
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.core.user_warnings import warn
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

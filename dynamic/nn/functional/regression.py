@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.sizes import differ
-from dynamic.nn.functional.reduction import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn.functional.reduction import (
     reduced,
     reduction_of,
     warn_of_sizes,
     weighted,
     with_weight,
 )
-from dynamic.tensors.tensor import has_values
+from staticgraph.dynamic.tensors.tensor import has_values
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.tensor import wrap
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.tensor import wrap
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:

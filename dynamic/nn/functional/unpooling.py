@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.windows import per_axis
-from dynamic.tensors.tensor import has_values
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.tensors.tensor import has_values
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 

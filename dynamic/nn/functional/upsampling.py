@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.nn.functional.adaptive_pooling import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import AutogradError
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
 
 Sizes = tuple[int, ...]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dynamic.nn.utils import parametrizations, parametrize, rnn
-from dynamic.nn.utils.clip_grad import (
+from staticgraph.dynamic.nn.utils import parametrizations, parametrize, rnn
+from staticgraph.dynamic.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
     get_total_norm,
 )
-from dynamic.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
-from dynamic.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
-from dynamic.nn.utils.weight_norm import remove_weight_norm, weight_norm
+from staticgraph.dynamic.nn.utils.convert_parameters import (
+    parameters_to_vector,
+    vector_to_parameters,
+)
+from staticgraph.dynamic.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from staticgraph.dynamic.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 clip_grad_norm = clip_grad_norm_
 

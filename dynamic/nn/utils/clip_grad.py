@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.refusals import refuse
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional.distance import vector_norm
-from dynamic.tensors.inplace import touch
-from dynamic.tensors.tensor import Tensor, has_values, wrap
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.distance import vector_norm
+from staticgraph.dynamic.tensors.inplace import touch
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 
 
 def _gradients(parameters: Any) -> list[Any]:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from compiler import ops
-from dynamic.core.errors import ArgumentError
-from dynamic.nn.parameter import type_name
-from dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.nn.parameter import type_name
+from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from dynamic.nn.functional import normalize
-from dynamic.nn.module import Module
-from dynamic.nn.utils import parametrize
-from dynamic.nn.utils.spectral_norm import SpectralNorm
-from dynamic.nn.utils.weight_norm import norm_except_dim
-from dynamic.tensors.creation import randn
+from staticgraph.compiler import ops
+from staticgraph.dynamic.nn.functional import normalize
+from staticgraph.dynamic.nn.module import Module
+from staticgraph.dynamic.nn.utils import parametrize
+from staticgraph.dynamic.nn.utils.spectral_norm import SpectralNorm
+from staticgraph.dynamic.nn.utils.weight_norm import norm_except_dim
+from staticgraph.dynamic.tensors.creation import randn
 
 
 class _WeightNorm(Module):

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.nn.containers import ModuleDict, ModuleList
-from dynamic.nn.parameter import Parameter
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.nn.containers import ModuleDict, ModuleList
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 _cache: list[dict[tuple[int, str], Any]] = []
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler import ops
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.nn.functional import normalize
-from dynamic.nn.parameter import Parameter
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.creation import randn
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional import normalize
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.creation import randn
 
 
 class SpectralNorm:

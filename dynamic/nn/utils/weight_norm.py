@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.nn.errors import ModuleError
-from dynamic.nn.parameter import Parameter
-from dynamic.tape.grad_mode import no_grad
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tape.grad_mode import no_grad
 
 
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:

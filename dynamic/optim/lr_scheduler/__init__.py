@@ -1,9 +1,12 @@
 """Schedulers: learning rates that change from step to step, or from epoch to epoch."""
 
-from dynamic.optim.lr_scheduler.composite import ChainedScheduler, SequentialLR
-from dynamic.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from dynamic.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
-from dynamic.optim.lr_scheduler.decay import (
+from staticgraph.dynamic.optim.lr_scheduler.composite import ChainedScheduler, SequentialLR
+from staticgraph.dynamic.optim.lr_scheduler.cosine import (
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+)
+from staticgraph.dynamic.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
+from staticgraph.dynamic.optim.lr_scheduler.decay import (
     ConstantLR,
     ExponentialLR,
     LinearLR,
@@ -11,9 +14,9 @@ from dynamic.optim.lr_scheduler.decay import (
     PolynomialLR,
     StepLR,
 )
-from dynamic.optim.lr_scheduler.lambdas import LambdaLR, MultiplicativeLR
-from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler
+from staticgraph.dynamic.optim.lr_scheduler.lambdas import LambdaLR, MultiplicativeLR
+from staticgraph.dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler
 
 _LRScheduler = LRScheduler  # its old name, which scripts subclass
 

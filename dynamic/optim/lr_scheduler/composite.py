@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of, set_option
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of, set_option
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 
 class _CompositeLR(LRScheduler):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 
 def _between(low: float, high: Any, part: float) -> Any:

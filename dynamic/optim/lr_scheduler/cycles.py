@@ -7,14 +7,14 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.optim.lr_scheduler.scheduler import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import (
     LRScheduler,
     check_optimizer,
     per_group,
     set_option,
 )
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 
 def _cycle_momentum(

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.optim.errors import AbstractMethodError
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.optim.errors import AbstractMethodError
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 
 class FactorLR(LRScheduler):

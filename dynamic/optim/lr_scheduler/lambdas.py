@@ -6,10 +6,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import LRScheduler, options_of
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 Function = Callable[[int], float]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.core.user_warnings import warn
-from dynamic.optim.lr_scheduler.scheduler import (
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.optim.lr_scheduler.scheduler import (
     EPOCH_TEXT,
     LRScheduler,
     check_optimizer,
     options_of,
     set_option,
 )
-from dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):

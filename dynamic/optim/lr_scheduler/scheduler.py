@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError
-from dynamic.core.user_warnings import warn
-from dynamic.optim.errors import AbstractMethodError, MissingOptionError
-from dynamic.optim.hooks import at_each_call
-from dynamic.optim.optimizer import Optimizer
-from dynamic.tape.grad_mode import no_grad
-from dynamic.tensors.constructors import name_constructor
-from dynamic.tensors.tensor import Tensor
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.optim.errors import AbstractMethodError, MissingOptionError
+from staticgraph.dynamic.optim.hooks import at_each_call
+from staticgraph.dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.constructors import name_constructor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 EPOCH_TEXT = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dynamic.utils.data.collate import default_collate, default_convert
-from dynamic.utils.data.dataloader import DataLoader
-from dynamic.utils.data.dataset import (
+from staticgraph.dynamic.utils.data.collate import default_collate, default_convert
+from staticgraph.dynamic.utils.data.dataloader import DataLoader
+from staticgraph.dynamic.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
     Dataset,
@@ -14,8 +14,8 @@ from dynamic.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
-from dynamic.utils.data.distributed import DistributedSampler
-from dynamic.utils.data.sampler import (
+from staticgraph.dynamic.utils.data.distributed import DistributedSampler
+from staticgraph.dynamic.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,
@@ -23,7 +23,7 @@ from dynamic.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-from dynamic.utils.data.worker import WorkerInfo, get_worker_info
+from staticgraph.dynamic.utils.data.worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler",

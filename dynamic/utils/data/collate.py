@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamic.core.errors import ArgumentError, AutogradError
-from dynamic.operations.functions import stack
-from dynamic.tensors.creation import as_tensor, tensor
-from dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.operations.functions import stack
+from staticgraph.dynamic.tensors.creation import as_tensor, tensor
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def default_convert(data: Any) -> Any:

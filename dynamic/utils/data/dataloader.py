@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.user_warnings import warn
-from dynamic.tensors.creation import randint
-from dynamic.utils.data.collate import default_collate, default_convert
-from dynamic.utils.data.dataset import IterableDataset
-from dynamic.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dynamic.utils.data.worker import Task, Workers, check_context
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tensors.creation import randint
+from staticgraph.dynamic.utils.data.collate import default_collate, default_convert
+from staticgraph.dynamic.utils.data.dataset import IterableDataset
+from staticgraph.dynamic.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from staticgraph.dynamic.utils.data.worker import Task, Workers, check_context
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 

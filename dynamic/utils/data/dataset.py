@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import MissingMethodError
-from dynamic.tensors.creation import randperm
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import MissingMethodError
+from staticgraph.dynamic.tensors.creation import randperm
 
 Item_co = TypeVar("Item_co", covariant=True)
 

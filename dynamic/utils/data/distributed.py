@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.creation import randperm
-from dynamic.tensors.random_numbers import Generator
-from dynamic.utils.data.sampler import Sampler
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.creation import randperm
+from staticgraph.dynamic.tensors.random_numbers import Generator
+from staticgraph.dynamic.utils.data.sampler import Sampler
 
 
 class DistributedSampler(Sampler[int]):

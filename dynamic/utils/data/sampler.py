@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import ArgumentError, MissingMethodError
-from dynamic.operations.sampling import multinomial
-from dynamic.tensors.creation import as_tensor, randint, randperm
-from dynamic.tensors.random_numbers import Generator
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import ArgumentError, MissingMethodError
+from staticgraph.dynamic.operations.sampling import multinomial
+from staticgraph.dynamic.tensors.creation import as_tensor, randint, randperm
+from staticgraph.dynamic.tensors.random_numbers import Generator
 
 Index_co = TypeVar("Index_co", covariant=True)
 _AT_ONCE = 32

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.random_numbers import manual_seed
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.random_numbers import manual_seed
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,11 @@ def profile(run: Callable[[], object]) -> list[tuple[tuple[str, ...], float]]:
 
 def passes(run: Callable[[], object]) -> float:
     """The seconds of rewriting the graph and writing the kernel's source, which are run again."""
-    from compiler.runtime.cache.loader import counts
+    from staticgraph.compiler.runtime.cache.loader import counts
 
     if counts["launch_plans"]:
         return 0.0  # a start from the kernel cache runs none
-    from compiler.driver import Options, lower
+    from staticgraph.compiler.driver import Options, lower
 
     graph = run.func.graph  # type: ignore[attr-defined]
     start = time.perf_counter()

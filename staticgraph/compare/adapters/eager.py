@@ -8,7 +8,7 @@ from typing import Any
 
 def load(_task: Mapping[str, object]) -> tuple[Any, str]:
     """The package; it has the version of the distribution, which `staticgraph` states."""
-    import dynamic
+    from staticgraph import dynamic
 
     return dynamic, ""
 

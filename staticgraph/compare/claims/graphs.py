@@ -13,8 +13,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-import dynamic
 import staticgraph as sg
+from staticgraph import dynamic
 from staticgraph.compare.claims.records import FALSE, PARTLY, TRUE, Finding, Setup, raised
 from staticgraph.compare.report.numbers import duration
 from staticgraph.compare.scripts import called_in_turn

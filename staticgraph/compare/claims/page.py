@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from compiler.core.errors import OptionError
 from staticgraph.compare.claims.records import Claim, Finding, Setup
 from staticgraph.compare.claims.table import CLAIMS
 from staticgraph.compare.machine import this_machine
+from staticgraph.compiler.core.errors import OptionError
 
 INTRODUCTION = """\
 # Static or dynamic?

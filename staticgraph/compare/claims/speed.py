@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
 import staticgraph as sg
-from compiler.core.settings import CACHE
+from staticgraph import dynamic
 from staticgraph.compare.adapters import compiled, eager
 from staticgraph.compare.claims import slices
 from staticgraph.compare.claims.records import (
@@ -30,6 +29,7 @@ from staticgraph.compare.report.numbers import duration
 from staticgraph.compare.scripts import Entrant, called_in_turn, raced, running
 from staticgraph.compare.server import Phases
 from staticgraph.compare.workloads import WORKLOADS
+from staticgraph.compiler.core.settings import CACHE
 
 MEASURED = ("seed", "mlp_small", "rnn", "elementwise", "mlp_large")
 SAME = 1.25  # a ratio below which the same is said of two times
@@ -172,7 +172,7 @@ def slice_assignment(setup: Setup) -> Finding:
 
 def recording(setup: Setup) -> Finding:
     """What recording the graph costs in each call."""
-    from dynamic.tape.observers import observe
+    from staticgraph.dynamic.tape.observers import observe
 
     rng = np.random.default_rng(0)
     x = dynamic.tensor(rng.standard_normal(64).astype("float32"), requires_grad=True)

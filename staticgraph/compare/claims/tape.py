@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
 import staticgraph as sg
+from staticgraph import dynamic
 from staticgraph.compare.claims.records import (
     FALSE,
     PARTLY,

@@ -14,8 +14,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from compiler.core.values import Array
-from compiler.inspect.limits import Bound
 from staticgraph.compare.agreement import Agreement, against
 from staticgraph.compare.given import Given, given
 from staticgraph.compare.kinds import COMPILED, Contender, Kind, thread_variables
@@ -25,6 +23,8 @@ from staticgraph.compare.own.specs import Inputs, Sizes, shown
 from staticgraph.compare.own.subject import Subject
 from staticgraph.compare.process import ContenderError, Process
 from staticgraph.compare.records import Settings
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.inspect.limits import Bound
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent

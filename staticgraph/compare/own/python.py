@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
 from staticgraph.compare import peers as environments
 from staticgraph.compare.kinds import THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import available_cores
@@ -26,6 +25,7 @@ from staticgraph.compare.own.tasks import task_of
 from staticgraph.compare.process import SERVER, ContenderError
 from staticgraph.compare.records import Settings
 from staticgraph.compare.server import sample
+from staticgraph.compiler.core.errors import OptionError
 
 NAME = "compare_functions"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead
 from staticgraph.compare.given import Given
 from staticgraph.compare.records import Machine, Settings
+from staticgraph.compiler.inspect.limits import Limits
 
 SCHEMA = "staticgraph-compare-function/1"
 

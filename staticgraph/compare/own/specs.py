@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 
 DTYPES = {
     "f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "bool": "bool",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 
 SEPARATOR = ".py:"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OptionError
 from staticgraph.compare.own.contest import LOSS, Task
 from staticgraph.compare.own.specs import Input, Inputs, check_names, read_sweep
 from staticgraph.compare.own.subject import Subject, check_arguments, read_subject
 from staticgraph.compare.race import DATA_SEED
 from staticgraph.compare.records import Settings
 from staticgraph.compare.workloads import WORKLOADS, path_of
+from staticgraph.compiler.core.errors import OptionError
 
 BATCH = "n"
 """What the size of a workload's batch is called."""

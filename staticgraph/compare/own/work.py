@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.core.dims import evaluate
-from compiler.core.dtypes import is_float
-from compiler.core.types import TensorType
-from compiler.graph.build import operands_of
-from compiler.runtime.sizes import sizes_of
+from staticgraph.compiler.core.dims import evaluate
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.build import operands_of
+from staticgraph.compiler.runtime.sizes import sizes_of
 from staticgraph.executables.executable import Executable
 
 PRODUCTS = ("matmul", "gemm")

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from compiler.inspect.limits import Limits
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.records import Measurement, Outcome, Report, Start
 from staticgraph.compare.report import numbers
 from staticgraph.compare.report.numbers import duration
+from staticgraph.compiler.inspect.limits import Limits
 
 CALLS = (
     "", "threads", "median", "interval", "minimum", "of limit", "memory", "ahead after",

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
-from compiler.core.errors import OptionError
 from staticgraph.compare.workloads import (
     attention,
     bundle_adjustment,
@@ -34,6 +33,7 @@ from staticgraph.compare.workloads import (
     seed,
     transformer_block,
 )
+from staticgraph.compiler.core.errors import OptionError
 
 
 class Workload(Protocol):

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-import compiler
 import staticgraph
 from staticgraph.fuzz.calls.world import Step, World, WrongError
 
-LIBRARY = tuple(str(Path(one.__file__ or "").parent) + "/" for one in (compiler, staticgraph))
+LIBRARY = str(Path(staticgraph.__file__ or "").parent) + "/"
 OWN = str(Path(__file__).parent.parent)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.calls.feeds import Fed, backwards, locked, mapped_file, steps, unaligned
 
 MARGIN = 64  # bytes before and after an array

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.core.errors import StaticGraphError
-from compiler.core.values import Array
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.calls.feeds import ARRAYS, FAR, Fed, fed, values
 from staticgraph.fuzz.calls.kinds import KINDS, WAYS, Function, Kind, flat
 from staticgraph.fuzz.calls.outs import FITS, UNFIT, Outs, outs

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import dynamic
-from dynamic import Tensor, linalg, nn
+from staticgraph import dynamic
+from staticgraph.dynamic import Tensor, linalg, nn
 from staticgraph.fuzz.capture.values import Values
 
 _REASONS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dynamic
 import staticgraph as sg
+from staticgraph import dynamic
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.capture.compare import REFUSED, SAME, SKIPPED, Compared, compared
 from staticgraph.fuzz.capture.program import FILE, leaves, lines, name_of, resized, source

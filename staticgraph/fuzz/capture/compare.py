@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import compiler
-import dynamic
 import staticgraph as sg
+from staticgraph import dynamic
 from staticgraph.fuzz.server import SHOWN
 
 PLACE = re.compile(r"(\S+\.py):(\d+)[^\n]*?: (.*)|^\w+: (returned .*)", re.DOTALL)
@@ -23,7 +22,7 @@ NOTE = re.compile(r"(\S+\.py):(\d+)()()")
 """The line in a note on an error."""
 OF_VALUES = re.compile("Class values must be|should be between 0 and 1")
 """What eager calls refuse for the values of a tensor, which nothing asks for in a capture."""
-OWN = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (compiler, dynamic, sg))
+OWN = os.path.dirname(str(sg.__file__)) + os.sep
 """Where the project's own files are, whose lines tell a user nothing."""
 
 SKIPPED, SAME, REFUSED = "raises as eagerly", "same", "refused"

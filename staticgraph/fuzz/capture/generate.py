@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
+from staticgraph import dynamic
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.capture.arguments import GUESSES, KEYWORDS, LISTS, NAMES, ROWS, parameters
 from staticgraph.fuzz.capture.known import KNOWN

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
+from staticgraph import dynamic
 from staticgraph.fuzz.eager.program import Step
 
 SHAPES = ((), (1,), (3,), (3,), (2, 3), (3, 2), (3, 3), (3, 3), (2, 1), (1, 3), (2, 3, 4),

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.fuzz.eager.program import mend
 from staticgraph.fuzz.eager.reference import expected
 from staticgraph.fuzz.failures import load_failure

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
+from staticgraph import dynamic
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.compare import Answer, alike, differences
 from staticgraph.fuzz.eager.machine import Machine

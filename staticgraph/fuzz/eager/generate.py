@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.eager.grow import Grower
 from staticgraph.fuzz.eager.indices import assigned, index

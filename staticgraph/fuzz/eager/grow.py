@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.eager.memory import Cell, Memory, UnknownError
 from staticgraph.fuzz.eager.program import Step
 

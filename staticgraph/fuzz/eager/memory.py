@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.eager import numpy_ops as ops
 from staticgraph.fuzz.eager.program import Step
 

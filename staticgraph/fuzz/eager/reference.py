@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from compiler.core.settings import FUZZ_TORCH
 from staticgraph.compare import peers
+from staticgraph.compiler.core.settings import FUZZ_TORCH
 from staticgraph.fuzz.campaign import Program
 
 MACHINE = Path(__file__).with_name("machine.py")

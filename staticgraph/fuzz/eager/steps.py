@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.fuzz.eager.grow import Grower
 from staticgraph.fuzz.eager.numpy_ops import UNARY
 from staticgraph.fuzz.eager.program import Step

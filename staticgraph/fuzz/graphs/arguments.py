@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.core.op import Op, all_ops
+from staticgraph.compiler.core.op import Op, all_ops
 from staticgraph.fuzz.graphs import along, attention, matrices, scatters
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
 from staticgraph.fuzz.graphs.products import PRODUCTS, image, within

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.errors import StaticGraphError
-from compiler.core.values import Array
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
 from staticgraph.compilation import sizes_needed
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs import rounding
 from staticgraph.fuzz.graphs.program import run

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.errors import OutOfRangeError, ShapeError
-from compiler.core.values import Array
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, build, cases_of
 from staticgraph.fuzz.graphs.program import Step, run

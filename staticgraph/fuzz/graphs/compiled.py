@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.core.errors import StaticGraphError
-from compiler.core.values import Array
-from compiler.inspect.interpret import interpret
-from compiler.passes.rules import RULES
-from compiler.pipeline import rule_names
-from compiler.runners import strided
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.passes.rules import RULES
+from staticgraph.compiler.pipeline import rule_names
+from staticgraph.compiler.runners import strided
 from staticgraph.fuzz.graphs.case import Case, DifferenceError, Graph
 
 STABLE = sorted(rule.name for rule in RULES if rule.kind == "stable")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.pytree import leaves, mapped, rebuilt
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt
 
 DERIVATIVES = frozenset({"grad", "hessian", "jacobian", "jvp"})
 

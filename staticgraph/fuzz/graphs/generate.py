@@ -6,7 +6,7 @@ import random
 from contextlib import suppress
 from typing import Any
 
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.arguments import GENERATORS
 from staticgraph.fuzz.graphs.grow import LARGE, SHAPES, Grower, NoOperandError, Value, broadcast

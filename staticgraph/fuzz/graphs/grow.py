@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dims import Dim
-from compiler.core.dtypes import is_float
-from compiler.core.errors import StaticGraphError
-from compiler.core.op import Op
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.op import Op
 from staticgraph.fuzz.graphs.program import Step, run
 from staticgraph.fuzz.graphs.worlds import Symbolic
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 
 ROUGH = {np.dtype(np.float32): 1e5}

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from compiler.core.pytree import leaves
+from staticgraph.compiler.core.pytree import leaves
 from staticgraph.fuzz.campaign import Program
 
 Step = dict[str, Any]

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.lowering import Pointwise
-from compiler.core.op import Op
-from compiler.ops import all_ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.ops import all_ops
 from staticgraph.fuzz.graphs import (
     along_reference,
     attention_reference,

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core import dims
-from compiler.core.dims import Unknown
-from compiler.core.dtypes import is_float, is_inexact, limits
-from compiler.core.errors import LinAlgError
-from compiler.core.types import mapped
-from compiler.core.values import Array
-from compiler.graph.body import Body
-from compiler.graph.expression import Expression, abstract
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops.effects import EFFECTS
-from compiler.ops.regions import checkpoint
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.dtypes import is_float, is_inexact, limits
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.core.types import mapped
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.expression import Expression, abstract
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops.effects import EFFECTS
+from staticgraph.compiler.ops.regions import checkpoint
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.values import Array
 
 
 def _named(index: Array, axis: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

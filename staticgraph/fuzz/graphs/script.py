@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler import ops
-from compiler.core.values import Array
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.graphs.program import Step, names
 from staticgraph.fuzz.graphs.user import USER
@@ -27,8 +27,8 @@ def script(program: Program) -> str:
     inputs = [step for step in steps if step.get("leaf") == "input"]
     named = ", ".join(step["name"] for step in inputs)
     lines = [
-        "import numpy as np", "import staticgraph as sg", "from compiler import ops",
-        "from compiler.core.pytree import leaves",
+        "import numpy as np", "import staticgraph as sg", "from staticgraph.compiler import ops",
+        "from staticgraph.compiler.core.pytree import leaves",
         *_imports(writer.lines), "",
         "nan, inf = np.nan, np.inf", "", *writer.lines, "",
         f"inputs, outputs, updates = [{named}], [{', '.join(outputs)}], [{', '.join(updates)}]",

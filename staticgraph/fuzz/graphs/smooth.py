@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler.core.errors import GraphError
-from compiler.core.values import Array
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops import all_ops
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import all_ops
 from staticgraph.fuzz.graphs import rounding
 from staticgraph.fuzz.graphs.case import MORE_RUNS, ROOM, Case, DifferenceError, Graph
 from staticgraph.fuzz.graphs.program import bodies, decoded, names

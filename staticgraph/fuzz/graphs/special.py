@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.graphs.undefined import UndefinedError
 
 _SHIFT = 20

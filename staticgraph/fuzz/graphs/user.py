@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.values import Array, Value
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.values import Array, Value
 from staticgraph.user_ops import UserOp, op
 
 

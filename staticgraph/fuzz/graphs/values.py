@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.dtypes import is_float, limits
-from compiler.core.values import Array
+from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.values import Array
 from staticgraph.fuzz.graphs.program import Step
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")

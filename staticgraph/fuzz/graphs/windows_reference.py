@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.core.values import Array
+from staticgraph.compiler.core.values import Array
 
 
 def _sliding_windows(x: Array, sizes: Any, strides: Any, dilations: Any) -> Array:

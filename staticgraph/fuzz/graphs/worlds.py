@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.dtypes import is_float
-from compiler.core.errors import OutOfRangeError
-from compiler.transforms.control_eager import own
-from dynamic.core.errors import AutogradError
-from dynamic.tensors.indexing import StepError
-from dynamic.utils.checkpoint import CheckpointError, checkpoint
+from staticgraph import dynamic
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.transforms.control_eager import own
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.indexing import StepError
+from staticgraph.dynamic.utils.checkpoint import CheckpointError, checkpoint
 from staticgraph.fuzz.graphs import control, reference
 from staticgraph.fuzz.graphs.program import Step, names, reads, run
 from staticgraph.fuzz.graphs.undefined import UndefinedError

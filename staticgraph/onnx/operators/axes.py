@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
+from staticgraph.compiler import ops
 from staticgraph.onnx.call import Call, reads
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.op import Operand
-from compiler.transforms import control_flow
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.transforms import control_flow
 from staticgraph.onnx.call import Call, computed, reads
 from staticgraph.onnx.reading import Graph
 

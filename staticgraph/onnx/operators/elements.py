@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core.dtypes import is_float
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.onnx import names
 from staticgraph.onnx.call import OPERATORS, Call, Read, is_sizes, reads
 from staticgraph.onnx.package import dtype_of

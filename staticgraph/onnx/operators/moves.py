@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.core import dims
-from compiler.core.dims import Dim
-from compiler.functions import public as functions
+from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.functions import public as functions
 from staticgraph.onnx.call import Call, as_sizes, is_sizes, reads
 
 _COMBINED = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
@@ -79,8 +79,8 @@ def _range(call: Call) -> Any:
             return np.arange(start, stop, step, dtype=dtype)
         start, stop, step = (call.sizes(i)[0] for i in range(3))
         count = dims.maximum(0, -dims.floor_divide(start - stop, step))
-        from compiler.graph.expression import construct
-        from compiler.ops import leaves
+        from staticgraph.compiler.graph.expression import construct
+        from staticgraph.compiler.ops import leaves
 
         return construct(leaves.iota, (), {"size": count}) * call.value(2) + call.value(0)
     raise call.refuse("its bounds are computed by the model, and have to be known before")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler import ops
-from compiler.functions import public as functions
+from staticgraph.compiler import ops
+from staticgraph.compiler.functions import public as functions
 from staticgraph.onnx.call import Call, reads
 
 

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.codegen.bytecode import Branch, Call, Instruction, Repeat, Set, TableOperand, While
-from compiler.codegen.encoding import program_words
-from compiler.ir.parse import parsed_function
-from compiler.runtime.cache import loader
-from compiler.runtime.signals import words_of_a_call
+from staticgraph.compiler.codegen.bytecode import (
+    Branch,
+    Call,
+    Instruction,
+    Repeat,
+    Set,
+    TableOperand,
+    While,
+)
+from staticgraph.compiler.codegen.encoding import program_words
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.runtime.cache import loader
+from staticgraph.compiler.runtime.signals import words_of_a_call
 
 UNITS = [
     """

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
-from compiler.codegen.comments import escaped
-from compiler.codegen.listing import listed
-from compiler.codegen.naming import LONGEST, Names
-from compiler.core.source import gradient_of, of_gradient, place_of
-from compiler.graph.expression import at_line
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.codegen.comments import escaped
+from staticgraph.compiler.codegen.listing import listed
+from staticgraph.compiler.codegen.naming import LONGEST, Names
+from staticgraph.compiler.core.source import gradient_of, of_gradient, place_of
+from staticgraph.compiler.graph.expression import at_line
+from staticgraph.compiler.runtime.cache.loader import counts
 from tests.graphs import DEFINITIONS, kernel
 
 FILE = Path(__file__).name

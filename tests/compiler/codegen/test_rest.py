@@ -13,11 +13,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.ir.parse import parsed_function
-from compiler.ir.records import For
-from compiler.llvm import native, options
-from compiler.llvm.lower.rest import WHOLE, leaves_rest
-from compiler.llvm.native import compile_native
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.ir.records import For
+from staticgraph.compiler.llvm import native, options
+from staticgraph.compiler.llvm.lower.rest import WHOLE, leaves_rest
+from staticgraph.compiler.llvm.native import compile_native
 from tests.combinations import some
 from tests.paths import ROOT
 from tests.processors import machine_for

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.short_rows import whole_vectors
-from compiler.ops import conv_direct
+from staticgraph.compiler.codegen.short_rows import whole_vectors
+from staticgraph.compiler.ops import conv_direct
 
 
 def test_rows_in_whole_vectors() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import symbolic
 
 RNG = np.random.default_rng(0)

@@ -12,8 +12,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import (
     ComplexError,
     DTypeError,
     GraphError,
@@ -22,7 +22,7 @@ from compiler.core.errors import (
     ShapeError,
     StaticGraphError,
 )
-from compiler.core.op import Op, op_named
+from staticgraph.compiler.core.op import Op, op_named
 from tests.samples import SAMPLES
 
 MADE_BY_PASSES = {"gemm"}

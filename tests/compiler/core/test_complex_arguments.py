@@ -11,7 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.op import Op, all_ops
+from staticgraph.compiler.core.op import Op, all_ops
 from tests.samples import SAMPLES
 
 C = np.complex64(1 + 2j)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from compiler.core import dims
-from compiler.core.dims import Dim, Size, unknown
-from compiler.core.errors import OptionError
-from compiler.ir.sizes import size_expression
-from compiler.ir.text import expression
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim, Size, unknown
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.ir.sizes import size_expression
+from staticgraph.compiler.ir.text import expression
 
 N, M, K = unknown("n"), unknown("m"), unknown("k")
 ATOMS = [next(iter(dim.atoms())) for dim in (N, M, K)]

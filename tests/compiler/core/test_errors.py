@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.runtime.blas import set_threads
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.runtime.blas import set_threads
 from tests.combinations import some
 
 LINE = r"\((gradient of \w+ at )?\S*test_errors\.py:\d+\)"

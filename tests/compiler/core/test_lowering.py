@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from compiler.core.affine import Affine, loop, run_time
-from compiler.core.dims import unknown
-from compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
-from compiler.core.op import Op, all_ops
-from compiler.core.types import neutral
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler.core.affine import Affine, loop, run_time
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.lowering import Alias, Gather, IndexMap, Overlap, Scatter, Window
+from staticgraph.compiler.core.op import Op, all_ops
+from staticgraph.compiler.core.types import neutral
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.samples import SAMPLES
 from tests.trace import traced
 

@@ -13,7 +13,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.op import Op, op_named
+from staticgraph.compiler.core.op import Op, op_named
 from tests.paths import ROOT
 
 OPS = [name for name in sg.__all__ if isinstance(getattr(sg, name), Op)]

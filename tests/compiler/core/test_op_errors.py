@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dynamic
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.errors import (
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import (
     DTypeError,
     GraphError,
     OptionError,
@@ -19,12 +19,12 @@ from compiler.core.errors import (
     ShapeError,
     StaticGraphError,
 )
-from compiler.core.op import Operand, all_ops, op_named, register
-from compiler.core.types import TensorType, as_dtype
-from compiler.graph.expression import Expression, constant
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops.declare import elementwise
+from staticgraph.compiler.core.op import Operand, all_ops, op_named, register
+from staticgraph.compiler.core.types import TensorType, as_dtype
+from staticgraph.compiler.graph.expression import Expression, constant
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops.declare import elementwise
 from tests.trace import placeholder
 
 X = placeholder((2, 3), "float32", "x")

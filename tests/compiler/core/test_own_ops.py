@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import FormatError, GraphError, OptionError
-from compiler.core.own_ops import op_saved_as, own_name, saved_name
+from staticgraph.compiler.core.errors import FormatError, GraphError, OptionError
+from staticgraph.compiler.core.own_ops import op_saved_as, own_name, saved_name
 
 PLACE = ("module", "function")
 

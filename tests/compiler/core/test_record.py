@@ -6,8 +6,8 @@ import copy
 import pickle
 from dataclasses import field, replace
 
-from compiler.core.record import Record, record
-from compiler.ir.records import NOWHERE, Assign, Hole, Name
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.ir.records import NOWHERE, Assign, Hole, Name
 
 
 @record

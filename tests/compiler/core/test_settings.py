@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler.core.errors import OptionError
-from compiler.core.settings import CACHE, DUMP, LOG, SETTINGS, table
 from staticgraph.__main__ import main
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.settings import CACHE, DUMP, LOG, SETTINGS, table
 from tests.paths import ROOT
 
 PROGRAM = """
@@ -95,7 +95,7 @@ def test_large_arrays_of_the_eager_engine_are_told() -> None:
 
 @pytest.mark.parametrize("variable", [LOG.name, DUMP.name])
 def test_unknown_words_are_refused(variable: str) -> None:
-    done = run("import compiler.compile", **{variable: "cash"})
+    done = run("import staticgraph.compiler.compile", **{variable: "cash"})
     assert f"OptionError: {variable}: 'cash' is not one of " in done.stderr
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from compiler.core.dims import Dim, unknown
-from compiler.core.errors import ShapeError
-from compiler.core.types import (
+from staticgraph.compiler.core.dims import Dim, unknown
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.types import (
     DTYPES,
     TensorType,
     as_dtype,

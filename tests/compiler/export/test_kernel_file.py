@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.scalar import CONSTRUCTORS
-from compiler.export import functions
-from compiler.export.functions import used_names
-from compiler.graph.expression import at_line
-from compiler.llvm import library, vecmath
+from staticgraph.compiler.codegen.scalar import CONSTRUCTORS
+from staticgraph.compiler.export import functions
+from staticgraph.compiler.export.functions import used_names
+from staticgraph.compiler.graph.expression import at_line
+from staticgraph.compiler.llvm import library, vecmath
 from tests.combinations import some
 from tests.workloads import KERNELS, compiled
 

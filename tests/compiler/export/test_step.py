@@ -16,10 +16,10 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.export.plain import plain
-from compiler.export.stepping import step
-from compiler.graph.expression import at_line
-from compiler.runtime.sizes import sizes_of
+from staticgraph.compiler.export.plain import plain
+from staticgraph.compiler.export.stepping import step
+from staticgraph.compiler.graph.expression import at_line
+from staticgraph.compiler.runtime.sizes import sizes_of
 from tests.workloads import compiled
 
 pytestmark = pytest.mark.slow

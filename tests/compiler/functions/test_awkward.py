@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 
 inf, nan = np.inf, np.nan
 

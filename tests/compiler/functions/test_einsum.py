@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.graph.traversal import ancestors
+from staticgraph.compiler.graph.traversal import ancestors
 
 SIZES = dict(zip("abcdefg", (2, 30, 4, 50, 6, 7, 8), strict=True))
 

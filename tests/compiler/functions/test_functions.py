@@ -16,12 +16,12 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler import functions
-from compiler.core.pytree import leaves
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import functions
+from staticgraph.compiler.core.pytree import leaves
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.compiler.functions.samples import SAMPLES, Call
 from tests.trace import cotangents, difference_quotient, replace, symbolic
 
@@ -89,7 +89,9 @@ def test_the_tables_say_where_functions_are() -> None:
             found = functions.function_named(name, names)
             home = inspect.getmodule(found)
             if inspect.isfunction(found):
-                assert home is not None and home.__name__ == f"compiler.functions.{module}"
+                assert (
+                    home is not None and home.__name__ == f"staticgraph.compiler.functions.{module}"
+                )
 
 
 @pytest.mark.parametrize("group", GROUPS)

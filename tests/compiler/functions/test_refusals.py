@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 
 X, V, N = np.zeros((2, 3)), np.zeros(3), np.zeros(3, np.int64)
 UNKNOWN = sg.placeholder("x", (None,))

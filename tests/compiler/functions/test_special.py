@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import GraphError, OptionError
-from compiler.functions import special
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.functions import special
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import symbolic
 
 rng = np.random.default_rng(11)

@@ -14,8 +14,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import GraphError
-from compiler.core.op import Op, op_named
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.op import Op, op_named
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import GraphError
-from compiler.core.types import TensorType
-from compiler.graph.build import (
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.build import (
     NODE_ATTRIBUTES,
     build,
     expressions_of,
@@ -24,9 +24,9 @@ from compiler.graph.build import (
     to_text,
     verify,
 )
-from compiler.passes.copy_insertion import separate_roots
-from compiler.passes.sizes import unify_sizes
-from compiler.pipeline import optimise, pipeline
+from staticgraph.compiler.passes.copy_insertion import separate_roots
+from staticgraph.compiler.passes.sizes import unify_sizes
+from staticgraph.compiler.pipeline import optimise, pipeline
 from tests.graphs import DEFINITIONS, built, kernel
 
 each = pytest.mark.parametrize("name", DEFINITIONS)
@@ -219,7 +219,7 @@ def test_text() -> None:
 
 PRINT = """
 from tests.graphs import DEFINITIONS, built, kernel
-from compiler.graph.build import to_text
+from staticgraph.compiler.graph.build import to_text
 for name, make in DEFINITIONS.items():
     print(to_text(built(name)), kernel(make()).source, sep="\\n")
 """

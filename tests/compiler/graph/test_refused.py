@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import compiler
 import dynamic
 import staticgraph as sg
-from compiler.codegen.kernel import emit
-from compiler.codegen.region import place_region, region_of
-from compiler.core.errors import CaptureError, GraphError
-from compiler.core.op import Op
-from compiler.core.types import TensorType
-from compiler.graph.build import build
-from compiler.graph.expression import Expression
+from staticgraph import compiler
+from staticgraph.compiler.codegen.kernel import emit
+from staticgraph.compiler.codegen.region import place_region, region_of
+from staticgraph.compiler.core.errors import CaptureError, GraphError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.expression import Expression
 from tests.strange import strange
 
 LEAVES = {"placeholder", "variable", "constant"}

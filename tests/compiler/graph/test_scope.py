@@ -11,10 +11,10 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.compile import is_cached
-from compiler.core.source import gradient_of, in_scope, of_gradient, place_of, scope_of
-from compiler.graph.canonical import canonical
-from compiler.graph.definition import Definition
+from staticgraph.compiler.compile import is_cached
+from staticgraph.compiler.core.source import gradient_of, in_scope, of_gradient, place_of, scope_of
+from staticgraph.compiler.graph.canonical import canonical
+from staticgraph.compiler.graph.definition import Definition
 
 HOSTILE = "</script>\n\x00\u202e"
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.inspect.debug import Step
+from staticgraph.compiler.inspect.debug import Step
 
 
 def here() -> str:

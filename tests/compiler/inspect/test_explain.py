@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import OptionError
-from compiler.inspect.explanation import KINDS, ExplainedOp
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.inspect.explanation import KINDS, ExplainedOp
 
 
 def texts(found: Any, op: str, kind: str) -> list[str]:
@@ -131,7 +131,7 @@ def test_fusion_that_is_switched_off_is_the_reason() -> None:
 
 
 def test_a_full_group_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compiler.schedule import group_limits
+    from staticgraph.compiler.schedule import group_limits
 
     monkeypatch.setattr(group_limits, "MOST_STATEMENTS", 2)
     x = vector()

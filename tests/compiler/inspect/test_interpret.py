@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.errors import FeedError, GraphError, OptionError, OutOfRangeError, ShapeError
-from compiler.core.op import Op
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import (
+    FeedError,
+    GraphError,
+    OptionError,
+    OutOfRangeError,
+    ShapeError,
+)
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.trace import placeholder
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from compiler.inspect.lint.report import LEVELS
+from staticgraph.compiler.inspect.lint.report import LEVELS
 from tests.compiler.inspect.lint_programs import (
     CLASSES,
     ROWS,

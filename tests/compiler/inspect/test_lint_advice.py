@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import staticgraph as sg
-from compiler.inspect.lint.advice import ALL
-from compiler.inspect.lint.report import LATER
-from compiler.inspect.lint.rules import RULES
+from staticgraph.compiler.inspect.lint.advice import ALL
+from staticgraph.compiler.inspect.lint.report import LATER
+from staticgraph.compiler.inspect.lint.rules import RULES
 from tests.compiler.inspect.lint_programs import Program, X, Y, compiled, variable
 from tests.compiler.inspect.test_lint import SLIPS
 

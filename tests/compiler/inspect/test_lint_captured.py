@@ -11,7 +11,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 X, Y = torch.ones(6, 3), torch.zeros(6, 1)
 

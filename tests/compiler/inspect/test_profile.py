@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import FeedError, ShapeError
-from compiler.inspect import profile, profile_table
-from compiler.inspect.limits import Limits
-from compiler.inspect.profile_table import StepTime
+from staticgraph.compiler.core.errors import FeedError, ShapeError
+from staticgraph.compiler.inspect import profile, profile_table
+from staticgraph.compiler.inspect.limits import Limits
+from staticgraph.compiler.inspect.profile_table import StepTime
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import ast
 import pytest
 from hypothesis import given, strategies as st
 
-from compiler.ir.parse import SIGNS, TYPES, parsed_function, parsed_template
-from compiler.ir.records import (
+from staticgraph.compiler.ir.parse import SIGNS, TYPES, parsed_function, parsed_template
+from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
     Assign,
@@ -32,9 +32,9 @@ from compiler.ir.records import (
     Unary,
     While,
 )
-from compiler.ir.sizes import times, total_of
-from compiler.ir.text import expression, function
-from compiler.ir.walk import block_names, calls, filled, names, parts, statements
+from staticgraph.compiler.ir.sizes import times, total_of
+from staticgraph.compiler.ir.text import expression, function
+from staticgraph.compiler.ir.walk import block_names, calls, filled, names, parts, statements
 from tests.graphs import DEFINITIONS, kernel
 
 NAMES = st.sampled_from(["a", "b2", "i0", "n1"])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import OptionError
-from compiler.graph.traversal import ancestors
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.graph.traversal import ancestors
 from tests.combinations import some
 from tests.samples import SAMPLES
 from tests.trace import traced

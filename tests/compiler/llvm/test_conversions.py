@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from compiler.export import functions
-from compiler.llvm import conversions
-from compiler.llvm.conversions import CONVERSIONS
-from compiler.llvm.machine import target_machine
+from staticgraph.compiler.export import functions
+from staticgraph.compiler.llvm import conversions
+from staticgraph.compiler.llvm.conversions import CONVERSIONS
+from staticgraph.compiler.llvm.machine import target_machine
 
 TYPES: dict[str, tuple[Any, Any]] = {
     "u16": (ir.IntType(16), np.uint16), "f32": (ir.FloatType(), np.float32),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from compiler.ir.parse import parsed_function
-from compiler.llvm import native
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.llvm import native
 from tests.processors import machine_for
 
 UNIT = """def unit(a: p_f64, b: p_f64, n: i64) -> i64:

@@ -12,10 +12,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.ir.parse import parsed_function
-from compiler.llvm import native
-from compiler.llvm.c_library import C_LIBRARY
-from compiler.runtime.cache import objects
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.llvm import native
+from staticgraph.compiler.llvm.c_library import C_LIBRARY
+from staticgraph.compiler.runtime.cache import objects
 from tests.combinations import some
 from tests.processors import machine_for
 

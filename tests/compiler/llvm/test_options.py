@@ -8,10 +8,10 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from compiler.ir.parse import function_of
-from compiler.ir.records import Function
-from compiler.llvm import options
-from compiler.llvm.native import assembly, compile_native
+from staticgraph.compiler.ir.parse import function_of
+from staticgraph.compiler.ir.records import Function
+from staticgraph.compiler.llvm import options
+from staticgraph.compiler.llvm.native import assembly, compile_native
 
 
 def unit(body: str) -> Function:

@@ -12,7 +12,7 @@ from tests.paths import ROOT
 IN_A_CYCLE = """
 import gc
 
-import compiler.llvm.native as native
+import staticgraph.compiler.llvm.native as native
 import numpy as np
 import pytest
 import staticgraph as sg

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from compiler.llvm.c_library import C_LIBRARY
-from compiler.llvm.machine import target_machine
-from compiler.llvm.products import driver, workspaces
-from compiler.runtime.cache import objects
-from compiler.runtime.cache.store import Code
+from staticgraph.compiler.llvm.c_library import C_LIBRARY
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.llvm.products import driver, workspaces
+from staticgraph.compiler.runtime.cache import objects
+from staticgraph.compiler.runtime.cache.store import Code
 from tests.fences import fenced, placed
 from tests.processors import machine_for
 

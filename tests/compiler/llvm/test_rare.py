@@ -7,11 +7,11 @@ import pytest
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import one_by_one, vectorised
-from compiler.ir.parse import parsed_function
-from compiler.llvm.native import compile_native
-from compiler.llvm.vecmath.deferred import KernelModule
-from compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
-from compiler.llvm.vecmath.rare import Rare
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.llvm.native import compile_native
+from staticgraph.compiler.llvm.vecmath.deferred import KernelModule
+from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Format, Lane
+from staticgraph.compiler.llvm.vecmath.rare import Rare
 from tests.compiler.llvm.test_vecmath import assert_same_values_and_signs
 
 pytestmark = pytest.mark.slow

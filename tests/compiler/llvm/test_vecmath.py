@@ -18,11 +18,11 @@ from mpmath import mp
 
 import staticgraph as sg
 from benchmarks.vecmath_loops import LOOP, one_by_one, source, vectorised
-from compiler.ir.parse import parsed_function
-from compiler.llvm import native
-from compiler.llvm.lower.rest import WHOLE
-from compiler.llvm.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
-from compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.llvm import native
+from staticgraph.compiler.llvm.lower.rest import WHOLE
+from staticgraph.compiler.llvm.vecmath import ARITY, FORMULAS, ULP_BOUND, derive
+from staticgraph.compiler.llvm.vecmath.accuracy import FLOAT64_REFERENCE, NEAR_ZEROS, ulp_error
 from tests.combinations import some
 from tests.paths import ROOT
 from tests.processors import machine_for

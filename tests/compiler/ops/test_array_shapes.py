@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import LinAlgError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.errors import LinAlgError, OutOfRangeError, ShapeError
 
 ROW, WIDE, SQUARE = np.ones(3), np.ones((2, 3)), np.eye(3)
 

@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.errors import GraphError, OptionError, OutOfRangeError, ShapeError
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import GraphError, OptionError, OutOfRangeError, ShapeError
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
 
 UFUNCS: dict[str, Any] = {

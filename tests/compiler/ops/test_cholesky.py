@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from compiler.reference import triangular
-from compiler.reference.cholesky import FEWEST, ROWS, cholesky
-from compiler.runtime.blas import limit_threads
+from staticgraph.compiler.reference import triangular
+from staticgraph.compiler.reference.cholesky import FEWEST, ROWS, cholesky
+from staticgraph.compiler.runtime.blas import limit_threads
 
 
 def _definite(n: int, dtype: str, lead: tuple[int, ...] = ()) -> Any:
@@ -82,7 +82,7 @@ def test_bits_are_the_same_for_any_number_of_threads() -> None:
 
 
 def test_without_routines_it_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.reference.cholesky.solver_of", lambda dtype: None)
+    monkeypatch.setattr("staticgraph.compiler.reference.cholesky.solver_of", lambda dtype: None)
     a = _definite(FEWEST, "float64")
     assert_array_equal(cholesky(a), np.linalg.cholesky(a))
 

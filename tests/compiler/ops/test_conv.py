@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.ops import conv
+from staticgraph.compiler.ops import conv
 from tests.combinations import some
 
 RNG = np.random.default_rng(0)

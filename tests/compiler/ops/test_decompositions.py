@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.codegen.bytecode import HostCall
-from compiler.core.errors import GraphError, LinAlgError, OptionError, ShapeError
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler import ops
+from staticgraph.compiler.codegen.bytecode import HostCall
+from staticgraph.compiler.core.errors import GraphError, LinAlgError, OptionError, ShapeError
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.combinations import some
 from tests.trace import difference_quotient
 

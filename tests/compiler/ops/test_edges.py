@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import placeholder, symbolic
 
 INF, NAN = math.inf, math.nan
@@ -294,7 +294,7 @@ def test_narrow_indices_reach_beyond_their_dtype() -> None:
 
 
 def test_constants_compare_by_bits() -> None:
-    from compiler.ops.leaves import Literal
+    from staticgraph.compiler.ops.leaves import Literal
 
     assert Literal(np.array([0.0])) != Literal(np.array([-0.0]))
     assert Literal(np.array([NAN])) == Literal(np.array([NAN]))

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.samples import elementwise
 
 INF, NAN = np.inf, np.nan

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from compiler.core.errors import LinAlgError
-from compiler.reference import factored
-from compiler.reference.factored import FEWEST, solve
+from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.reference import factored
+from staticgraph.compiler.reference.factored import FEWEST, solve
 
 
 def _system(n: int, k: int, lead: tuple[int, ...] = (), sides: tuple[int, ...] = ()) -> Any:

@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices
 from numpy.testing import assert_allclose, assert_array_equal
 
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.errors import ShapeError
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
 
 shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)

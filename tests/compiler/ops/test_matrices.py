@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.combinations import some
 from tests.trace import difference_quotient
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from compiler import ops
-from compiler.core.op import Op
-from compiler.core.types import type_of
-from compiler.graph.expression import Expression, abstract, constant
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops import control, leaves
-from compiler.ops.incomplete import NoDerivative
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.types import type_of
+from staticgraph.compiler.graph.expression import Expression, abstract, constant
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.ops.incomplete import NoDerivative
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.sampled.sample import Sample
 from tests.samples import OF_COMPLEX, SAMPLES
 from tests.trace import (

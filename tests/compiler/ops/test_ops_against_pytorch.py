@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic
-from compiler import ops
+from staticgraph.compiler import ops
 from tests.data.op_cases import EDGES, Case, Twice, recorded, signless, weights
 from tests.paths import TESTS
 from tests.samples import SAMPLES, WITHOUT

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dynamic
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.sampled.sample import Sample
 from tests.trace import cotangents, each_sample, outputs, replace, traced
 

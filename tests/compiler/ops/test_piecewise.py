@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic.nn import functional as F  # noqa: N812 - as everybody calls it
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - as everybody calls it
 
 KINKS = np.array([-3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0])
 FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[float]]] = {

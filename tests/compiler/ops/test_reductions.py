@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.errors import OptionError, ShapeError
 
 X = np.random.default_rng(2).uniform(-2, 2, (3, 4))
 MASK = np.random.default_rng(3).uniform(size=(3, 4)) > 0.4

@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import AxisError
-from compiler.inspect.interpret import interpret
-from dynamic.kernels import native
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.dynamic.kernels import native
 from tests.combinations import some
 from tests.trace import placeholder
 

@@ -11,8 +11,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import DTypeError, OptionError, OutOfRangeError, ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError, OptionError, OutOfRangeError, ShapeError
 from tests.combinations import some
 
 X = np.arange(12.0).reshape(4, 3)

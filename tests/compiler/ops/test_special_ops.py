@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import DTypeError, OptionError
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError, OptionError
 from tests.combinations import some
 from tests.samples import elementwise
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from compiler.reference.extremes import largest, smallest
-from compiler.reference.totals import SMALL, total
+from staticgraph.compiler.reference.extremes import largest, smallest
+from staticgraph.compiler.reference.totals import SMALL, total
 
 SHAPES = ((), (1,), (8,), (0,), (3, 0), (0, 3, 2), (2, 4), (4, 1), (2, 3, 4), (2, 1, 3, 2))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from compiler.core.once import Once
-from compiler.reference import triangular
-from compiler.reference.triangular import FEWEST
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.reference import triangular
+from staticgraph.compiler.reference.triangular import FEWEST
 
 
 def _triangles(n: int, upper: bool, dtype: str = "float64", lead: tuple[int, ...] = ()) -> Any:

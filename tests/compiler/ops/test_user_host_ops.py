@@ -12,7 +12,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
+from staticgraph.compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
 
 ROWS = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, -1.0]])
 

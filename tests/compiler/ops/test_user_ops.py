@@ -11,9 +11,9 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
-from compiler.core.op import all_ops, is_own
-from compiler.core.scalars import scalar_functions
+from staticgraph.compiler.core.errors import DTypeError, GraphError, OptionError, ShapeError
+from staticgraph.compiler.core.op import all_ops, is_own
+from staticgraph.compiler.core.scalars import scalar_functions
 
 SCALE = 3.0
 

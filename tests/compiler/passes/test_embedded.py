@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.graph.build import build
-from compiler.pipeline import optimise
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.pipeline import optimise
 
 RNG = np.random.default_rng(3)
 

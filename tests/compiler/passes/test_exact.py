@@ -10,12 +10,12 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.op import all_ops
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.passes.exact import is_rounded_once
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.core.op import all_ops
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.passes.exact import is_rounded_once
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.sampled.sample import Sample
 from tests.samples import SAMPLES
 from tests.trace import cotangents, outputs, replace, traced

@@ -15,15 +15,15 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.codegen.kernel import Kernel
-from compiler.graph.build import build, to_text, verify
-from compiler.graph.traversal import ancestors
-from compiler.ir.parse import parsed_function
-from compiler.ir.records import Function
-from compiler.llvm import native, vecmath
-from compiler.llvm.vecmath import LONG
-from compiler.schedule.arena import MOST_COMPARED, arrange
-from compiler.schedule.group_limits import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.ir.records import Function
+from staticgraph.compiler.llvm import native, vecmath
+from staticgraph.compiler.llvm.vecmath import LONG
+from staticgraph.compiler.schedule.arena import MOST_COMPARED, arrange
+from staticgraph.compiler.schedule.group_limits import MOST_ARRAYS, MOST_STATEMENTS, MOST_VIRTUAL
 from tests.combinations import some
 from tests.graphs import kernel
 from tests.long_graphs import SHAPES, chain, sines, slope
@@ -199,8 +199,8 @@ def _run(source: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What a unit of two arrays, a third for its result and their length leaves."""
     import ctypes
 
-    from compiler.runtime.cache.objects import load_object
-    from compiler.runtime.cache.store import Code
+    from staticgraph.compiler.runtime.cache.objects import load_object
+    from staticgraph.compiler.runtime.cache.store import Code
 
     result = np.zeros(len(a) + 1, a.dtype)
     loaded = load_object(

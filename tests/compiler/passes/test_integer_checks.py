@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.graph.traversal import ancestors
+from staticgraph.compiler.graph.traversal import ancestors
 from tests.combinations import some
 
 FORMS: dict[str, dict[str, Any]] = {"compiled": {}, "debug": {"debug": True}}

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.graph.build import build, expressions_of, verify
-from compiler.graph.expression import Expression, promote
-from compiler.graph.strided import view_inputs
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.ops import add, divide, power
-from compiler.passes.accumulate import accumulate_products
-from compiler.passes.rules import RULES
-from compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
-from compiler.schedule.layouts import arrange_rows
-from compiler.schedule.recompute import recompute_values
+from staticgraph.compiler.graph.build import build, expressions_of, verify
+from staticgraph.compiler.graph.expression import Expression, promote
+from staticgraph.compiler.graph.strided import view_inputs
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import add, divide, power
+from staticgraph.compiler.passes.accumulate import accumulate_products
+from staticgraph.compiler.passes.rules import RULES
+from staticgraph.compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
+from staticgraph.compiler.schedule.layouts import arrange_rows
+from staticgraph.compiler.schedule.recompute import recompute_values
 
 # the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_layouts.py,
 # test_strided.py

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.dtypes import as_dtype, computing, is_float, is_narrow, promoted
+from staticgraph.compiler.core.dtypes import as_dtype, computing, is_float, is_narrow, promoted
 
 NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 EXACT = (

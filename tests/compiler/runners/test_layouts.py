@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import DTypeError, ShapeError
-from compiler.runners import compiled
-from compiler.runners.layouts import REMEMBERED
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.runners import compiled
+from staticgraph.compiler.runners.layouts import REMEMBERED
 
 RNG = np.random.default_rng(5)
 

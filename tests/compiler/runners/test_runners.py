@@ -13,11 +13,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.runners import workspace
-from compiler.runners.background import BackgroundRunner
-from compiler.runners.compiled import CompiledRunner
-from compiler.runners.debug import DebugRunner
-from compiler.runtime import threads
+from staticgraph.compiler.runners import workspace
+from staticgraph.compiler.runners.background import BackgroundRunner
+from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.debug import DebugRunner
+from staticgraph.compiler.runtime import threads
 
 KINDS = {
     CompiledRunner: {},

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 import staticgraph.executables.interpreted
-from compiler.runners.background import BackgroundRunner
-from compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runners.background import BackgroundRunner
+from staticgraph.compiler.runners.compiled import CompiledRunner
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +129,7 @@ def test_the_call_that_finds_the_kernel_uses_it(
     def refuse(*args: Any) -> Any:
         raise AssertionError("interpreted")
 
-    monkeypatch.setattr("compiler.inspect.interpreted.interpret", refuse)
+    monkeypatch.setattr("staticgraph.compiler.inspect.interpreted.interpret", refuse)
     background(*batch(2))
     assert isinstance(background.runner, CompiledRunner)
     background(*batch(3))

@@ -11,11 +11,17 @@ import numpy as np
 import pytest
 from numba import njit
 
-from compiler.core.errors import OptionError
-from compiler.llvm.with_numba import names
-from compiler.reference import blas_library
-from compiler.runtime import blas
-from compiler.runtime.blas import BACKENDS, find_blas, get_threads, limit_threads, set_threads
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.llvm.with_numba import names
+from staticgraph.compiler.reference import blas_library
+from staticgraph.compiler.runtime import blas
+from staticgraph.compiler.runtime.blas import (
+    BACKENDS,
+    find_blas,
+    get_threads,
+    limit_threads,
+    set_threads,
+)
 
 DTYPES = ("float32", "float64")
 FLAGS = list(itertools.product((0, 1), (0, 1)))
@@ -291,7 +297,7 @@ def test_a_count_below_one_is_refused():
 
 def test_finding_the_blas_imports_neither_numba_nor_scipy():
     code = (
-        "import sys; from compiler.runtime.blas import find_blas; find_blas('numpy');"
+        "import sys; from staticgraph.compiler.runtime.blas import find_blas; find_blas('numpy');"
         "print([name for name in ('numba', 'llvmlite', 'scipy') if name in sys.modules])"
     )
     command = [sys.executable, "-c", code]

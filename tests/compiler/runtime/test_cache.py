@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import OptionError
-from compiler.core.options import Options
-from compiler.runtime.cache import key, loader, objects, settings, store
-from compiler.runtime.cache.store import HEADER, Code, Store
 from staticgraph.__main__ import main
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.runtime.cache import key, loader, objects, settings, store
+from staticgraph.compiler.runtime.cache.store import HEADER, Code, Store
 from tests.paths import ROOT
 
 KEY = bytes(range(32))
@@ -31,7 +31,7 @@ PROGRAM = """
 import sys
 import numpy as np
 import staticgraph as sg
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.loader import counts
 
 rng = np.random.default_rng(0)
 x, y = sg.placeholder("x", (None, 8)), sg.placeholder("y", (None,), "int64")

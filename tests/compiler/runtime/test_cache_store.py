@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from compiler.runtime.cache import store
-from compiler.runtime.cache.store import HEADER, Code, Store
+from staticgraph.compiler.runtime.cache import store
+from staticgraph.compiler.runtime.cache.store import HEADER, Code, Store
 
 KEY = bytes(range(32))
 CODE = Code(("kernel",), b"machine code")

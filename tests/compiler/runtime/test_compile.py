@@ -14,8 +14,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.runtime.cache.loader import counts
 from staticgraph import compilation
+from staticgraph.compiler.runtime.cache.loader import counts
 
 
 @pytest.fixture

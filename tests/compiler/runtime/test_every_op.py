@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler import ops
-from compiler.graph.expression import Expression
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.runners import strided
-from compiler.runtime.cache.loader import counts
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.runners import strided
+from staticgraph.compiler.runtime.cache.loader import counts
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.compiler.runtime.test_launch_plan import same_bits, same_looks
 from tests.layouts import all_in_place, shuffled
 from tests.samples import SAMPLES

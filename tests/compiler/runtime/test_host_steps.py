@@ -19,12 +19,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.codegen.bytecode import Change, HostCall
-from compiler.core import op as op_module
-from compiler.core.errors import GraphError, OutOfRangeError
-from compiler.core.lowering import Host
-from compiler.core.op import Op, register
-from compiler.runtime.cache import loader
+from staticgraph.compiler.codegen.bytecode import Change, HostCall
+from staticgraph.compiler.core import op as op_module
+from staticgraph.compiler.core.errors import GraphError, OutOfRangeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.runtime.cache import loader
 from tests.combinations import some
 from tests.paths import ROOT
 
@@ -364,8 +364,8 @@ SCRIPT = """
 import os, signal, sys, threading, time
 import numpy as np
 import staticgraph as sg
-from compiler.core.lowering import Host
-from compiler.core.op import Op, register
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, register
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -434,7 +434,7 @@ print(w.value.tolist())
 
 
 WARM = """
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.loader import counts
 m = sg.placeholder("m", (None, 3), "float64")
 f = sg.compile([m], [sg.sort(m, axis=0), sg.cumsum(m, 1), sg.cumprod(m, 0) * 2])
 print(counts["compiled"], "networkx" in sys.modules)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.bytecode import Change
-from compiler.core.options import BACKENDS
-from compiler.graph.state import holding
+from staticgraph.compiler.codegen.bytecode import Change
+from staticgraph.compiler.core.options import BACKENDS
+from staticgraph.compiler.graph.state import holding
 from tests.combinations import some
 from tests.paths import ROOT
 

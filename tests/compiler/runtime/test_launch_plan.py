@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.compile import compile_graph
-from compiler.core.dims import Unknown, atoms
-from compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
-from compiler.core.options import Options
-from compiler.graph.build import to_text
-from compiler.graph.definition import define
-from compiler.graph.expression import Expression
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.compile import compile_graph
+from staticgraph.compiler.core.dims import Unknown, atoms
+from staticgraph.compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.build import to_text
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.runtime.cache.loader import counts
 from staticgraph.fuzz.graphs.case import cases_of
 from tests.combinations import some
 from tests.compiler.transforms.test_control_values import symbolic
@@ -184,7 +184,7 @@ def test_sizes_that_do_not_fit_are_told_in_the_words_of_the_user(launch_plans: A
 def test_a_profile_and_a_trace_after_a_start_from_the_cache(
     launch_plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compiler.inspect.profile.SECONDS", 0.01)
+    monkeypatch.setattr("staticgraph.compiler.inspect.profile.SECONDS", 0.01)
     x = np.ones((4, 3), "float32")
     cold, warm = (step("x")[0] for _ in range(2))
     assert launch_plans() == 1
@@ -222,7 +222,7 @@ WARM = """
 import sys
 import numpy as np
 import staticgraph as sg
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.loader import counts
 
 x, i = sg.placeholder("x", (None, 8)), sg.placeholder("i", (None,), "int64")
 w = sg.variable(np.ones((8, 5), "float32"), name="w")
@@ -243,8 +243,9 @@ print([name for name in sys.argv[1:] if name in sys.modules])
 print(train.source + str(train.plan))
 """
 LATER = (
-    "networkx", "numba", "compiler.driver", "compiler.passes", "compiler.codegen.kernel",
-    "compiler.llvm.lower.translate", "compiler.llvm.products.driver",
+    "networkx", "numba", "staticgraph.compiler.driver", "staticgraph.compiler.passes",
+    "staticgraph.compiler.codegen.kernel", "staticgraph.compiler.llvm.lower.translate",
+    "staticgraph.compiler.llvm.products.driver",
 )  # fmt: skip
 
 
@@ -256,7 +257,7 @@ from hashlib import sha256
 x = dynamic.arange(200_000, dtype=dynamic.float32).reshape(2, 100_000).requires_grad_()
 y = dynamic.softmax(x / 100_000, 1)
 y.square().sum().backward()
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.loader import counts
 print(*[sha256(one.numpy().tobytes()).hexdigest() for one in (y.detach(), x.grad)])
 print(counts["compiled"], counts["loaded"] - counts["launch_plans"], counts["launch_plans"])
 print([name for name in sys.argv[1:] if name in sys.modules])

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.compile import compile_graph
-from compiler.core.dims import unknown
-from compiler.core.errors import FormatError
-from compiler.core.op import Op, op_named
-from compiler.core.options import Options
-from compiler.core.types import TensorType
-from compiler.graph.canonical import Canonical, canonical
-from compiler.graph.definition import Definition, define
-from compiler.graph.expression import Expression
-from compiler.runtime.cache import key, loader
-from compiler.runtime.cache.launch_plans import read_launch_plan
-from compiler.runtime.cache.loader import counts
-from compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
+from staticgraph.compiler.compile import compile_graph
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.op import Op, op_named
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.canonical import Canonical, canonical
+from staticgraph.compiler.graph.definition import Definition, define
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.runtime.cache import key, loader
+from staticgraph.compiler.runtime.cache.launch_plans import read_launch_plan
+from staticgraph.compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
 
 pytestmark = pytest.mark.slow
 

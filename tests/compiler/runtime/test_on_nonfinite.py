@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.cache.loader import counts
 from tests.combinations import some
 from tests.workloads import compiled
 

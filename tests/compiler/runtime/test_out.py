@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.errors import DTypeError, FeedError, ShapeError
+from staticgraph.compiler.core.errors import DTypeError, FeedError, ShapeError
 from tests.paths import ROOT
 
 X = np.arange(12, dtype="float32").reshape(3, 4)

@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.codegen.bytecode import Share
-from compiler.runtime import threads
-from compiler.schedule import chunks
-from compiler.schedule.chunks import TILE, Cells
+from staticgraph.compiler.codegen.bytecode import Share
+from staticgraph.compiler.runtime import threads
+from staticgraph.compiler.schedule import chunks
+from staticgraph.compiler.schedule.chunks import TILE, Cells
 from tests.combinations import some
 from tests.fences import fenced, placed
 from tests.layouts import all_in_place

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from compiler.runtime import threads
-from compiler.runtime.blas import limit_threads
-from compiler.runtime.sharing import share
+from staticgraph.compiler.runtime import threads
+from staticgraph.compiler.runtime.blas import limit_threads
+from staticgraph.compiler.runtime.sharing import share
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_threads_work_at_the_same_time_under_the_callers_settings() -> None:
 
 
 def test_the_blas_shares_itself_where_it_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.runtime.blas.get_threads", lambda: 2)
+    monkeypatch.setattr("staticgraph.compiler.runtime.blas.get_threads", lambda: 2)
     workers: set[int] = set()
     share(lambda number: workers.add(threading.get_ident()), 5)
     assert workers == {threading.get_ident()}
@@ -75,7 +75,7 @@ def test_an_error_ends_it_when_nobody_works_any_more(failing: int) -> None:
 
 
 def test_an_interrupt_waits_for_those_that_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compiler.runtime import sharing
+    from staticgraph.compiler.runtime import sharing
 
     waited: list[int] = []
     wait = sharing.wait
@@ -99,7 +99,7 @@ def test_where_no_thread_starts_the_caller_does_it(monkeypatch: pytest.MonkeyPat
         def submit(self, *task: object) -> None:
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
 
-    monkeypatch.setattr("compiler.runtime.sharing._helpers", lambda process: Closed())
+    monkeypatch.setattr("staticgraph.compiler.runtime.sharing._helpers", lambda process: Closed())
     done: list[int] = []
     share(done.append, 4)
     assert done == [0, 1, 2, 3]

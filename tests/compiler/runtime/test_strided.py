@@ -13,11 +13,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.core.errors import FeedError, OutOfRangeError, ShapeError
-from compiler.graph.strided import Order
-from compiler.runners import strided
-from compiler.runtime.background import Compilation
-from compiler.runtime.cache.loader import counts
+from staticgraph.compiler.core.errors import FeedError, OutOfRangeError, ShapeError
+from staticgraph.compiler.graph.strided import Order
+from staticgraph.compiler.runners import strided
+from staticgraph.compiler.runtime.background import Compilation
+from staticgraph.compiler.runtime.cache.loader import counts
 from tests.combinations import some
 from tests.layouts import all_in_place, laid_out
 

@@ -16,14 +16,14 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.codegen import chunks
-from compiler.codegen.bytecode import Share
-from compiler.core.errors import OptionError
-from compiler.core.once import Once
-from compiler.inspect.interpret import interpret
-from compiler.runtime import blas, threads, trampoline
-from compiler.runtime.blas import find_blas
-from compiler.runtime.cache import loader
+from staticgraph.compiler.codegen import chunks
+from staticgraph.compiler.codegen.bytecode import Share
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.runtime import blas, threads, trampoline
+from staticgraph.compiler.runtime.blas import find_blas
+from staticgraph.compiler.runtime.cache import loader
 from tests.combinations import some
 from tests.paths import ROOT
 from tests.samples import SAMPLES
@@ -214,7 +214,7 @@ FORK = """
 import os, warnings
 import numpy as np
 import staticgraph as sg
-from compiler.runtime import threads
+from staticgraph.compiler.runtime import threads
 
 warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
 threads.set_num_threads(3)
@@ -278,7 +278,7 @@ def test_those_threads_share_that_the_system_starts() -> None:
 
 LATE = """
 import numpy as np
-from compiler.llvm import pool
+from staticgraph.compiler.llvm import pool
 
 WAIT = "    waited = i64(0)\\n    while waited < 30:\\n"
 WAIT += f"        yielded = call(pool[{pool.YIELD}])\\n        waited += 1\\n"
@@ -293,7 +293,7 @@ assert setup in pool.SOURCE and "take_late(pool, " in rest and WAIT in late
 pool.SOURCE = source[:end] + late + rest
 
 import staticgraph as sg
-from compiler.runtime import threads
+from staticgraph.compiler.runtime import threads
 
 threads.set_num_threads(4)
 x, y = (sg.placeholder(name, (None,), "float64") for name in "xy")

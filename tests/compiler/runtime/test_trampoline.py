@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.bytecode import Call, TableOperand
-from compiler.codegen.encoding import program_words
-from compiler.ir.parse import parsed_function
-from compiler.runtime import trampoline
-from compiler.runtime.cache import loader
+from staticgraph.compiler.codegen.bytecode import Call, TableOperand
+from staticgraph.compiler.codegen.encoding import program_words
+from staticgraph.compiler.ir.parse import parsed_function
+from staticgraph.compiler.runtime import trampoline
+from staticgraph.compiler.runtime.cache import loader
 
 FLOAT32, INT64, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
 

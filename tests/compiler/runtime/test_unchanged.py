@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.runtime import unchanged
+from staticgraph.compiler.runtime import unchanged
 
 CHANGES: dict[str, Callable[[Any], object]] = {
     "put": lambda d: d.__setitem__("a", 2),

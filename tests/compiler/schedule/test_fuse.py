@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.codegen.kernel import Kernel
-from compiler.core.lowering import Alias
-from compiler.graph.build import build
-from compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
-from compiler.schedule.groups import LoopGroup, MatmulGroup, WholeGroup
-from compiler.schedule.placement import MOST_STREAMS
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.core.lowering import Alias
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
+from staticgraph.compiler.schedule.groups import LoopGroup, MatmulGroup, WholeGroup
+from staticgraph.compiler.schedule.placement import MOST_STREAMS
 from tests import graphs
 from tests.graphs import DEFINITIONS, kernel
 

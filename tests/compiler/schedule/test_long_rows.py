@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.schedule.groups import LoopGroup
+from staticgraph.compiler.schedule.groups import LoopGroup
 from tests.combinations import some
 from tests.graphs import kernel
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
-from compiler.codegen.kernel import Kernel
-from compiler.codegen.memory import MemoryPlan, Slot
-from compiler.core.dims import atoms
-from compiler.graph.build import build
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.schedule.arena import ALIGNMENT
-from compiler.schedule.groups import computed
+from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
+from staticgraph.compiler.core.dims import atoms
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.schedule.arena import ALIGNMENT
+from staticgraph.compiler.schedule.groups import computed
 from tests.graphs import DEFINITIONS, kernel, lowered, random_graph
 
 BYTE = np.dtype(np.uint8)

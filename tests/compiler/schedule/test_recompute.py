@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from compiler.graph.build import build, verify
-from compiler.schedule.recompute import recompute_values
+from staticgraph.compiler.graph.build import build, verify
+from staticgraph.compiler.schedule.recompute import recompute_values
 from tests.graphs import DEFINITIONS, lowered
 
 OFF = {"disable": ["recompute_values"]}

@@ -12,14 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 
 import staticgraph as sg
-from compiler import ops
-from compiler.core.dims import unknown
-from compiler.core.errors import GraphError
-from compiler.core.op import Op
-from compiler.graph.expression import Expression, constant
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.graph.expression import Expression, constant
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.trace import placeholder
 
 

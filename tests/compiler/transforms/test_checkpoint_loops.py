@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.core.errors import GraphError
-from compiler.core.options import Options
-from compiler.driver import lower
-from compiler.graph.build import build
-from compiler.graph.canonical import canonical
-from compiler.graph.definition import define
-from compiler.inspect.plan import Plan
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.driver import lower
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.canonical import canonical
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.inspect.plan import Plan
 from tests.combinations import some
 from tests.compiler.transforms.test_checkpoint_regions import WIDTH, layers, plain, weights
 

@@ -11,10 +11,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.graph.traversal import ancestors
-from compiler.inspect.interpret import interpret
-from compiler.inspect.plan import Plan
-from compiler.transforms.autodiff import gradients
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.inspect.plan import Plan
+from staticgraph.compiler.transforms.autodiff import gradients
 from tests.combinations import some
 from tests.graphs import kernel
 

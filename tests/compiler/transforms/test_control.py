@@ -13,14 +13,14 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.core.dims import Dim
-from compiler.core.types import TensorType, TupleType, collecting_assumptions
-from compiler.graph.body import Body
-from compiler.graph.build import build, to_text, verify
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
-from compiler.ops import control
-from compiler.transforms.control_checks import line_of
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.types import TensorType, TupleType, collecting_assumptions
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.transforms.control_checks import line_of
 from staticgraph.draw import draw
 from tests.trace import placeholder
 

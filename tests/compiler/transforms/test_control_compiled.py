@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.codegen.bytecode import Branch, Repeat, While
-from compiler.pipeline import rule_names
+from staticgraph.compiler.codegen.bytecode import Branch, Repeat, While
+from staticgraph.compiler.pipeline import rule_names
 from tests.combinations import some
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED, recorded, symbolic
 from tests.loops import PROGRAMS, values

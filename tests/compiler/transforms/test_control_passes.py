@@ -12,17 +12,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from compiler.core.errors import OutOfRangeError
-from compiler.graph.build import build, expressions_of, to_text, verify
-from compiler.graph.expression import Expression
-from compiler.graph.view import nodes_of
-from compiler.inspect.interpret import interpret
-from compiler.ops import control
-from compiler.passes.hoist import hoist_invariants, hoist_products
-from compiler.passes.merge import merge_scans
-from compiler.passes.prune import prune_loops
-from compiler.passes.sink import sink_products, sink_sums
-from compiler.pipeline import optimise, pipeline
+from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.graph.build import build, expressions_of, to_text, verify
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.view import nodes_of
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import control
+from staticgraph.compiler.passes.hoist import hoist_invariants, hoist_products
+from staticgraph.compiler.passes.merge import merge_scans
+from staticgraph.compiler.passes.prune import prune_loops
+from staticgraph.compiler.passes.sink import sink_products, sink_sums
+from staticgraph.compiler.pipeline import optimise, pipeline
 from tests.combinations import some
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.loops import PROGRAMS, values

@@ -16,9 +16,9 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
-from compiler.pipeline import rule_names
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.pipeline import rule_names
 from tests.combinations import some
 
 pytestmark = pytest.mark.slow

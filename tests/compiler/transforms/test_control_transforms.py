@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from compiler.graph.build import build, verify
-from compiler.inspect.interpret import interpret
-from compiler.transforms.vectorize import batched
+from staticgraph.compiler.graph.build import build, verify
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.transforms.vectorize import batched
 from tests.combinations import some
 from tests.compiler.transforms.test_control_values import CLOSE, RECORDED
 from tests.loops import PROGRAMS, values

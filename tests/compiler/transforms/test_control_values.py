@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
-from compiler.core.dims import unknown
-from compiler.graph.build import build, to_text, verify
-from compiler.graph.expression import Expression
-from compiler.inspect.interpret import interpret
+from staticgraph.compiler.core.dims import unknown
+from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
 from tests.combinations import some
 from tests.loops import PROGRAMS, Program
 from tests.paths import TESTS

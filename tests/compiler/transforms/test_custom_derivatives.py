@@ -11,7 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
+from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
 

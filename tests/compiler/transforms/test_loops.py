@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.errors import OptionError, ShapeError
 
 BRANCHES = [lambda x: x, lambda x: -x, lambda x: x * x]
 RNG = np.random.default_rng(0)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler import ops
-from compiler.core.pytree import leaves, rebuilt
-from compiler.inspect.interpret import interpret
-from compiler.ops.effects import EFFECTS
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops.effects import EFFECTS
 from tests.sampled.sample import Sample
 from tests.trace import each_sample
 

@@ -9,8 +9,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import CheckError, GraphError, OptionError
-from compiler.transforms.while_loops import pulled_while
+from staticgraph.compiler.core.errors import CheckError, GraphError, OptionError
+from staticgraph.compiler.transforms.while_loops import pulled_while
 
 STARTS = np.array([3.0, 5.0, 200.0, 1.5])
 POWERS = np.array([8, 4, 1, 16])  # squared until it is 100 or more

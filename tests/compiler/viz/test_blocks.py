@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
-from compiler.graph.definition import Definition
-from compiler.viz.blocks import MOST, Block, Item, Key, fold, nodes_in
-from compiler.viz.lanes import FORWARD, GRADIENT, UPDATE, lanes_of
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.viz.blocks import MOST, Block, Item, Key, fold, nodes_in
+from staticgraph.compiler.viz.lanes import FORWARD, GRADIENT, UPDATE, lanes_of
 
 
 def scope(name: str) -> Key:

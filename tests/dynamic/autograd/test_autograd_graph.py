@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import dynamic as torch
-from dynamic.autograd import Function
-from dynamic.autograd.graph import (
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.autograd.graph import (
     GradientEdge,
     allow_mutation_on_saved_tensors,
     get_gradient_edge,

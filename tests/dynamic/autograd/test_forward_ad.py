@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.autograd import forward_ad as fwd
-from dynamic.nn import functional
+from staticgraph.dynamic.autograd import forward_ad as fwd
+from staticgraph.dynamic.nn import functional
 
 X = np.array([1.0, 2.0, 3.0])
 V = np.array([0.5, -1.0, 2.0])

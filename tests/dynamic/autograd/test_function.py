@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.autograd import Function
-from dynamic.autograd.graph import saved_tensors_hooks
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.autograd.graph import saved_tensors_hooks
 
 
 class Exp(Function):

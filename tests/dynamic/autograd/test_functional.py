@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.autograd import functional
+from staticgraph.dynamic.autograd import functional
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 Y = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.autograd import gradcheck, gradgradcheck
-from dynamic.nn import functional
+from staticgraph.dynamic.autograd import gradcheck, gradgradcheck
+from staticgraph.dynamic.nn import functional
 
 
 def leaf(*shape, seed=0):

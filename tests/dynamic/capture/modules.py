@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import dynamic
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 
 @dataclass(frozen=True)

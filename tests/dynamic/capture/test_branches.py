@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from tests.dynamic.capture.test_effects import World, same
 
 HERE = r"test_branches\.py:\d+: "

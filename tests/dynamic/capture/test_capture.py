@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from staticgraph.fuzz.capture.compare import REFUSED, SAME, verdict
 from tests.combinations import some
 

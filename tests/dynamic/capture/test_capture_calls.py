@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
+from staticgraph.dynamic import nn
 from staticgraph.fuzz.capture.compare import REFUSED, SAME, SKIPPED, verdict
 from tests import expressions
 from tests.combinations import some

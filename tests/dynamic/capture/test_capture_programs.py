@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic.nn import functional
+from staticgraph.dynamic.nn import functional
 from staticgraph.fuzz.capture.compare import REFUSED, SAME, SKIPPED, compared
 
 BYTES = torch.tensor([1, 2, 3], dtype=torch.uint8)

@@ -10,8 +10,8 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic.autograd import Function
-from dynamic.autograd.function import once_differentiable
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.autograd.function import once_differentiable
 from tests.dynamic.capture.test_effects import ROWS, same
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
-from dynamic.nn import functional
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.nn import functional
 
 HERE = r"test_effects\.py:\d+: "
 World = tuple[Callable[..., Any], list[Any]]

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 
 def _adversaries(wrap: Callable[..., Any]) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from tests.combinations import some
 from tests.dynamic.capture.modules import CASES, Case
 

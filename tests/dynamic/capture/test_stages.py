@@ -11,7 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from tests.combinations import some
 
 Step = Callable[[Any, Any], Any]

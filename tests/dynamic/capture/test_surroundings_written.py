@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 X = np.array([0.5, -1.5, 2.0], "float32")
 WAYS: dict[str, Callable[[Any, Any], Any]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.func import (
+from staticgraph.dynamic.func import (
     grad,
     grad_and_value,
     hessian,
@@ -19,7 +19,7 @@ from dynamic.func import (
     vjp,
     vmap,
 )
-from dynamic.nn import functional
+from staticgraph.dynamic.nn import functional
 
 
 def tensor(values):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from compiler import ops
-from compiler.core.errors import GraphError
-from compiler.core.pytree import leaves, rebuilt
-from compiler.ops.effects import EFFECTS
-from dynamic.func import grad, jvp, vjp, vmap
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.ops.effects import EFFECTS
+from staticgraph.dynamic.func import grad, jvp, vjp, vmap
 from tests.trace import each_sample
 
 BATCH = 3

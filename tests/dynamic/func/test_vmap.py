@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.func import (
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.func import (
     functional_call,
     grad,
     hessian,
@@ -17,7 +17,7 @@ from dynamic.func import (
     stack_module_state,
     vmap,
 )
-from dynamic.nn import functional
+from staticgraph.dynamic.nn import functional
 
 
 def tensor(values):

@@ -13,9 +13,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
-from compiler import ops
-from dynamic.kernels import dispatch, memory, native
-from dynamic.tape.tape import recipe
+from staticgraph.compiler import ops
+from staticgraph.dynamic.kernels import dispatch, memory, native
+from staticgraph.dynamic.tape.tape import recipe
 from tests.combinations import some
 
 pytestmark = pytest.mark.slow
@@ -297,7 +297,7 @@ def test_freed_memory_is_left_to_the_environment(monkeypatch):
 
 MEMORY = """
 import dynamic as torch
-from dynamic.kernels import memory
+from staticgraph.dynamic.kernels import memory
 x = torch.ones(10)
 (x * 2).sum()
 assert not memory.state.asked

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
 import staticgraph as sg
-from compiler import ops
-from compiler.runtime import threads as pool
-from dynamic.core import eager_ops
-from dynamic.kernels import dispatch, native
+from staticgraph.compiler import ops
+from staticgraph.compiler.runtime import threads as pool
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.kernels import dispatch, native
 from tests.combinations import some
 
 
@@ -258,7 +258,7 @@ def test_errors_name_the_op_and_both_values():
 
 @pytest.mark.slow
 def test_the_switch_is_read_from_the_environment():
-    code = "from dynamic.kernels import native; print(native.state.enabled)"
+    code = "from staticgraph.dynamic.kernels import native; print(native.state.enabled)"
     for given, expected in (("0", "False"), ("1", "True")):
         environment = os.environ | {"DYNAMIC_COMPILE_LARGE_OPS": given}
         command = [sys.executable, "-c", code]

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
-from compiler import ops
-from dynamic.kernels import native, native_windows as windows
+from staticgraph.compiler import ops
+from staticgraph.dynamic.kernels import native, native_windows as windows
 from tests.combinations import some
 
 functional = torch.nn.functional

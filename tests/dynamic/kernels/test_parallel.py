@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import dynamic as torch
-from dynamic.kernels import parallel
+from staticgraph.dynamic.kernels import parallel
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
-from dynamic.autograd import gradcheck, gradgradcheck
-from dynamic.nn import functional as F  # noqa: N812
+from staticgraph.dynamic.autograd import gradcheck, gradgradcheck
+from staticgraph.dynamic.nn import functional as F  # noqa: N812
+from staticgraph.dynamic.nn.functional import fused_batch_norm
 from tests.combinations import some
 
 SHAPES = [(7, 3), (5, 3, 4), (2, 3, 4, 5), (1, 3, 8), (3000, 100), (40, 8, 30, 40)]
@@ -40,7 +41,7 @@ def test_one_node_gives_what_the_ops_give(shape, affine, training, monkeypatch):
     bias = tensor(shape[1], seed=2) if affine else None
     found = run(x, weight, bias, training)
     results = [run(x.T.contiguous().T, weight, bias, training)] if len(shape) == 2 else []
-    monkeypatch.setattr("dynamic.nn.functional.fused_batch_norm.fits", lambda *operands: False)
+    monkeypatch.setattr(fused_batch_norm, "fits", lambda *operands: False)
     for other in (run(x, weight, bias, training), *results):
         for one, same in zip(found, other, strict=True):
             assert_allclose(one.detach().numpy(), same.detach().numpy(), rtol=1e-9, atol=1e-12)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dynamic
-from dynamic import nn
-from dynamic.nn.declared import Declared
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.nn.declared import Declared
 
 DECLARED = [
     kind

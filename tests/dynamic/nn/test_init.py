@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.nn import init
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.nn import init
 
 GENERATOR = np.random.default_rng(5)
 

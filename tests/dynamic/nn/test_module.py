@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 
 class Shared(nn.Module):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.nn import functional as F  # noqa: N812 - as everybody calls it
-from dynamic.nn.utils import rnn
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - as everybody calls it
+from staticgraph.dynamic.nn.utils import rnn
 
 
 @pytest.mark.parametrize(

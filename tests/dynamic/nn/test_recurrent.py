@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.autograd import forward_ad, gradcheck, gradgradcheck
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.autograd import forward_ad, gradcheck, gradgradcheck
 
 KINDS: dict[str, Any] = {
     "tanh": lambda **options: nn.RNN(3, 4, dtype=torch.float64, **options),
@@ -49,7 +49,7 @@ def flat(results: Any) -> list[Any]:
 
 
 def in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynamic.nn.recurrent_layers.fits", lambda *operands: False)
+    monkeypatch.setattr("staticgraph.dynamic.nn.recurrent_layers.fits", lambda *operands: False)
 
 
 def values_and_gradients(layer: Any, inputs: list[Any], used: slice) -> list[Any]:

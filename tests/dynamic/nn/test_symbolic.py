@@ -9,8 +9,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.inspect.interpret import interpret
-from dynamic import nn
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.dynamic import nn
 from tests.data.nn_cases import CASES, FAMILIES, Case
 from tests.dynamic.nn.test_values import RECORDED, parts
 

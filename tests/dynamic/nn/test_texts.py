@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dynamic
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 from tests.data.nn_texts import ERRORS, REPRS, WARNINGS, namespace
 from tests.paths import TESTS
 
@@ -29,8 +29,8 @@ def test_errors_are_those_of_pytorch(program: str) -> None:
     with pytest.raises(expected) as caught:
         exec(program, namespace(dynamic))
     assert isinstance(caught.value, StaticGraphError) or kind == "KeyError"
-    ours = str(caught.value).replace("dynamic.nn.containers", "torch.nn.modules.container")
-    assert ours == message
+    ours, theirs = "staticgraph.dynamic.nn.containers", "torch.nn.modules.container"
+    assert str(caught.value).replace(ours, theirs) == message
 
 
 @pytest.mark.parametrize("program", WARNINGS)

@@ -13,7 +13,7 @@ import pytest
 import dynamic
 import dynamic.autograd.captured_function  # loaded when a capture needs it
 import staticgraph as sg
-from compiler.core.op import Op, is_registered
+from staticgraph.compiler.core.op import Op, is_registered
 
 _MEMORY = "about memory, which an expression has none of: a graph has what it expands to, or x"
 _NAME = "a registered op under the name of PyTorch's node; a graph has the registered one"
@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
 
 def _declared() -> Iterator[tuple[str, Op]]:
     for name, module in list(sys.modules.items()):
-        if name.startswith("dynamic.") and module is not None:
+        if name.startswith("staticgraph.dynamic.") and module is not None:
             for key, value in vars(module).items():
                 if isinstance(value, Op) and not is_registered(value):
                     yield key, value
@@ -109,9 +109,9 @@ def _below(kind: type) -> Iterator[type]:
 
 
 def test_nothing_else_is_computed_by_hand() -> None:
-    import_module("dynamic.distributions")  # a part that is loaded when it is asked for
+    import_module("staticgraph.dynamic.distributions")  # a part that is loaded when it is asked for
     own = {one.__name__ for one in _below(dynamic.autograd.Function)
-           if one.__module__.startswith("dynamic.")}  # fmt: skip
+           if one.__module__.startswith("staticgraph.dynamic.")}  # fmt: skip
     assert own == BY_HAND.keys()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import operations
+from staticgraph.dynamic import operations
 from tests.data.tensor_cases import ERRORS, TEXTS, VALUES
 from tests.expressions import check, evaluate, recorded, text
 from tests.paths import TESTS

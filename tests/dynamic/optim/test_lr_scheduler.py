@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dynamic
-from dynamic.optim import SGD, Adagrad, Adam, lr_scheduler
-from dynamic.optim.lr_scheduler import decay
+from staticgraph.dynamic.optim import SGD, Adagrad, Adam, lr_scheduler
+from staticgraph.dynamic.optim.lr_scheduler import decay
 from tests.data.optim_cases import EPOCHS, SCHEDULERS, metric, schedule
 from tests.paths import TESTS
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dynamic
-from dynamic import optim
-from dynamic.optim.blocks import BLOCK, in_blocks
-from dynamic.optim.hooks import (
+from staticgraph.dynamic import optim
+from staticgraph.dynamic.optim.blocks import BLOCK, in_blocks
+from staticgraph.dynamic.optim.hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )

@@ -9,8 +9,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic import nn, optim
-from dynamic.optim import swa_utils
+from staticgraph.dynamic import nn, optim
+from staticgraph.dynamic.optim import swa_utils
 
 RATES: list[tuple[dict[str, Any], list[float]]] = [
     ({"anneal_epochs": 4}, [0.5, 0.4414213562373095, 0.3, 0.1585786437626905, 0.1, 0.1]),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import StaticGraphError
 
 
 def vector(requires_grad: bool = True):
@@ -384,7 +384,7 @@ def test_the_graph_can_be_walked():
 
 
 def test_ops_are_the_shared_ones():
-    from compiler import ops
+    from staticgraph.compiler import ops
 
     x = torch.ones(2, 2, requires_grad=True)
     for name in ("tanh", "matmul", "softmax", "sum", "reshape"):
@@ -393,7 +393,7 @@ def test_ops_are_the_shared_ones():
 
 
 def test_an_eager_tensor_does_not_meet_a_symbolic_value():
-    from compiler.graph.expression import constant
+    from staticgraph.compiler.graph.expression import constant
 
     with pytest.raises(StaticGraphError, match=r"an eager tensor meets a symbolic expression"):
         torch.ones(2) + constant(np.ones(2, np.float32))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.nn import functional
+from staticgraph.dynamic.nn import functional
 
 TARGET = torch.tensor([0, 2])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.autograd.graph import (
+from staticgraph.dynamic.autograd.graph import (
     disable_saved_tensors_hooks,
     get_gradient_edge,
     saved_tensors_hooks,

@@ -12,7 +12,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic.tape import lint
+from staticgraph.dynamic.tape import lint
 
 F = torch.nn.functional
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dynamic as torch
-from dynamic.tape import lint
+from staticgraph.dynamic.tape import lint
 
 
 def test_parameters_that_no_gradient_reaches_are_told_of() -> None:

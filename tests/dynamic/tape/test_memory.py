@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.autograd import Function
-from dynamic.autograd.graph import (
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.autograd.graph import (
     allow_mutation_on_saved_tensors,
     register_multi_grad_hook,
     saved_tensors_hooks,
 )
-from dynamic.utils.checkpoint import checkpoint
+from staticgraph.dynamic.utils.checkpoint import checkpoint
 
 
 @pytest.fixture(scope="module", autouse=True)

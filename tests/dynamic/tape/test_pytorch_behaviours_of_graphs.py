@@ -10,9 +10,9 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic.autograd import Function
-from dynamic.autograd.function import once_differentiable
-from dynamic.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.autograd.function import once_differentiable
+from staticgraph.dynamic.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
 
 
 def vector(requires_grad=True):

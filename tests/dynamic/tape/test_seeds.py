@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import empty, ones, tensor, zeros
-from dynamic.autograd import Variable
+from staticgraph.dynamic import empty, ones, tensor, zeros
+from staticgraph.dynamic.autograd import Variable
 
 
 def test_attributes_of_a_tensor():

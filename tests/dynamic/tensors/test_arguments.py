@@ -10,8 +10,8 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import autograd, func, linalg, nn, optim
-from dynamic.utils import checkpoint
+from staticgraph.dynamic import autograd, func, linalg, nn, optim
+from staticgraph.dynamic.utils import checkpoint
 
 X = torch.ones(2, 2)
 _MODULES = {
@@ -39,7 +39,7 @@ def _public():
         for name in sorted(getattr(module, "__all__", dir(module))):
             value = getattr(module, name)
             is_error = inspect.isclass(value) and issubclass(value, BaseException)
-            own = getattr(value, "__module__", "dynamic").startswith(("dynamic", "compiler"))
+            own = getattr(value, "__module__", "dynamic").startswith("staticgraph")
             hidden = name.startswith("_") or name in _ANY_ARGUMENTS | _FREE
             if callable(value) and own and not is_error and not hidden:
                 yield f"{where}.{name}", value

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
 
 Z = torch.tensor([1 + 2j, -0.5j, 3.0])
 SHOWN: dict[str, Callable[[], object]] = {

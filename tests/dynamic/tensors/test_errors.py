@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic import nn
-from dynamic.autograd import Function
-from dynamic.nn import functional
+from staticgraph.dynamic import nn
+from staticgraph.dynamic.autograd import Function
+from staticgraph.dynamic.nn import functional
 
 X = torch.arange(6.0).reshape(2, 3)
 I = torch.tensor([[0, 1, 1]])  # noqa: E741

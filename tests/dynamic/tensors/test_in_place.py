@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from compiler import ops
-from dynamic.core.pytorch import PYTORCH
-from dynamic.tensors.strided import Region
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.tensors.strided import Region
 from tests.samples import elementwise
 
 BINARY = {*elementwise(2), "logical_and", "logical_or", "logical_xor"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.nn.functional import ctc_loss, grid_sample
+from staticgraph.dynamic.nn.functional import ctc_loss, grid_sample
 
 
 def test_there_is_no_gpu_and_scripts_see_it():

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from compiler.core.errors import CaptureError, ShapeError
+from staticgraph.compiler.core.errors import CaptureError, ShapeError
 
 I8, U8 = torch.tensor([1, -2, 3], dtype=torch.int8), torch.tensor([1, 200, 3], dtype=torch.uint8)
 I64, BOOL = torch.tensor([4, 5, -6]), torch.tensor([True, False, True])

@@ -11,7 +11,7 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 HALF, BRAIN = torch.float16, torch.bfloat16
 X = [1.0, 2.5, -3.0]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from compiler import ops
+from staticgraph.compiler import ops
 
 I8, U8, I32, I64 = torch.int8, torch.uint8, torch.int32, torch.int64
 F32, F64, B = torch.float32, torch.float64, torch.bool

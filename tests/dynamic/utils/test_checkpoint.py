@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.nn import functional
-from dynamic.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from staticgraph.dynamic.nn import functional
+from staticgraph.dynamic.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
 
 
 def leaf(*shape, seed=0):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from dynamic.utils.data import (
+from staticgraph.dynamic.utils.data import (
     BatchSampler,
     ConcatDataset,
     DataLoader,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.inspect.limits import Bound, Limits, bound_of
 from staticgraph.compare.meter import Need
+from staticgraph.compiler.inspect.limits import Bound, Limits, bound_of
 
 
 class FoundLimits:

@@ -19,7 +19,6 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError, StaticGraphError
 from staticgraph.__main__ import main
 from staticgraph.compare import command, peers, session
 from staticgraph.compare.adapters import compiled, eager
@@ -29,6 +28,7 @@ from staticgraph.compare.records import SCHEMA, Limits, Report
 from staticgraph.compare.server import Phases, sample
 from staticgraph.compare.session import Plan
 from staticgraph.compare.workloads import WORKLOADS, path_of, scaled
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
 from tests.staticgraph.compare.found_limits import FoundLimits
 from tests.workloads import SMALL, small
 

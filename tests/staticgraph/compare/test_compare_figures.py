@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from compiler.core.errors import StaticGraphError
-from compiler.inspect import limits as limits_module, probe
-from compiler.inspect.limits import bandwidth_at, bound, measure_limits, strongest
 from staticgraph.compare import meter, outcome
 from staticgraph.compare.agreement import Agreement, compare
 from staticgraph.compare.figures import (
@@ -24,6 +21,9 @@ from staticgraph.compare.figures import (
 )
 from staticgraph.compare.records import Limits, Measurement
 from staticgraph.compare.report import numbers
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.inspect import limits as limits_module, probe
+from staticgraph.compiler.inspect.limits import bandwidth_at, bound, measure_limits, strongest
 from tests.paths import ROOT
 
 LIMITS = Limits(2, {2**20: 100e9, 2**22: 50e9}, {"float32": 200e9, "float64": 100e9}, 3e-7)
@@ -164,7 +164,7 @@ def test_the_limits_are_measured(
     script = tmp_path / "small_probe.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from compiler.inspect import probe\n"
+        "from staticgraph.compiler.inspect import probe\n"
         "probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10\n"
         "probe.main()\n"
     )
@@ -181,7 +181,7 @@ def test_the_limits_are_measured(
 SMALL = """
 import sys
 sys.path.insert(0, {root!r})
-from compiler.inspect import probe
+from staticgraph.compiler.inspect import probe
 probe.SIZES, probe.WIDTHS, probe.CALLS = (2**16, 2**18), (64,), 10
 contender = probe.contender
 """

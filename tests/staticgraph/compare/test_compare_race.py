@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from compiler.inspect.limits import Limits
 from staticgraph.compare import process, session
 from staticgraph.compare.kinds import Kind
 from staticgraph.compare.server import load_module
+from staticgraph.compiler.inspect.limits import Limits
 from tests.staticgraph.compare.found_limits import FoundLimits
 
 pytestmark = pytest.mark.slow

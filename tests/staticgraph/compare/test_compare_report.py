@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from compiler.inspect.limits import Limits
 from staticgraph.compare.figures import Ahead, Interval
 from staticgraph.compare.records import (
     Machine,
@@ -26,6 +25,7 @@ from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.plot import save_plot
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
 from staticgraph.compare.server import load_module
+from staticgraph.compiler.inspect.limits import Limits
 
 
 def _steady(median: float, minimum: float) -> Steady:

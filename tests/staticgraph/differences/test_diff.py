@@ -11,8 +11,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic.kernels import native
 from staticgraph.differences.records import Diff, Row
+from staticgraph.dynamic.kernels import native
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from compiler import ops
-from compiler.passes import rules
+from staticgraph.compiler import ops
+from staticgraph.compiler.passes import rules
 
 X = np.array([[0.5, -1.5, 2.0], [-0.25, 1.0, 3.0]], "float32")
 

@@ -18,9 +18,9 @@ from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 import staticgraph as sg
-from compiler.core.errors import GraphError, OptionError
-from compiler.viz.layout import Edge, Layout, layered
-from compiler.viz.positions import Link, positions
+from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.viz.layout import Edge, Layout, layered
+from staticgraph.compiler.viz.positions import Link, positions
 from staticgraph.draw import MissingExtraError, draw, drawing as page
 from staticgraph.draw.labels import numbers, one_line
 from tests.combinations import some

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core import dims
-from compiler.graph.build import build, to_text, verify
-from compiler.graph.serialise import Reader, Writer
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.serialise import Reader, Writer
 from tests.data.make_saved_graphs import graphs
 from tests.graphs import random_graph
 from tests.paths import ROOT, TESTS

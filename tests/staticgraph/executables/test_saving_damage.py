@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler import ops
-from compiler.graph.build import build
-from compiler.graph.expression import Expression
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.loading import check_graph
 from tests.combinations import some
 

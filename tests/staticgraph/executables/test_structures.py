@@ -13,7 +13,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.pytree import leaves, spread_over, structure
+from staticgraph.compiler.core.pytree import leaves, spread_over, structure
 
 
 class Point(NamedTuple):

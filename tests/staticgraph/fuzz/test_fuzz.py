@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from compiler.core.errors import FormatError, OptionError
 from staticgraph.__main__ import main
+from staticgraph.compiler.core.errors import FormatError, OptionError
 from staticgraph.fuzz import campaign, failures, progress, session, shrink
 from staticgraph.fuzz.process import Limits, Worker
 from staticgraph.fuzz.state import open_state, ranges

@@ -208,7 +208,7 @@ def test_what_is_written_where_something_is_read_is_noticed(
 ) -> None:
     step = call(out=["input", 0])
     assert checked("update", step) is None
-    monkeypatch.setattr("compiler.runtime.arguments._share_memory", lambda *_: False)
+    monkeypatch.setattr("staticgraph.compiler.runtime.arguments._share_memory", lambda *_: False)
     noticed = checked("update", step)  # the kernel's entry refuses it as well
     assert noticed is not None
     assert noticed.startswith("a call raises GraphError")
@@ -218,7 +218,7 @@ def test_an_assignment_of_anything_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     steps = [{"do": "assign", "group": 0, "variable": 0, "form": form, "seed": 1}
              for form in ("plain", "masked")]  # fmt: skip
     assert checked("swap", *steps) is None
-    monkeypatch.setattr("compiler.graph.state.to_array", np.asarray)
+    monkeypatch.setattr("staticgraph.compiler.graph.state.to_array", np.asarray)
     assert checked("swap", *steps) == "a value that must be refused is not"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core import refusals
-from dynamic.capture.traced import Traced
+from staticgraph.compiler.core import refusals
+from staticgraph.dynamic.capture.traced import Traced
 from staticgraph.fuzz import server
 from staticgraph.fuzz.capture import CAMPAIGN
 from staticgraph.fuzz.capture.arguments import NAMES

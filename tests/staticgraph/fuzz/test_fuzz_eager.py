@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import dynamic
-from compiler.core.errors import OptionError
-from compiler.core.settings import FUZZ_TORCH
 from staticgraph.compare import peers
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.settings import FUZZ_TORCH
 from staticgraph.fuzz import server, shrink
 from staticgraph.fuzz.eager import CAMPAIGN, __main__, compare, memory, numpy_ops, reference
 from staticgraph.fuzz.eager.generate import generate

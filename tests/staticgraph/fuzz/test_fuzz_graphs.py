@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import ops
-from compiler.core.op import Op, op_named
-from compiler.ops import control, leaves
-from compiler.ops.effects import EFFECTS
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Op, op_named
+from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.ops.effects import EFFECTS
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding, special
 from staticgraph.fuzz.graphs.arguments import GENERATORS, OF_COMPLEX, OF_RANDOM_NUMBERS

@@ -11,9 +11,9 @@ import onnxruntime
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from compiler.core.errors import DTypeError, GraphError
-from compiler.inspect.interpret import interpret
-from compiler.ops import all_ops
+from staticgraph.compiler.core.errors import DTypeError, GraphError
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import all_ops
 from staticgraph.onnx.forms import FORMS
 from staticgraph.onnx.names import REFUSED
 from staticgraph.onnx.nested import value_info

@@ -13,7 +13,7 @@ import pytest
 
 import dynamic as dy
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from staticgraph.onnx.writer import Writer
 
 onnxruntime.set_default_logger_severity(4)

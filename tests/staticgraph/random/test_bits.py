@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from tests.combinations import some
 
 ALL = -1

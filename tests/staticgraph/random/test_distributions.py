@@ -14,8 +14,8 @@ from scipy import stats
 
 import dynamic
 import staticgraph as sg
-from compiler import ops
-from compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from tests.combinations import some
 
 N = 50_000

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 
 
 def test_each_call_and_each_use_has_a_key_of_its_own() -> None:

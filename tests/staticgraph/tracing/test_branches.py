@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
-from compiler.graph.definition import Definition
-from compiler.transforms.decisions import DECISIONS, WAYS, ways_through
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.transforms.decisions import DECISIONS, WAYS, ways_through
 
 HERE = r"test_branches\.py:\d+: "
 X = np.array([1.0, -2.0, 3.0])

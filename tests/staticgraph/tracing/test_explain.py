@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.tracing.functions import KEPT
 
 X = np.ones(2)

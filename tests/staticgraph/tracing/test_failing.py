@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from compiler.core.raised import error_of, raised
-from compiler.core.user_text import UserText
+from staticgraph.compiler.core.raised import error_of, raised
+from staticgraph.compiler.core.user_text import UserText
 
 X = np.array([1.0, 2.0])
 

@@ -21,7 +21,7 @@ EXAMPLES = {
     """,
     "module": """
         import dynamic as torch, staticgraph as sg
-        from dynamic import nn
+        from staticgraph.dynamic import nn
 
         model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1))
         step = sg.function(lambda model, x, y: ((model(x) - y) ** 2).mean(), name="loss")

@@ -10,7 +10,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 
 def _model() -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.graph.evaluate import evaluate
+from staticgraph.compiler.graph.evaluate import evaluate
 from tests.combinations import some
 
 API = """

@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 
 
 def _logs(x: Any) -> Any:

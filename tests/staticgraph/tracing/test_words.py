@@ -12,8 +12,8 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.runtime import unchanged
-from dynamic import nn
+from staticgraph.compiler.runtime import unchanged
+from staticgraph.dynamic import nn
 from staticgraph.tracing.functions import Function
 from staticgraph.tracing.words import OFTEN, Versions, with_words
 

@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import GraphError, OptionError, OutputError
+from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError
 
 X, Y = np.arange(1.0, 4.0), np.arange(2.0, 5.0)
 

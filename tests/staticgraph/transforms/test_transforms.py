@@ -9,7 +9,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OutputError
+from staticgraph.compiler.core.errors import OutputError
 from staticgraph.tracing import tracing
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ class Way:
     """The function captured as one graph, with the gradients in it, and compiled."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
-        import dynamic
         import staticgraph as sg
+        from staticgraph import dynamic
 
         self.framework = self.sg = sg
         self.dynamic = dynamic
@@ -33,7 +33,7 @@ class Way:
 
     def _executable(self, step: Callable[..., list[Any]], tensors: Sequence[Any]) -> Any:
         """For all sizes, or for these if the function has to know them."""
-        from compiler.core.errors import OptionError
+        from staticgraph.compiler.core.errors import OptionError
 
         if self.function is None:
             self.function = self.sg.function(step, shapes=self.shapes)
@@ -78,8 +78,8 @@ class Way:
 
     def look(self, file: str) -> dict[str, Any]:
         """The steps of the kernel, its text, the graph, and what a call moves and computes."""
-        from compiler.graph.build import to_text
         from staticgraph.compare.own.work import least_work
+        from staticgraph.compiler.graph.build import to_text
 
         found = self.executable.profile(*self.feeds)
         moved, flops = least_work(self.executable, self.feeds)

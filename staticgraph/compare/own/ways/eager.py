@@ -12,8 +12,8 @@ class Way:
     """Tensors in, tensors out, gradients by the tape."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
-        import dynamic
         import staticgraph
+        from staticgraph import dynamic
 
         self.framework = dynamic
         self.version = str(staticgraph.__version__)
@@ -48,7 +48,7 @@ class Way:
 
     def look(self, file: str) -> dict[str, Any]:
         """The ops of a call, forward by the nodes as they are made, backward as they are run."""
-        from dynamic.tape.observers import observe
+        from staticgraph.dynamic.tape.observers import observe
 
         rounds = [_Watch(file) for _ in range(ROUNDS)]
         for watch in rounds:

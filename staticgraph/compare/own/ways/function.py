@@ -23,7 +23,7 @@ class Way(eager.Way):
         """Decorate it; the first call traces and compiles."""
         if self.compiled is None:
             import staticgraph as sg
-            from compiler.core.errors import OptionError
+            from staticgraph.compiler.core.errors import OptionError
 
             self.compiled = sg.function(call, shapes=self.shapes)
             try:

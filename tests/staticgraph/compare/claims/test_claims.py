@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.core.errors import OptionError
 from staticgraph.__main__ import main
 from staticgraph.compare.claims import page, slices
 from staticgraph.compare.claims.records import (
@@ -22,6 +21,7 @@ from staticgraph.compare.claims.records import (
     shortened,
 )
 from staticgraph.compare.claims.table import CLAIMS
+from staticgraph.compiler.core.errors import OptionError
 from tests.combinations import some
 from tests.paths import ROOT
 

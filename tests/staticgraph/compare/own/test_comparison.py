@@ -15,8 +15,6 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from compiler.core.errors import OptionError
-from compiler.inspect.limits import Limits
 from staticgraph.__main__ import main
 from staticgraph.compare import compare_functions
 from staticgraph.compare.agreement import against
@@ -28,6 +26,8 @@ from staticgraph.compare.own.verdict import verdict
 from staticgraph.compare.own.work import least_work
 from staticgraph.compare.process import SERVER
 from staticgraph.compare.report.own_page import page
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.inspect.limits import Limits
 from tests.staticgraph.compare.found_limits import FoundLimits
 
 pytestmark = pytest.mark.slow

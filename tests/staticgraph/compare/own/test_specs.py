@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.core.errors import OptionError
 from staticgraph.compare.own import specs
 from staticgraph.compare.own.specs import Input, as_text, read_inputs, read_sweep
 from staticgraph.compare.own.subject import check_arguments, read_subject
+from staticgraph.compiler.core.errors import OptionError
 
 
 def test_every_kind_of_input() -> None:

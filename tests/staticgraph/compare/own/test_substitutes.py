@@ -41,7 +41,7 @@ SOURCE = """
 import dynamic as torch
 import dynamic.nn.functional as F
 import staticgraph as sg
-from dynamic import nn
+from staticgraph.dynamic import nn
 from staticgraph import linalg
 
 def f(x):
