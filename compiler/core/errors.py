@@ -1,12 +1,24 @@
 """Every error that the project raises on purpose, under one root."""
 
+from typing import TypeVar
+
 from numpy.linalg import LinAlgError as _LinAlgError
 
+_Kind = TypeVar("_Kind", bound=type[BaseException])
 
+
+def _public(kind: _Kind) -> _Kind:
+    """Name a class as users find it, which is what a traceback says."""
+    kind.__module__ = "staticgraph"
+    return kind
+
+
+@_public
 class StaticGraphError(Exception):
     """Root of the project's errors."""
 
 
+@_public
 class ShapeError(StaticGraphError, ValueError):
     """Ranks or sizes of the operands do not fit the op."""
 
@@ -15,6 +27,7 @@ class AxisError(ShapeError, IndexError):
     """An operand has no such axis."""
 
 
+@_public
 class DTypeError(StaticGraphError, TypeError):
     """The dtypes of the operands do not fit the op."""
 
@@ -23,50 +36,62 @@ class ComplexError(DTypeError, NotImplementedError):
     """An op of real numbers is given complex ones."""
 
 
+@_public
 class GraphError(StaticGraphError, ValueError):
     """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
 
 
+@_public
 class CaptureError(GraphError):
     """A captured function needs what is not there before it runs: values, memory, or the tape."""
 
 
+@_public
 class EffectError(CaptureError):
     """A captured function does what a graph would not repeat: it prints, counts, draws numbers."""
 
 
+@_public
 class OutputError(GraphError, TypeError):
     """What a function returns is not what a transform of it needs."""
 
 
+@_public
 class FeedError(StaticGraphError, ValueError):
     """A call's inputs do not fit the executable's placeholders."""
 
 
+@_public
 class FormatError(StaticGraphError, ValueError):
     """A file is damaged, or does not hold what it should."""
 
 
+@_public
 class OptionError(StaticGraphError, ValueError):
     """An option or an attribute of an op has a value that it cannot have."""
 
 
+@_public
 class OutOfRangeError(StaticGraphError, IndexError):
     """An index operand points outside the axis that it indexes."""
 
 
+@_public
 class LinAlgError(StaticGraphError, RuntimeError, _LinAlgError):
     """A matrix is singular, or not positive definite; PyTorch raises RuntimeError."""
 
 
+@_public
 class CompileError(StaticGraphError, RuntimeError):
     """Compiling in the background failed; the cause is attached."""
 
 
+@_public
 class NonFiniteWarning(RuntimeWarning):
     """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
 
 
+@_public
 class NonFiniteError(StaticGraphError, FloatingPointError):
     """An output or update of a call is inf or nan; `report` says where that comes from."""
 
@@ -78,14 +103,17 @@ class NonFiniteError(StaticGraphError, FloatingPointError):
         return str(self.args[0])
 
 
+@_public
 class LintError(GraphError):
     """With `lint="error"`: a graph has what is most likely a slip."""
 
 
+@_public
 class LintWarning(UserWarning):
     """A graph has what is most likely a slip: the message names the rule, the op and the line."""
 
 
+@_public
 class CheckError(StaticGraphError, ValueError):
     """A `sg.check` does not hold; nothing was updated.
 

@@ -74,7 +74,7 @@ def check(condition: Value, message: str, *values: Value) -> None:
         >>> f = sg.compile([x], sg.log(x))
         >>> f(np.array([1.0, -2.0]))
         Traceback (most recent call last):
-        compiler.core.errors.CheckError: check: x must be positive, its smallest is -2.0 (...)
+        staticgraph.CheckError: check: x must be positive, its smallest is -2.0 (...)
     """
     _apply(effects.check, user_text("check", message, len(values)), (condition, *values))
 

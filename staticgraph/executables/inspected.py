@@ -291,7 +291,7 @@ class Inspected:
             >>> f(np.array([1.0, 0.0]))
             Traceback (most recent call last):
             ...
-            compiler.core.errors.NonFiniteError: f: not finite: output
+            staticgraph.NonFiniteError: f: not finite: output
               log = float64[2]: 1 not finite, the first is -inf at [1], of 0  (...)
                 operand 0: float64[2] from 0 to 1
             >>> f.replay().first.op, f.replay(np.array([1.0, 2.0])).causes

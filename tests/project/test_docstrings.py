@@ -45,19 +45,20 @@ CLASSES = {
 }
 
 
-def _members(package: str) -> dict[str, Any]:
-    """The public methods and properties of a package's classes."""
+def _members(*, compiler: bool) -> dict[str, Any]:
+    """The public methods and properties of the compiler's classes, or of the frontend's."""
     return {
         f"{kind.__name__}.{name}": member
         for kind in CLASSES
-        if kind.__module__.startswith(f"{package}.")
+        if kind.__module__.startswith("staticgraph.")
+        and kind.__module__.startswith("staticgraph.compiler.") == compiler
         for name, member in vars(kind).items()
         if not name.startswith("_") and isinstance(member, property | FunctionType)
     }
 
 
-MEMBERS = _members("staticgraph")
-COMPILER = _members("staticgraph.compiler") | {kind.__name__: kind for kind in CLASSES}
+MEMBERS = _members(compiler=False)
+COMPILER = _members(compiler=True) | {kind.__name__: kind for kind in CLASSES}
 OTHERS = {  # classes, and members of the compiler's, which are not all for users
     name: value for name, value in COMPILER.items() if ">>>" in (value.__doc__ or "")
 }
