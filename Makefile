@@ -67,10 +67,14 @@ clean: ## remove .venv, caches and build products
 
 # One stamp per extra: nothing is installed again until pyproject.toml changes. Modules are compiled
 # to bytecode when they are first imported: most of SciPy and scikit-learn never is.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip staticgraph/compiler staticgraph/dynamic
 	@echo "Installing staticgraph[$*] into $(VENV); the first time takes some minutes ..."
 	@$(PIP) install --no-compile --editable '.[$*]'
 	@touch $@
+
+# What a clone has, but no source distribution.
+staticgraph/compiler staticgraph/dynamic:
+	ln -s ../$(@F) $@
 
 # pip comes last, so a set-up that was interrupted starts again. The newest takes half as long to
 # install the rest as the one that comes with Python 3.11.
