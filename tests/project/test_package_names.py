@@ -24,12 +24,15 @@ captured = sg.function(lambda v: (v * v).sum())
 assert captured(t.detach()).item() == 5.0
 """
 
-OWN = BOTH + """
+OWN = (
+    BOTH
+    + """
 import compiler.parser
 import dynamic
 assert compiler.parser.OWN and dynamic.OWN
 assert dynamic is not torch
 """
+)
 
 SHORT = """
 import sys

@@ -60,7 +60,8 @@ class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """What stands for it."""
-        made = self.module(spec.name)
+        full = spec.name.startswith("staticgraph.dynamic")
+        made = self.module(spec.name.removeprefix("staticgraph.") if full else spec.name)
         if made is None:
             raise ModuleNotFoundError(f"there is no substitute for {spec.name!r}", name=spec.name)
         return Delegate(spec.name, made)

@@ -210,11 +210,17 @@ def test_every_shared_op_is_exported():
     assert not missing and set(ops.PUBLIC) <= set(torch.__all__)
 
 
+BACKENDS = {"numba", "llvmlite", "networkx", "torch", "scipy"}
+
+
 def test_importing_dynamic_loads_no_compiler_backend():
-    code = "import sys, dynamic; print(sorted({name.split('.')[0] for name in sys.modules}))"
+    code = "import sys, dynamic; print(sorted(sys.modules))"
     names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ast.literal_eval(names.stdout))
-    assert not loaded & {"numba", "llvmlite", "networkx", "staticgraph", "torch", "scipy"}
+    assert not {name.partition(".")[0] for name in loaded} & BACKENDS
+    own = {name for name in loaded if name.startswith("staticgraph.")}
+    of_frontend = {name for name in own if name.split(".")[1] not in ("compiler", "dynamic")}
+    assert of_frontend == {"staticgraph.leaves", "staticgraph.linalg"}  # what its package imports
 
 
 @pytest.mark.slow
@@ -222,9 +228,14 @@ def test_dynamic_never_imports_the_other_frontend():
     for path in Path(torch.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
-                assert (node.module or "").split(".")[0] not in ("staticgraph", "numba")
+                assert (node.module or "").split(".")[0] != "numba"
+                names = [f"{node.module}.{name.name}" for name in node.names]
             elif isinstance(node, ast.Import):
-                assert all(name.name.split(".")[0] != "staticgraph" for name in node.names)
+                names = [name.name for name in node.names]
+            else:
+                continue
+            ours = [name.split(".") for name in names if name.startswith("staticgraph")]
+            assert all(one[1] in ("compiler", "dynamic") for one in ours), (path, names)
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:1", "mps", "float32"])

@@ -257,7 +257,7 @@ def other_python(folder: Path, code: str) -> str:
         f"{code}\nsys.modules['torch'] = dynamic\n"
     )
     path = folder / "python"
-    root = Path(dynamic.__file__).parents[1]
+    root = Path(dynamic.__file__).parents[2]
     path.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:{root}" exec {sys.executable} "$@"\n')
     path.chmod(0o755)
     return str(path)
