@@ -246,5 +246,7 @@ class _MethodDef(ctypes.Structure):
 
 @Once
 def _method(code: int, convention: int) -> _MethodDef:
-    # kept for as long as the process runs, as every builtin function of it points to it
-    return _MethodDef(b"kernel", code, convention, None)
+    made = _MethodDef(b"kernel", code, convention, None)
+    # A builtin function reads it when it is freed, which may be after this module is, at the end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made

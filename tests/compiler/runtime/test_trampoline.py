@@ -292,3 +292,9 @@ def test_results_are_a_tuple_where_one_that_is_a_number_is_inf_or_nan(
     before = sys.getrefcount(found)
     del found
     assert before == 2  # the list that it was is gone
+
+
+def test_what_builtin_functions_point_to_outlives_its_module() -> None:
+    made = weakref.ref(trampoline._method.make(0, trampoline.METH_FASTCALL))
+    gc.collect()
+    assert made() is not None  # although nothing of Python's has it
