@@ -11,7 +11,7 @@ PYTHON_IS_NEW := import sys; sys.exit(sys.version_info < (3, 11))
 # The tests start a few hundred processes, which read bytecode instead of compiling every source.
 unexport PYTHONDONTWRITEBYTECODE
 CAMPAIGNS := graphs eager capture calls files cache
-.PHONY: help install demo test test-all quick browser coverage lint typecheck bench compare release array-api clean
+.PHONY: help install demo test test-all quick docs browser coverage lint typecheck bench compare release array-api clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test-all: test ## the same, all combinations, and a thousand random programs of 
 
 quick: lint ## ruff, and the tests but for those marked slow, in about three minutes
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow and not long'
+
+docs: $(VENV)/.installed-docs ## build the documentation site in docs/_build
+	$(BIN)/python -m sphinx --fail-on-warning --builder html docs docs/_build
 
 browser: $(VENV)/.installed-test ## the page of `view` in a headless browser; fails where there is none
 	STATICGRAPH_TEST_BROWSER=1 $(BIN)/python -m pytest tests/staticgraph/view

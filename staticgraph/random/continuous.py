@@ -132,7 +132,7 @@ def normal(
 
     Example:
         >>> sg.random.normal(sg.random.key(0), (3,))
-        array([ 1.6226422 ,  2.0252647 , -0.43359444], dtype=float32)
+        array([ 1.6226422 ,  2.0252647 , -0.43359435], dtype=float32)
     """
     if _is_number(loc, 0) and _is_number(scale, 1):
         return _standard("normal", _standard_normal, key, shape, dtype)
