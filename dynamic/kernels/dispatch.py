@@ -52,7 +52,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
     if op.widens(arrays):
         return op.rounded(partial(evaluate, op), arrays, attrs)
-    if arrays and (arrays[0].size >= LARGE or op.sweep == "windows"):
+    if arrays and (arrays[0].size >= LARGE or op.sweep == "windows" or _is_large(arrays)):
         if not memory.state.asked:
             memory.keep_freed_memory()
         kernels = native_windows if op.sweep == "windows" else native
@@ -60,6 +60,11 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
         if value is not None:
             return value
     return op.evaluate(*arrays, **attrs)
+
+
+def _is_large(arrays: Sequence[Any]) -> bool:
+    """Whether the second operand is large, such as what is added to a few slices."""
+    return len(arrays) > 1 and arrays[1].size >= LARGE
 
 
 def cotangents(
