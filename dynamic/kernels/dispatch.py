@@ -24,6 +24,10 @@ LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""
 
 
+_BY_WORK = ("windows", "pairs")
+"""Ops whose operands say less than their attributes, or all of them together."""
+
+
 class Rules(Protocol):
     """The gradient rules of an op for some of its operands."""
 
@@ -52,7 +56,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
     if op.widens(arrays):
         return op.rounded(partial(evaluate, op), arrays, attrs)
-    if arrays and (arrays[0].size >= LARGE or op.sweep == "windows" or _is_large(arrays)):
+    if arrays and (arrays[0].size >= LARGE or op.sweep in _BY_WORK or _is_large(arrays)):
         if not memory.state.asked:
             memory.keep_freed_memory()
         kernels = native_windows if op.sweep == "windows" else native
@@ -124,7 +128,7 @@ def _wide(one: Any) -> Any:
 
 
 def _is_work(op: Op, operand: Any) -> bool:
-    return op.sweep == "windows" or math.prod(operand.shape) >= LARGE
+    return op.sweep in _BY_WORK or math.prod(operand.shape) >= LARGE
 
 
 def _by_kernel(

@@ -46,8 +46,9 @@ MOST_SUMS = 1 << 14
 KEPT = 1024
 """How many kernels are kept."""
 
-_SWEPT = ("rows", "reduction", "blocks", "slices", "places")
+_SWEPT = ("rows", "reduction", "blocks", "pairs", "slices", "places")
 _INDEXED = ("slices", "places")
+_COUNTED = ("pairs", *_INDEXED)
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 
@@ -98,7 +99,7 @@ _kernels: dict[Any, _Kernel | None] = {}
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
-    if not serves(op, arrays) or (op.sweep in _INDEXED and _moved(op, arrays, attrs) < LEAST):
+    if not serves(op, arrays) or (op.sweep in _COUNTED and _work(op, arrays, attrs) < LEAST):
         return None
     order = None
     if not all(one.flags.c_contiguous for one in arrays):
@@ -109,13 +110,15 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if op is ops.power and (times := _factors(arrays[1])):
         found = compute((op, times), attrs, lambda xs: [_multiplied(xs[0], times)], arrays[:1])
     else:
-        found = compute((op, None), attrs, by_value(op, attrs), arrays)
+        found = compute((op, None), attrs, by_value(op, attrs), arrays, much=op.sweep in _COUNTED)
     return None if found is None else _permuted_back(found[0], order)
 
 
-def _moved(op: Op, arrays: Sequence[Any], attrs: Attrs) -> int:
-    """How many elements an index, the last operand, names."""
-    x, index = arrays[0], arrays[-1]
+def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
+    """How many elements an index, the last operand, names, or pairs of rows have."""
+    x, index = operands[0], operands[-1]
+    if op.sweep == "pairs":
+        return math.prod(x.shape) * int(index.shape[-2])
     size = x.shape[attrs["axis"]]
     slices: int = x.size // size if op.sweep == "slices" and size else 1
     return slices * int(index.size)
@@ -130,6 +133,11 @@ def cotangents(
     """
     if _is_total(op) or not serves(op, operands):
         return None
+    if op.sweep == "pairs":
+        if _work(op, operands, attrs) < LEAST:
+            return None
+        given = (g, out, *operands)
+        return compute((op, positions), attrs, by_rules(op, positions, attrs), given, much=True)
     given: Sequence[Any] = (g, out, *operands)
     if op.sweep in _INDEXED:  # memory that tells how large x is, and is not touched
         x, *rest = operands
@@ -225,7 +233,12 @@ def _slope_of_product(times: int) -> Make:
 
 
 def compute(
-    name: object, attrs: Attrs, make: Make, operands: Sequence[object], known: Collection[int] = ()
+    name: object,
+    attrs: Attrs,
+    make: Make,
+    operands: Sequence[object],
+    known: Collection[int] = (),
+    much: bool = False,
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -234,10 +247,11 @@ def compute(
         operands: arrays, or what has a shape and a dtype where no element is read. One at least
             has to be a large array of floats.
         known: sizes that the kernel knows.
+        much: whether it is worth a kernel where no array is large.
     """
     if not state.enabled:
         return None
-    described = _describe(operands, known)
+    described = _describe(operands, known, much)
     return None if described is None else run(name, attrs, make, operands, *described)
 
 
@@ -277,14 +291,14 @@ def run(
 
 
 def _describe(
-    operands: Sequence[Any], known: Collection[int]
+    operands: Sequence[Any], known: Collection[int], large: bool
 ) -> tuple[list[Any], tuple[Any, ...]] | None:
     """The arrays that a kernel takes, and the fields of an `KernelOperand` for each operand.
 
     None if an operand does not fit a kernel, or none is large.
     """
     numbers = {size: size for size in (1, *known)}
-    arrays, kinds, large = [], [], False
+    arrays, kinds = [], []
     for one in operands:
         if isinstance(one, np.generic):
             one = np.asarray(one)
