@@ -152,9 +152,7 @@ def transformer_block(torch: Any) -> Step:
     """One block of width 256 with 8 heads on 8 sequences of 64."""
     x = tensor(torch, 8, 64, 256, grad=False)
     model = with_values(torch, block_of(torch, 256, 8), 0.02)
-    return training(
-        lambda: (model(x) ** 2).mean(), torch.optim.AdamW(model.parameters(), lr=1e-5)
-    )
+    return training(lambda: (model(x) ** 2).mean(), torch.optim.AdamW(model.parameters(), lr=1e-5))
 
 
 def gpt(torch: Any) -> Step:

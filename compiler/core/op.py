@@ -51,7 +51,9 @@ Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diago
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
 Meaning: TypeAlias = Literal["", "linear", "holomorphic", "own", "any"]
-Sweep: TypeAlias = Literal["", "rows", "reduction", "windows", "blocks", "pairs", "slices", "places"]
+Sweep: TypeAlias = Literal[
+    "", "rows", "reduction", "windows", "blocks", "pairs", "slices", "places"
+]
 
 
 class Operand:
