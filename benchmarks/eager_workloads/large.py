@@ -169,7 +169,9 @@ def products(torch: Any) -> Makers:
             torch.nn.functional.linear, (4096, 256), (1024, 256), (1024,)
         ),
         "bmm 64 of 64x64": of(torch.bmm, (64, 64, 64), (64, 64, 64)),
-        "einsum bij,bjk->bik": of(partial(torch.einsum, "bij,bjk->bik"), (64, 64, 64), (64, 64, 64)),
+        "einsum bij,bjk->bik": of(
+            partial(torch.einsum, "bij,bjk->bik"), (64, 64, 64), (64, 64, 64)
+        ),
         "einsum bqhd,bkhd->bhqk": of(
             partial(torch.einsum, "bqhd,bkhd->bhqk"), (8, 128, 8, 32), (8, 128, 8, 32)
         ),
