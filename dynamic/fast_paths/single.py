@@ -15,7 +15,7 @@ from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import paused
@@ -151,11 +151,16 @@ def reduction(
     return method
 
 
+def _is_bound(value: Any) -> bool:
+    """Whether a value is None, or a number that every floating dtype has a place for."""
+    return type(value) in _BOUNDS and (value is None or -MOST_F32 <= value <= MOST_F32)
+
+
 def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:
     """The elements limited to [min, max]."""
     x = self._array
     dtype = x.dtype
-    fits = type(min) in _BOUNDS and type(max) in _BOUNDS and min is not max
+    fits = _is_bound(min) and _is_bound(max) and min is not max
     if fits and not paused and (dtype is F32 or dtype is F64) and x.size < LARGE:
         low = np.array(-math.inf if min is None else min, dtype)
         high = np.array(math.inf if max is None else max, dtype)

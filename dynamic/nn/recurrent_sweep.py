@@ -37,7 +37,8 @@ def fits(x: Any, state: Sequence[object], weights: Sequence[object]) -> bool:
 
 
 def sweep(
-    kind: Sweep, advance: Advance, stepwise: Stepwise, x: object, state: Sequence[object], weights: Sequence[object],
+    kind: Sweep, advance: Advance, stepwise: Stepwise, x: object, state: Sequence[object],
+    weights: Sequence[object],
     reverse: bool,
 ) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
     """The outputs (length, n, size) of one layer in one direction, and the last states."""

@@ -46,7 +46,9 @@ class Indexing(Operand):
         view = self if is_whole(basic, self._array) else self._selected(basic)
         if len(advanced) == 1 and _is_of_slices(advanced[0], view._array):
             # a tensor, whose version tells whether it is changed before the gradient reads it
-            index = key if isinstance(key, Indexing) else np.array(advanced[0])
+            index: Any = np.array(advanced[0])
+            if isinstance(key, Indexing) and advanced[0] is key._array:
+                index = key
             return ops.take(view, index, 0)
         return ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
 

@@ -233,7 +233,6 @@ LEFT_TO_NUMPY = {
     "complex": (ops.exp, [X.astype("c16")], {}),
     "integers": (ops.add, [LABELS.repeat(1009), LABELS.repeat(1009)], {}),
     "a subclass": (ops.exp, [X.view(np.matrix)], {}),
-    "a square": (ops.power, [X, np.array(2.0)], {}),
     "a product of matrices": (ops.matmul, [X, Y.T.copy()], {}),
     "an array among the attributes": (ops.tanh, [X], {"out": np.empty_like(X)}),
     "sizes that do not broadcast": (ops.divide, [X, ROW[:1000]], {}),
