@@ -115,7 +115,7 @@ def test_float32_stays_float32_and_recorded_equals_plain(name):
 def test_layer_norm_recorded_differs_from_plain_by_rounding():
     """The plain rule adds up with the BLAS, whose kernel for a processor has an order of its own.
 
-    Each rule rounds terms of the size of (g * weight) / deviation, which mostly cancel, a few times.
+    Each rule rounds terms as large as g * weight / deviation, which mostly cancel, a few times.
     """
     x, w = (one.astype(np.float32) for one in points(2))
     function = FUNCTIONS["layer norm"]
