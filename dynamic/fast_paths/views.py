@@ -11,7 +11,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tape.grad_mode import copying, mode
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.tape import recipe
 from staticgraph.dynamic.tensors.indexing import Indexing
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
@@ -60,7 +60,7 @@ def _rows(self: Any, key: Any) -> Any:
     """`self[key]`: the slices that a tensor of indices names, copied by NumPy if they are few."""
     x, index = self._array, key._array
     few = index.dtype is INT64 and index.ndim and x.ndim and x.size < LARGE > index.size
-    if few and not (copying and mode.capture is not None):
+    if few and not (paused and mode.capture is not None):
         try:
             value = x.take(index, 0)
         except IndexError:

@@ -221,8 +221,8 @@ def is_whole(basic: tuple[object, ...], array: Any) -> bool:
 
 def _is_of_slices(index: Any, array: Any) -> bool:
     """Whether an index names slices along the first axis, all of which are there."""
-    if index is Ellipsis or index.dtype.kind == "b":
-        return False
+    if type(index) is not np.ndarray or index.dtype.kind == "b":
+        return False  # or its values are not known yet
     size = array.shape[0]
     return not index.size or bool(-size <= index.min() and index.max() < size)
 
