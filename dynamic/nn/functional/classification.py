@@ -9,18 +9,16 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
-from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import F32, F64, INT64
+from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
-from staticgraph.dynamic.tape.tape import recipe
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
 
 __all__ = [
@@ -87,21 +85,15 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + smooth * share
 
 
-_ATTRS: dict[str, Attrs] = {name: {"reduction": name} for name in ("none", "mean", "sum")}
-_needs = recipe(ops.cross_entropy, (True, False))
-_plans = {(True, True): _needs, (True, False): _needs}
+_plans = plans_of(ops.cross_entropy, of_target=False)
 
 
 def _of_few(input: Any, target: Any, reduction: str) -> Any:
     """The short way of small plain tensors, (n, c) and (n,); None for all else."""
-    if type(input) not in PLAIN or type(target) not in PLAIN or reduction not in _ATTRS:
+    if reduction not in REDUCED or not are_few(input, target):
         return None
-    x, labels, attrs = input._array, target._array, _ATTRS[reduction]
-    if x.dtype is not F32 and x.dtype is not F64:
-        return None
-    if labels.dtype is not INT64 or x.ndim != 2 or not 0 < x.size < LARGE:
-        return None
-    if labels.shape != x.shape[:1]:
+    x, labels, attrs = input._array, target._array, REDUCED[reduction]
+    if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
         return None
     try:
         value = classes.cross_entropy(x, labels, reduction=reduction)

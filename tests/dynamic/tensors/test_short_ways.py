@@ -116,3 +116,21 @@ def test_the_cross_entropy_of_few(reduction: str) -> None:
     assert_array_equal(results[0][0], results[1][0])
     assert_array_equal(results[0][1], results[1][1])
     assert results[0][2] == results[1][2]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_the_squared_error_of_few(reduction: str) -> None:
+    results = []
+    for function in (torch.nn.functional.mse_loss, ops.mse_loss, _in_ops):
+        x, y = (torch.tensor(one, requires_grad=True) for one in (X[:, 0], X[:, 1]))
+        z = function(x, y, reduction=reduction)
+        z.sum().backward()
+        results.append([one.numpy() for one in (z.detach(), x.grad, y.grad)])
+    for found in results[:2]:
+        for one, expected in zip(found, results[2], strict=True):
+            assert_array_equal(one, expected)
+
+
+def _in_ops(x: Any, y: Any, reduction: str) -> Any:
+    losses = (x - y).square()
+    return losses if reduction == "none" else getattr(losses, reduction)()
