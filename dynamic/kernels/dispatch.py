@@ -84,7 +84,7 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if _has_narrow((g,)) or _has_narrow(operands):
+    if (g.dtype is not F32 and is_narrow(g.dtype)) or _has_narrow(operands):
         return _rounded_cotangents(rules, edges, g, out, operands, attrs)
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
