@@ -89,8 +89,9 @@ def _among_candidates(x: Any, count: int, axis: int, descending: bool) -> Any:
     shape = (*rows.shape[:-1], count)
     rows = rows.reshape(-1, size)
     best = np.maximum if descending else np.minimum
-    parts = rows[:, : size // part * part].reshape(len(rows), -1, part)
-    bests = best.reduce(parts, -1)
+    # the elements of a part lie apart, so that many parts are gone through at once
+    parts = rows[:, : size // part * part].reshape(len(rows), part, -1)
+    bests = best.reduce(parts, 1)
     if np.isnan(bests).any() or np.isnan(rows[:, size // part * part :]).any():
         return None
     kth = bests.shape[1] - count if descending else count - 1
