@@ -6,8 +6,9 @@
 Both run the same code, `import dynamic as torch` or `import torch` (`eager_workloads`), with the
 same number of threads. PyTorch lives in an environment of its own, whose interpreter `--torch`
 names. Every contender has a process of its own; for each workload they are measured in turn, so
-that noise hits all. Printed are the median of the rounds' medians and the minimum, and both as
-ratios to PyTorch's, with the limit that the project sets itself. `--json` keeps what was measured
+that noise hits all. Printed are the minimum and the median of the rounds' medians, and both as
+ratios to PyTorch's, with the limit that the project sets itself for the minima: medians tell what
+else ran on the machine. `--json` keeps what was measured
 beside what the file has of other workloads, and `--page` writes the table of it all into a page.
 """
 
@@ -82,18 +83,18 @@ def measured(kind: str, times: Mapping[str, Any]) -> Record:
     first, *_, last = times.values()
     return {
         "kind": kind,
-        "times": {label: [one.median, one.minimum] for label, one in times.items()},
-        "ratios": [first.median / last.median, first.minimum / last.minimum],
+        "times": {label: [one.minimum, one.median] for label, one in times.items()},
+        "ratios": [first.minimum / last.minimum, first.median / last.median],
     }
 
 
 def row(name: str, record: Record) -> list[str]:
     """A line of the table."""
-    by_median, by_minimum = record["ratios"]
+    by_minimum, by_median = record["ratios"]
     limit = LIMITS[record["kind"]]
     figures = [f"{a * 1e6:,.1f} ({b * 1e6:,.1f})" for a, b in record["times"].values()]
-    ratio = f"{by_median:.2f} ({by_minimum:.2f})"
-    return [name, *figures, ratio, f"{limit:.1f}{'' if by_median <= limit else ' missed'}"]
+    ratio = f"{by_minimum:.2f} ({by_median:.2f})"
+    return [name, *figures, ratio, f"{limit:.1f}{'' if by_minimum <= limit else ' missed'}"]
 
 
 def summary(kind: str, records: list[Record]) -> list[str]:
@@ -155,7 +156,7 @@ def main() -> None:
         for name, times in raced(processes, list(kinds), options.rounds, options.seconds):
             records[name] = measured(kinds[name], times)
     heads = ["", *(one.label for one in tried), "ratio", "limit"]
-    show("µs: medians (minima)", heads, [row(name, record) for name, record in records.items()])
+    show("µs: minima (medians)", heads, [row(name, record) for name, record in records.items()])
     if options.json:
         kept = json.loads(options.json.read_text()) if options.json.exists() else {}
         records = kept | records
