@@ -8,8 +8,8 @@ from typing import Any
 
 import networkx as nx
 
-from staticgraph.compiler.core import fork
 from staticgraph.compiler.codegen.budget import recompute_groups
+from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.lowering import Alias, IndexMap
 from staticgraph.compiler.core.op import Attrs, Op

@@ -85,15 +85,18 @@ def recompute_groups(
 
 
 def _fit(
-    region: Region, sizes: Mapping[Unknown, int], limit: int, options: tuple[bool, bool], best: Fitted
+    region: Region, sizes: Mapping[Unknown, int], limit: int, how: tuple[bool, bool], best: Fitted
 ) -> Fitted:
-    """The first schedule that takes no more than a limit, or the one that takes least."""
+    """The first schedule that takes no more than a limit, or the one that takes least.
+
+    `how`: what `separate` and `keeps` are.
+    """
     held, _ = _bytes(region.memory, sizes)
     search = Search(*_steps(region, sizes))
     target = limit - held
     for _ in range(ROUNDS):
         is_reached = search.reach(target)
-        found = _fitted(region, sizes, search, options)
+        found = _fitted(region, sizes, search, how)
         best = min(best, found, key=lambda one: one.bytes)
         if best.bytes <= limit:
             _report(region, search.schedule)
@@ -105,13 +108,13 @@ def _fit(
 
 
 def _fitted(
-    region: Region, sizes: Mapping[Unknown, int], search: Search, options: tuple[bool, bool]
+    region: Region, sizes: Mapping[Unknown, int], search: Search, how: tuple[bool, bool]
 ) -> Fitted:
     end = len(region.fusion.groups)
     schedule = [group for group in search.schedule if group != end]
     graph, fusion = rerun(region.graph, region.fusion, schedule)
     with on_trial():
-        made = _placed(region_of(graph, options[0], fusion=fusion), *options)
+        made = _placed(region_of(graph, how[0], fusion=fusion), *how)
     return Fitted(graph, fusion, sum(_bytes(made.memory, sizes)))
 
 
@@ -122,7 +125,8 @@ def _placed(region: Region, separate: bool, keeps: bool) -> Region:
 
 def _sizes(memory: MemoryPlan, at: Mapping[str, int]) -> dict[Unknown, int]:
     """The unknown sizes by what they are, of those by name."""
-    known = {str(atom): atom for atom in atoms([size for one in memory.slots for size in one.shape])}
+    found = atoms([size for slot in memory.slots for size in slot.shape])
+    known = {str(atom): atom for atom in found}
     if at.keys() != known.keys():
         raise OptionError(
             f"compile: memory: the sizes {sorted(at)} are given by memory_at, "
@@ -172,9 +176,7 @@ def _steps(region: Region, sizes: Mapping[Unknown, int]) -> tuple[list[Step], di
     roots = {storage(nodes, one) for one in fusion.roots}
     lies = {storage(nodes, one) for one in region.graph.graph["outputs"]}
     lies |= {new for new, variable in over.items() if variable in changed}
-    size = {
-        node: 0 if node in lies else _rounded(node, region, sizes) for node in writers
-    }
+    size = {node: 0 if node in lies else _rounded(node, region, sizes) for node in writers}
     end = len(accesses)
     own = _scratch(memory, sizes)
     steps = []

@@ -168,16 +168,14 @@ class _Profile:
                     self.held[value][-1].reads.append(position)
             for value in step.writes:
                 several = self.held.setdefault(value, [])
-                if several and self.writer[value] != run.group or several and not step.again:
+                if several and not (step.again and self.writer[value] == run.group):
                     several[-1].reads.append(position)  # a part of it is written
                 else:
                     several.append(_Held(value, position))
 
     def _share(self) -> None:
         """What is written over a value that is read for the last time takes its memory."""
-        ending = {
-            (one.value, one.last): one for several in self.held.values() for one in several
-        }
+        ending = {(one.value, one.last): one for several in self.held.values() for one in several}
         beginning = {
             (one.value, one.born): one for several in self.held.values() for one in several
         }

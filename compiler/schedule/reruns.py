@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from staticgraph.compiler.core.lowering import Gather, IndexMap, Pointwise, Reduce
 from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.schedule.groups import (
@@ -21,6 +22,9 @@ from staticgraph.compiler.schedule.groups import (
     Store,
     computed,
 )
+
+_IN_LOOPS = Pointwise | Reduce | Gather | IndexMap
+"""The lowerings of what reads single elements."""
 
 
 def rerun(
@@ -46,11 +50,13 @@ class _Copy:
         position: the run; -1 of a leaf. Of what is computed wherever it is read, the latest run
             that it depends on.
         operands: copies.
+        inline: whether no run leaves it in memory.
     """
 
     of: Node
     position: int
     operands: tuple[_Copy, ...]
+    inline: bool
 
 
 class _Maker:
@@ -73,9 +79,10 @@ class _Maker:
             self.inline.clear()  # it may have been made of what the first run has computed
         for number in own:
             if home.get(number, group) is group:
-                operands = tuple(self._read(operand) for operand in nodes[number].operands)
+                operands = tuple(self._read(one, nodes[number]) for one in nodes[number].operands)
                 self.latest[number] = self._copy(nodes[number], position, operands)
-        ahead = {store.target for store in group.stores} if isinstance(group, LoopGroup) else set()
+        # a value that several groups leave something in is complete with the last of them
+        ahead = {one for one in _own(group) if home.get(one, group) is not group}
         seen = {one: self._read(one) for one in _mentioned(group) if one not in ahead}
         self.runs.append((group, seen))
 
@@ -112,43 +119,56 @@ class _Maker:
                 if self.fusion.home.get(node) is group:
                     home[name(node)] = made
         old = self.fusion
-        kinds = [
-            frozenset(at for at, one in enumerate(self.copies) if one.of.id in kind)
-            for kind in (old.deferred, old.stored, old.virtual)
-        ]
+        ran = [one for one in self.copies if not (one.inline and one.of.id in old.home)]
+        deferred, stored, virtual = (
+            frozenset(number[id(one)] for one in copies if one.of.id in kind)
+            for copies, kind in ((ran, old.deferred), (ran, old.stored), (self.copies, old.virtual))
+        )
         last = (number[id(self._read(root))] for root in old.roots)
-        return Fusion({one.id: one for one in nodes}, tuple(groups), home, *kinds, tuple(last))
+        by_number = {one.id: one for one in nodes}
+        return Fusion(by_number, tuple(groups), home, deferred, stored, virtual, tuple(last))
 
-    def _read(self, node: int) -> _Copy:
-        """A node as the latest runs have computed what it is made of."""
-        stack = [node]
+    def _read(self, node: int, reader: Node | None = None) -> _Copy:
+        """A node as the latest runs have computed what it is made of, as another reads it."""
+        stack = [(node, reader)]
         while stack:
-            one = self.fusion.nodes[stack[-1]]
-            if one.id in self.latest:
-                stack.pop()
-                continue
-            behind = [at for at in one.operands if at not in self.latest and at not in self.inline]
-            if behind:
-                stack += behind
-                continue
-            self.inline[one.id] = self._inlined(one)
+            number, by = stack[-1]
+            if self._found(number, by) is None:
+                one = self.fusion.nodes[number]
+                behind = [(at, one) for at in one.operands if self._found(at, one) is None]
+                if behind:
+                    stack += behind
+                    continue
+                self.inline[number] = self._inlined(one)
             stack.pop()
-        return self._known(node)
+        found = self._found(node, reader)
+        assert found is not None
+        return found
+
+    def _found(self, node: int, reader: Node | None) -> _Copy | None:
+        """The copy of a node that another reads, if it is made.
+
+        Loops read what moves elements where the elements come from, in memory or not.
+        """
+        if node in self.latest:
+            lowering = self.fusion.nodes[node].op.lowering
+            loops = reader is not None and isinstance(reader.op.lowering, _IN_LOOPS)
+            if not (loops and isinstance(lowering, IndexMap)):
+                return self.latest[node]
+        return self.inline.get(node)
 
     def _inlined(self, node: Node) -> _Copy:
-        operands = tuple(self._known(at) for at in node.operands)
+        operands = tuple(self._read(at, node) for at in node.operands)
         key = (node.id, *map(id, operands))
         if key not in self.known:
             position = max((operand.position for operand in operands), default=-1)
-            self.known[key] = self._copy(node, position, operands)
+            self.known[key] = self._copy(node, position, operands, inline=True)
         return self.known[key]
 
-    def _known(self, node: int) -> _Copy:
-        found = self.latest.get(node)
-        return self.inline[node] if found is None else found
-
-    def _copy(self, node: Node, position: int, operands: tuple[_Copy, ...]) -> _Copy:
-        made = _Copy(node, position, operands)
+    def _copy(
+        self, node: Node, position: int, operands: tuple[_Copy, ...], inline: bool = False
+    ) -> _Copy:
+        made = _Copy(node, position, operands, inline)
         self.copies.append(made)
         return made
 
