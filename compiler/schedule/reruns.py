@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import networkx as nx
 
 from staticgraph.compiler.core.lowering import Gather, IndexMap, Pointwise, Reduce
-from staticgraph.compiler.graph.build import graph_of
+from staticgraph.compiler.graph.build import graph_of, nodes_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.schedule.groups import (
     Fusion,
@@ -35,7 +35,7 @@ def rerun(
     What a group reads is computed by the latest run before. Groups that leave something in a value
     of another group have one run.
     """
-    maker = _Maker(fusion)
+    maker = _Maker(graph, fusion)
     for position, index in enumerate(schedule):
         maker.run(position, fusion.groups[index])
     return maker.made(graph)
@@ -49,19 +49,22 @@ class _Copy:
         of: the node.
         position: the run; -1 of a leaf. Of what is computed wherever it is read, the latest run
             that it depends on.
-        operands: copies.
+        operands, defined: copies: what it reads in the groups, and in the graph, where a product
+            may not have the place yet of what puts its columns piece by piece.
         inline: whether no run leaves it in memory.
     """
 
     of: Node
     position: int
     operands: tuple[_Copy, ...]
+    defined: tuple[_Copy, ...]
     inline: bool
 
 
 class _Maker:
-    def __init__(self, fusion: Fusion) -> None:
+    def __init__(self, graph: nx.MultiDiGraph[int], fusion: Fusion) -> None:
         self.fusion = fusion
+        self.defined = nodes_of(graph)
         self.latest: dict[int, _Copy] = {}
         self.inline: dict[int, _Copy] = {}
         self.known: dict[tuple[int, ...], _Copy] = {}
@@ -79,8 +82,11 @@ class _Maker:
             self.inline.clear()  # it may have been made of what the first run has computed
         for number in own:
             if home.get(number, group) is group:
-                operands = tuple(self._read(one, nodes[number]) for one in nodes[number].operands)
-                self.latest[number] = self._copy(nodes[number], position, operands)
+                operands, defined = (
+                    tuple(self._read(operand, one) for operand in one.operands)
+                    for one in (nodes[number], self.defined[number])
+                )
+                self.latest[number] = self._copy(nodes[number], position, operands, defined)
         # a value that several groups leave something in is complete with the last of them
         ahead = {one for one in _own(group) if home.get(one, group) is not group}
         seen = {one: self._read(one) for one in _mentioned(group) if one not in ahead}
@@ -93,9 +99,15 @@ class _Maker:
         # operands first: what is read was computed by an earlier run, or in the same one before
         self.copies.sort(key=lambda one: (one.position, one.of.id))
         number = {id(one): at for at, one in enumerate(self.copies)}
-        nodes = tuple(
-            replace(one.of, id=at, operands=tuple(number[id(operand)] for operand in one.operands))
-            for at, one in enumerate(self.copies)
+        grouped, nodes = (
+            tuple(
+                replace(node, id=at, operands=tuple(number[id(one)] for one in operands))
+                for at, (node, operands) in enumerate(found)
+            )
+            for found in (
+                [(one.of, one.operands) for one in self.copies],
+                [(self.defined[one.of.id], one.defined) for one in self.copies],
+            )
         )
         named = {root: number[id(one)] for root, one in last.items()}
         definition = Definition(
@@ -104,7 +116,7 @@ class _Maker:
             tuple(named[one] for one in roots["outputs"]),
             tuple((named[old], named[new]) for old, new in roots["updates"]),
         )
-        return graph_of(definition), self._fusion(nodes, number)
+        return graph_of(definition), self._fusion(grouped, number)
 
     def _fusion(self, nodes: Sequence[Node], number: Mapping[int, int]) -> Fusion:
         groups, home = [], {}
@@ -162,13 +174,17 @@ class _Maker:
         key = (node.id, *map(id, operands))
         if key not in self.known:
             position = max((operand.position for operand in operands), default=-1)
-            self.known[key] = self._copy(node, position, operands, inline=True)
+            self.known[key] = self._copy(node, position, operands)
         return self.known[key]
 
     def _copy(
-        self, node: Node, position: int, operands: tuple[_Copy, ...], inline: bool = False
+        self,
+        node: Node,
+        position: int,
+        operands: tuple[_Copy, ...],
+        defined: tuple[_Copy, ...] | None = None,
     ) -> _Copy:
-        made = _Copy(node, position, operands, inline)
+        made = _Copy(node, position, operands, defined or operands, defined is None)
         self.copies.append(made)
         return made
 
