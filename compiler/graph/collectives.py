@@ -17,10 +17,11 @@ from staticgraph.compiler.graph.canonical import outline
 from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.effects import first_token
 from staticgraph.compiler.graph.expression import Expression, at_line, construct
-from staticgraph.compiler.graph.traversal import ancestors, fold
+from staticgraph.compiler.graph.traversal import ancestors, between, fold
 from staticgraph.compiler.ops.collectives import (
     COLLECTIVES,
     STEPS,
+    alone,
     attrs_of_steps,
     collective_announce,
     collective_begin,
@@ -30,7 +31,7 @@ from staticgraph.compiler.ops.collectives import (
 )
 from staticgraph.compiler.ops.effects import after
 from staticgraph.compiler.ops.leaves import size_of
-from staticgraph.compiler.reference.ranks import digest_of
+from staticgraph.compiler.reference.ranks import current, digest_of
 
 
 def in_turn(name: str, roots: Sequence[Expression]) -> list[Expression]:
@@ -46,7 +47,36 @@ def in_turn(name: str, roots: Sequence[Expression]) -> list[Expression]:
         nodes = ancestors(roots)
     if not any(node.op in COLLECTIVES for node in nodes):
         return list(roots)
+    if current().size == 1:
+        return _alone(name, roots)
     return _Turns(name, roots, nodes).made()
+
+
+def _alone(name: str, roots: Sequence[Expression]) -> list[Expression]:
+    """The roots where there is one rank: nothing is combined, and it is asked that it stays one.
+
+    That is the first thing that is done, so that all is made again.
+    """
+    attrs = {"title": UserText(name), "digest": 0, "collectives": 0, "ranks": 1}
+    with at_line(roots[0].source):
+        token = construct(collective_announce, (first_token(0),), attrs)
+
+    def remade(node: Expression, operands: tuple[Expression, ...]) -> Expression:
+        if node.op not in COLLECTIVES:
+            return _again(node, operands) if operands else node
+        with at_line(node.source):
+            return alone(node.op, operands[0])
+
+    return _tied(fold(roots, {}, remade), [token])
+
+
+def _tied(roots: Sequence[Expression], others: Sequence[Expression]) -> list[Expression]:
+    """Roots, of which the first one is known when the others are."""
+    first, *rest = roots
+    with at_line(first.source):
+        tied = Expression(after, (first, *others), {}, first.name)
+    tied.weak = first.weak
+    return [tied, *rest]
 
 
 def _refuse_inner(name: str, nodes: Iterable[Expression]) -> None:
@@ -91,11 +121,10 @@ def _again(node: Expression, operands: tuple[Expression, ...]) -> Expression:
 
 
 class _Turns:
-    """Makes a graph again, in the order of the user's, with steps for its collectives.
+    """Makes a graph again, with steps for its collectives, each begun as soon as it can be.
 
-    A collective ends after the last begin that does not depend on it. What needs it comes after
-    that, all else in the order in which it was written: so the reverse pass goes on below a
-    gradient that is under way.
+    A collective ends after the last begin that does not depend on it. So the reverse pass goes on
+    while gradients that are complete are under way.
     """
 
     def __init__(
@@ -105,7 +134,6 @@ class _Turns:
         self.roots = roots
         self.nodes = nodes
         self.collectives = [node for node in nodes if node.op in COLLECTIVES]
-        self.place = {node.serial: place for place, node in enumerate(self.collectives)}
         self.known: dict[int, Expression] = {}
         self.begun: list[Expression] = []
         self.last = self._last()
@@ -113,12 +141,13 @@ class _Turns:
     def _last(self) -> list[int]:
         """Per collective the place of the last one that is begun before it ends."""
         found = [len(self.collectives) - 1] * len(self.collectives)
+        places = {node.serial: place for place, node in enumerate(self.collectives)}
         needed: dict[int, int] = {}  # by serial the collectives that a node needs, as bits
         for node in self.nodes:
             bits = 0
             for one in node.operands:
                 bits |= needed[one.serial]
-            place = self.place.get(node.serial)
+            place = places.get(node.serial)
             if place is not None:
                 for earlier in range(place):
                     if bits >> earlier & 1:
@@ -130,26 +159,13 @@ class _Turns:
     def made(self) -> list[Expression]:
         """The roots, of which the first is known when all collectives have ended."""
         before = self._announced()
-        ready: dict[int, int] = {}  # by serial, how many are begun before it can be made
-        waiting: list[Expression] = []
-        for node in self.nodes:
-            needs = max((ready[one.serial] for one in node.operands), default=0)
-            place = self.place.get(node.serial)
-            if place is None:
-                ready[node.serial] = needs
-                if needs > len(self.begun):
-                    waiting.append(node)
-                else:
-                    self._make(node)
-                continue
-            ready[node.serial] = self.last[place] + 1
+        for node in self.collectives:
+            self._make([node.operands[0]])
             before = self._begin(node, before)
             self._end_due()
-            due = [one for one in waiting if ready[one.serial] <= len(self.begun)]
-            waiting = [one for one in waiting if ready[one.serial] > len(self.begun)]
-            for one in due:
-                self._make(one)
-        return self._tied()
+        self._make(self.roots)
+        ends = [self.known[one.serial] for one in self.collectives]
+        return _tied([self.known[one.serial] for one in self.roots], ends)
 
     def _announced(self) -> Expression:
         lines = outline(define([], self.roots))
@@ -165,12 +181,15 @@ class _Turns:
                 "title": UserText(self.name),
                 "digest": digest,
                 "collectives": len(self.collectives),
+                "ranks": current().size,
             }
             return construct(collective_announce, (first_token(0), *counted), attrs)
 
-    def _make(self, node: Expression) -> None:
-        operands = tuple([self.known[one.serial] for one in node.operands])
-        self.known[node.serial] = _again(node, operands) if operands else node
+    def _make(self, wanted: Sequence[Expression]) -> None:
+        """Make what some expressions need and is not there yet, with them."""
+        for node in between(wanted, self.known):
+            operands = tuple([self.known[one.serial] for one in node.operands])
+            self.known[node.serial] = _again(node, operands) if operands else node
 
     def _begin(self, node: Expression, before: Expression) -> Expression:
         operands = before, self.known[node.operands[0].serial]
@@ -188,11 +207,3 @@ class _Turns:
             self.known[node.serial] = Expression(
                 collective_end, operands, attrs, node.name, node.source
             )
-
-    def _tied(self) -> list[Expression]:
-        first, *others = [self.known[one.serial] for one in self.roots]
-        ends = [self.known[one.serial] for one in self.collectives]
-        with at_line(self.roots[0].source):
-            tied = Expression(after, (first, *ends), {}, first.name)
-        tied.weak = first.weak
-        return [tied, *others]

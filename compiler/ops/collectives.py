@@ -232,6 +232,15 @@ _NUMBER = TensorType((), np.dtype(np.int64))
 _lines: dict[int, Sequence[str]] = {}
 
 
+def alone(op: Op, x: Value) -> Value:
+    """What a collective is where there is one rank."""
+    if op is all_gather:
+        return op_named("expand_dims")(x, 0)
+    if op is reduce_scatter:
+        return op_named("squeeze")(x, 0)
+    return x
+
+
 def attrs_of_steps(op: Op, attrs: Attrs) -> Attrs:
     """The attributes of the steps of a collective."""
     return {"collective": op.name, "kind": "sum", "root": 0, "ranks": 0, **attrs}
@@ -248,7 +257,14 @@ def remember_lines(digest: int, lines: Sequence[str]) -> None:
     _lines[digest] = lines
 
 
-def _announce(token: Array, *sizes: Array, title: UserText, digest: int, collectives: int) -> Array:
+def _announce(
+    token: Array, *sizes: Array, title: UserText, digest: int, collectives: int, ranks: int
+) -> Array:
+    if ranks != current().size:
+        raise DistributedError(
+            f"{title.text}: it was compiled for {ranks} rank{'s' * (ranks != 1)}, and there are "
+            f"{current().size}: compile it here, and give it the values of its variables"
+        )
     quiet = "again: " if is_quiet() else ""  # a replay of one rank is no call of another
     numbers = tuple(map(int, sizes))
     lines = lambda: _lines.get(digest, ())  # noqa: E731 - asked for where ranks differ
@@ -261,8 +277,6 @@ def _job(attrs: Attrs) -> Job:
 
 
 def _begin(before: Array, x: Array, **attrs: Any) -> Array:
-    if attrs["ranks"]:
-        _require_size(attrs["collective"], attrs["ranks"])
     return np.array(current().begin(_job(attrs), x))
 
 
@@ -290,7 +304,7 @@ def _end_vjp(g: Any, o: Any, begun: Any, last: Any, x: Any, **attrs: Any) -> Val
 collective_announce = register(
     Op(
         name="collective_announce",
-        infer_type=lambda token, *sizes, title, digest, collectives: _NUMBER,
+        infer_type=lambda token, *sizes, **attrs: _NUMBER,
         evaluate=_announce,
         batching=_refuse_batches,
         lowering=Host(),

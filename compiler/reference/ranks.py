@@ -24,7 +24,7 @@ from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.values import Array
 
 TIMEOUT = 600.0  # seconds
-BUCKET_BYTES = 4 << 20
+BUCKET_BYTES = 16 << 20
 SPINS = 50  # how often a request is asked before another process may have the processor
 LONGEST = 1 << 20  # characters of a description that is exchanged
 
@@ -208,6 +208,8 @@ class Ranks:
             return 0
         self.agree()
         self.check_usable()
+        for begun in self._begun.values():  # MPI goes on where it is called
+            begun.request.test()
         given = np.ascontiguousarray(given).reshape(given.shape)
         result = self._array(result_shape(job, given.shape, self.size), given.dtype)
         request = self.transport.start(job, given, result)

@@ -26,12 +26,12 @@ def averaged(
 
     Args:
         nodes: what the output that was differentiated depends on. Without a collective among
-            them, nothing is combined.
+            them, or alone, nothing is combined.
         wrt: by what it was differentiated.
         found: a gradient for each.
     """
     combined = next((node for node in nodes if node.op in COLLECTIVES), None)
-    if combined is None:
+    if combined is None or current().size == 1:
         return list(found)
     chosen = [i for i, one in enumerate(wrt) if one.op is leaves.variable]
     result = list(found)
@@ -46,20 +46,22 @@ def averaged(
 def _buckets(chosen: Iterable[int], found: Sequence[Expression]) -> list[list[int]]:
     """Which gradients are sent together: of one dtype, in the order in which they are known."""
     limit = current().bucket_bytes
-    open_of: dict[object, list[int]] = {}
-    bytes_of: dict[object, int] = {}
+    filling: dict[object, list[int]] = {}
+    filled: dict[object, int] = {}
     buckets: list[list[int]] = []
     for i in sorted(chosen, key=lambda place: found[place].serial):
-        dtype = found[i].dtype
-        size = found[i].type.size
+        dtype, size = found[i].dtype, found[i].type.size
         assert isinstance(size, int)  # that of a variable
-        if dtype not in open_of or bytes_of[dtype] >= limit:
-            open_of[dtype] = []
-            bytes_of[dtype] = 0
-            buckets.append(open_of[dtype])
-        open_of[dtype].append(i)
-        bytes_of[dtype] += size * dtype.itemsize
-    return buckets
+        if size * dtype.itemsize >= limit:  # is a buffer by itself, without a copy
+            buckets.append([i])
+            continue
+        if filled.get(dtype, limit) >= limit:
+            filling[dtype], filled[dtype] = [], 0
+            buckets.append(filling[dtype])
+        filling[dtype].append(i)
+        filled[dtype] += size * dtype.itemsize
+    # as they become complete
+    return sorted(buckets, key=lambda bucket: found[bucket[-1]].serial)
 
 
 def _means(gradients: Sequence[Expression]) -> list[Expression]:

@@ -46,7 +46,8 @@ def set_bucket_bytes(count: int) -> None:
     less latency and nothing overlaps.
 
     Args:
-        count: bytes; 4 MiB if not set. The last gradient in a buffer may exceed it.
+        count: bytes; 16 MiB if not set. The last gradient in a buffer may exceed it, and a gradient of as
+            many bytes is sent as it is.
 
     Raises:
         OptionError: it is no positive int.
