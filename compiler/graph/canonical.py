@@ -90,7 +90,7 @@ class _Writer(Encoder):
 
 
 class _Outlined(_Writer):
-    """A writer to whom arrays of one type are the same: a rank may have constants of its own."""
+    """A writer of lines, which says of all values what it can."""
 
     def line(self, node: Node) -> str:
         """A node as a line."""
@@ -104,10 +104,11 @@ class _Outlined(_Writer):
         return f"{node.id}: {node.op.name}({operands}){''.join(attrs)} {_plain(type)}"
 
     def other(self, value: object) -> Form:
-        if isinstance(value, leaves.Literal):
-            return "array", value.key[0], value.key[1]
         try:
-            return super().other(value)
+            form = super().other(value)
+            if isinstance(value, leaves.Literal):
+                return value.array.item() if value.array.size == 1 else form[3][:16]
+            return form
         except FormatError:
             return type(value).__name__
 

@@ -107,7 +107,7 @@ def _inner(definition: Definition | None) -> str:
 def _without_steps(roots: Sequence[Expression]) -> list[Expression]:
     def plain(node: Expression, operands: tuple[Expression, ...]) -> Expression:
         if node.op is not collective_end:
-            return node if operands == node.operands else _again(node, operands)
+            return _again(node, operands) if operands else node
         op, attrs = collective_of(node.attrs)
         return Expression(op, operands[2:], attrs, node.name, node.source, node.type)
 

@@ -26,7 +26,7 @@ from staticgraph.compiler.core.errors import (
 )
 from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Attrs, Op, op_named, register
-from staticgraph.compiler.core.types import TensorType, unify
+from staticgraph.compiler.core.types import TensorType, type_of, unify
 from staticgraph.compiler.core.user_text import UserText
 from staticgraph.compiler.core.values import Array, Value
 from staticgraph.compiler.ops.declare import as_operand
@@ -80,15 +80,21 @@ def _of_seed(g: Any, kind: str) -> Value:
     return g if kind == "mean" else g.constant(np.array(current().size, g.dtype))
 
 
-def _one_by_one(collective: str, given: Array, kind: str = "sum", root: int = 0) -> Array:
-    return current().at_once(Job(collective, kind, root), np.asarray(given))
+def _one_by_one(collective: str, given: Array, **attrs: Any) -> Array:
+    op_named(collective).infer_type(type_of(given), **attrs)
+    kind, root, ranks = (attrs.get(name) for name in ("kind", "root", "ranks"))
+    if ranks is not None and ranks != current().size:
+        raise DistributedError(
+            f"{collective}: the graph was made for {ranks} ranks, and there are {current().size}"
+        )
+    return current().at_once(Job(collective, kind or "sum", root or 0), np.asarray(given))
 
 
 all_reduce = register(
     Op(
         name="all_reduce",
         infer_type=_all_reduce_type,
-        evaluate=lambda x, *, kind: _one_by_one("all_reduce", x, kind),
+        evaluate=lambda x, *, kind: _one_by_one("all_reduce", x, kind=kind),
         vjp=(_all_reduce_vjp,),
         saves=("ao",),
         batching=_refuse_batches,
@@ -157,23 +163,11 @@ reduce = register(
 )
 
 
-def _all_gather(x: Array, *, ranks: int) -> Array:
-    _require_size("all_gather", ranks)
-    return _one_by_one("all_gather", x)
-
-
-def _require_size(name: str, ranks: int) -> None:
-    if ranks != current().size:
-        raise DistributedError(
-            f"{name}: the graph was made for {ranks} ranks, and there are {current().size}"
-        )
-
-
 all_gather = register(
     Op(
         name="all_gather",
         infer_type=lambda x, *, ranks: TensorType((ranks, *x.shape), x.dtype),
-        evaluate=_all_gather,
+        evaluate=lambda x, *, ranks: _one_by_one("all_gather", x, ranks=ranks),
         vjp=(lambda g, o, x, *, ranks: reduce_scatter.bound((g,), {"ranks": ranks}),),
         saves=("",),
         batching=_refuse_batches,
@@ -196,16 +190,11 @@ def _reduce_scatter_type(x: TensorType, *, ranks: int) -> TensorType:
     return TensorType(x.shape[1:], x.dtype)
 
 
-def _reduce_scatter(x: Array, *, ranks: int) -> Array:
-    _require_size("reduce_scatter", ranks)
-    return _one_by_one("reduce_scatter", x)
-
-
 reduce_scatter = register(
     Op(
         name="reduce_scatter",
         infer_type=_reduce_scatter_type,
-        evaluate=_reduce_scatter,
+        evaluate=lambda x, *, ranks: _one_by_one("reduce_scatter", x, ranks=ranks),
         vjp=(lambda g, o, x, *, ranks: all_gather.bound((g,), {"ranks": ranks}),),
         saves=("",),
         batching=_refuse_batches,
@@ -237,7 +226,7 @@ def alone(op: Op, x: Value) -> Value:
     if op is all_gather:
         return op_named("expand_dims")(x, 0)
     if op is reduce_scatter:
-        return op_named("squeeze")(x, 0)
+        return x[0]
     return x
 
 

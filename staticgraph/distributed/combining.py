@@ -9,11 +9,13 @@ import numpy as np
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.collectives import all_reduce
 from staticgraph.compiler.ops.declare import as_operand, size_value
 from staticgraph.compiler.reference.ranks import current
+from staticgraph.leaves import variable
 
 
 def mean(x: Value, weight: Value = None) -> Value:
@@ -48,6 +50,8 @@ def mean(x: Value, weight: Value = None) -> Value:
         raise DTypeError(f"mean: {x.dtype} is not floating point")
     if isinstance(weight, Dim):
         weight = size_value(weight, x)
+    elif isinstance(x, Expression) and not isinstance(weight, Operand):
+        weight = variable(weight, "weight")  # constants are the same on all ranks
     weight = op_named("astype")(as_operand(weight), x.dtype)
     # so that the cotangent of x needs no collective of its own
     factor = weight * x.dtype.type(current().size) / all_reduce(weight, "sum")
