@@ -97,7 +97,7 @@ class _Outlined(_Writer):
         attrs = [
             f" {name}={self.value(value)}"
             for name, value in sorted(node.attrs.items())
-            if _NAMED.get(node.op) != name
+            if node.op not in (leaves.placeholder, leaves.variable) and _NAMED.get(node.op) != name
         ]
         operands = ", ".join(map(str, node.operands))
         type = self.value(node.type)

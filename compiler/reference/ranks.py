@@ -360,7 +360,7 @@ def out_of_step(rank: int, texts: Sequence[str]) -> str:
         if one != another:
             return (
                 f"{first[0]}: the ranks have different programs (seen by rank {rank}): rank 0 has "
-                f"{one!r}, rank {other} {another!r}"
+                f"{one}; rank {other} has {another}"
             )
     return (
         f"{first[0]}: the ranks have different programs (seen by rank {rank}): that of rank 0 has "
