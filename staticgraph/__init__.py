@@ -184,7 +184,17 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in ("distributed", "draw", "fft", "onnx", "optim", "random", "special", "view", "xp"):
+            if name in (
+                "distributed",
+                "draw",
+                "fft",
+                "onnx",
+                "optim",
+                "random",
+                "special",
+                "view",
+                "xp",
+            ):
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

@@ -127,9 +127,7 @@ class _Turns:
     while gradients that are complete are under way.
     """
 
-    def __init__(
-        self, name: str, roots: Sequence[Expression], nodes: Sequence[Expression]
-    ) -> None:
+    def __init__(self, name: str, roots: Sequence[Expression], nodes: Sequence[Expression]) -> None:
         self.name = name
         self.roots = roots
         self.nodes = nodes

@@ -227,7 +227,9 @@ class Ranks:
             into: where the result goes; a new array if None.
         """
         if self.size == 1:
-            into = np.empty(result_shape(job, given.shape, 1), given.dtype) if into is None else into
+            into = (
+                np.empty(result_shape(job, given.shape, 1), given.dtype) if into is None else into
+            )
             into[...] = given.reshape(into.shape)
             return into
         if number not in self._begun:  # it was begun before an error, or by another process
@@ -237,7 +239,9 @@ class Ranks:
         del self._begun[number]
         found = begun.result
         if job.kind == "mean":
-            found = np.divide(found, found.dtype.type(self.size), out=found if into is None else into)
+            found = np.divide(
+                found, found.dtype.type(self.size), out=found if into is None else into
+            )
         elif into is not None:
             into[...] = found
         if into is None:
@@ -247,7 +251,9 @@ class Ranks:
 
     def at_once(self, job: Job, given: Array) -> Array:
         """The result of a collective that is announced, begun and finished."""
-        described = f"{job.collective} ({job.kind}, root {job.root}) of {given.dtype}{list(given.shape)}"
+        described = (
+            f"{job.collective} ({job.kind}, root {job.root}) of {given.dtype}{list(given.shape)}"
+        )
         self.announce(Plan(f"a call of {described}", digest_of(described), collectives=1))
         return self.finish(self.begin(job, given), job, given)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
-from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Expression

@@ -101,12 +101,12 @@ def end_together(ranks: Ranks, mpi: Mpi) -> None:
     before = sys.excepthook
     process = os.getpid()
 
-    def ended(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
+    def ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
         if os.getpid() == process:
-            _tell(f"rank {ranks.rank} of {ranks.size} has ended with {kind.__name__}: all ranks end")
+            _tell(
+                f"rank {ranks.rank} of {ranks.size} has ended with {kind.__name__}: all ranks end"
+            )
             mpi.abort(1)
 
     sys.excepthook = ended

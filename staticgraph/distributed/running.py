@@ -98,7 +98,9 @@ def simulate(function: Callable[[], Result], size: int, timeout: float = 60.0) -
                 errors.append(error)
                 meeting.leave(rank, error)
 
-    threads = [threading.Thread(target=run, args=(rank,), name=f"rank {rank}") for rank in range(size)]
+    threads = [
+        threading.Thread(target=run, args=(rank,), name=f"rank {rank}") for rank in range(size)
+    ]
     for one in threads:
         one.start()
     for one in threads:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from staticgraph.compiler.core.errors import DistributedError
-from staticgraph.compiler.reference.ranks import Job, Request
 from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.reference.ranks import Job, Request
 
 
 @dataclass(slots=True)
@@ -83,7 +83,10 @@ _COMBINED = {"sum": np.add, "mean": np.add, "max": np.maximum, "min": np.minimum
 def _combine(place: _Place) -> None:
     """Compute the results of all ranks, in the order of the ranks."""
     job, given = place.jobs[0], [place.given[rank] for rank in sorted(place.given)]
-    if len({(one, x.shape, x.dtype) for one, x in zip(place.jobs.values(), given, strict=True)}) > 1:
+    if (
+        len({(one, x.shape, x.dtype) for one, x in zip(place.jobs.values(), given, strict=True)})
+        > 1
+    ):
         raise DistributedError(f"{job}: the ranks have begun different collectives")
     if job.collective == "broadcast":
         whole = given[job.root]

@@ -169,7 +169,9 @@ def test_a_launcher_of_another_mpi_is_told() -> None:
 
 
 def test_alone_mpi_is_not_imported() -> None:
-    program = "import sys, staticgraph.distributed as d; d.barrier(); print('mpi4py' in sys.modules)"
+    program = (
+        "import sys, staticgraph.distributed as d; d.barrier(); print('mpi4py' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "False\n"
     assert importlib.util.find_spec("mpi4py") is not None  # of the extra `test`

@@ -44,7 +44,9 @@ def test_a_data_set_is_read_where_it_is_asked() -> None:
     assert dist.simulate(lambda: dist.share((1, 2, 3)), 2) == [(1,), (2, 3)]
 
 
-@pytest.mark.parametrize(("size", "drop_last", "steps"), [(4, True, 2), (4, False, 3), (20, True, 0)])
+@pytest.mark.parametrize(
+    ("size", "drop_last", "steps"), [(4, True, 2), (4, False, 3), (20, True, 0)]
+)
 def test_batches_of_all_ranks_are_those_of_one(size: int, drop_last: bool, steps: int) -> None:
     x, y = np.arange(10), np.arange(10) * 2.0
 

@@ -36,7 +36,9 @@ def _train(scale: Any = 1.0, weighted: bool = True) -> tuple[Any, Any]:
     return sg.compile([x, y], loss, updates=updates, name="train"), w1
 
 
-def _losses(size: int = 20, seed: int | None = 3, drop_last: bool = True) -> tuple[list[float], Any]:
+def _losses(
+    size: int = 20, seed: int | None = 3, drop_last: bool = True
+) -> tuple[list[float], Any]:
     train, w1 = _train()
     steps = [dist.batches(X, Y, size=size, seed=seed, drop_last=drop_last) for _ in range(3)]
     losses = [float(train(*batch)) for epoch in steps for batch in epoch]
