@@ -116,8 +116,8 @@ _CREATED = (
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "DistributedError", "EffectError",
-        "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
+        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "DistributedError",
+        "EffectError", "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
         "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
         "TensorType", "UserOp",
@@ -160,6 +160,9 @@ _LATER = {
         "vmap",
     ),
 }
+
+
+_MODULES = ("distributed", "draw", "fft", "onnx", "optim", "random", "special", "view", "xp")
 
 
 def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, object]") -> Any:

@@ -90,7 +90,7 @@ def _one_by_one(collective: str, given: Array, **attrs: Any) -> Array:
     return current().at_once(Job(collective, kind or "sum", root or 0), np.asarray(given))
 
 
-all_reduce = register(
+all_reduce: Op = register(
     Op(
         name="all_reduce",
         infer_type=_all_reduce_type,
@@ -117,7 +117,7 @@ def _root(name: str, root: object) -> Attrs:
     return {"root": root}
 
 
-broadcast = register(
+broadcast: Op = register(
     Op(
         name="broadcast",
         infer_type=lambda x, *, root: x,
@@ -143,7 +143,7 @@ def _reduce_type(x: TensorType, *, root: int) -> TensorType:
     return x
 
 
-reduce = register(
+reduce: Op = register(
     Op(
         name="reduce",
         infer_type=_reduce_type,
@@ -163,7 +163,7 @@ reduce = register(
 )
 
 
-all_gather = register(
+all_gather: Op = register(
     Op(
         name="all_gather",
         infer_type=lambda x, *, ranks: TensorType((ranks, *x.shape), x.dtype),
@@ -190,7 +190,7 @@ def _reduce_scatter_type(x: TensorType, *, ranks: int) -> TensorType:
     return TensorType(x.shape[1:], x.dtype)
 
 
-reduce_scatter = register(
+reduce_scatter: Op = register(
     Op(
         name="reduce_scatter",
         infer_type=_reduce_scatter_type,

@@ -26,6 +26,7 @@ from staticgraph.compiler.core.values import Array
 TIMEOUT = 600.0  # seconds
 BUCKET_BYTES = 16 << 20
 SPINS = 50  # how often a request is asked before another process may have the processor
+BUSY = 0.2  # seconds in which it is asked again at once: MPI moves bytes while it is asked
 LONGEST = 1 << 20  # characters of a description that is exchanged
 
 
@@ -128,7 +129,7 @@ class _Begun:
 
 
 class Ranks:
-    """This process among the others, through a transport.
+    """A process among the others, through a transport.
 
     Attributes:
         timeout: for how many seconds it waits for the others.
@@ -227,10 +228,10 @@ class Ranks:
             into: where the result goes; a new array if None.
         """
         if self.size == 1:
-            into = (
-                np.empty(result_shape(job, given.shape, 1), given.dtype) if into is None else into
-            )
-            into[...] = given.reshape(into.shape)
+            alone: Array = given.reshape(result_shape(job, given.shape, 1))
+            if into is None:
+                return alone.copy()
+            into[...] = alone
             return into
         if number not in self._begun:  # it was begun before an error, or by another process
             raise self._break(f"rank {self.rank}: collective {number} has not begun")
@@ -334,7 +335,10 @@ class Ranks:
                         f"rank {self.rank} of {self.size} has waited {self.timeout:g} s {what}: "
                         "another rank has not come: it has ended, hangs or does something else"
                     )
-                time.sleep(0 if waited < 1e-3 else 1e-4 if waited < 1 else 1e-2)
+                if waited < BUSY:
+                    os.sched_yield()
+                else:
+                    time.sleep(1e-3)
         except BaseException as error:
             self.broken = f"{type(error).__name__} while rank {self.rank} waited {what}: {error}"
             raise

@@ -9,6 +9,7 @@ sum). The gradients are packed into buffers in the order in which the reverse pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from staticgraph.compiler.core.source import of_gradient
 from staticgraph.compiler.graph.expression import Expression, at_line
@@ -72,7 +73,7 @@ def _means(gradients: Sequence[Expression]) -> list[Expression]:
     packed = all_reduce(concatenate(flat), "mean")
     means, begin = [], 0
     for one in gradients:
-        end = begin + one.type.size
+        end = begin + cast("int", one.type.size)  # as that of a variable
         means.append(reshape(packed[begin:end], one.shape))
         begin = end
     return means

@@ -87,8 +87,8 @@ def check_same(*owners: Executable | Variable) -> None:
         for rank, line in enumerate(found):
             if line != found[0]:
                 raise DistributedError(
-                    f"check_same: {line.rpartition(' ')[0]} has other values on rank {rank} than on "
-                    "rank 0: synchronise takes those of one rank"
+                    f"check_same: {line.rpartition(' ')[0]} has other values on rank {rank} than "
+                    "on rank 0: synchronise takes those of one rank"
                 )
 
 

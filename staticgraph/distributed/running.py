@@ -46,8 +46,8 @@ def set_bucket_bytes(count: int) -> None:
     less latency and nothing overlaps.
 
     Args:
-        count: bytes; 16 MiB if not set. The last gradient in a buffer may exceed it, and a gradient of as
-            many bytes is sent as it is.
+        count: bytes; 16 MiB if not set. The last gradient in a buffer may exceed it, and a gradient
+            of as many bytes is sent as it is.
 
     Raises:
         OptionError: it is no positive int.

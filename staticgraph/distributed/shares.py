@@ -36,7 +36,7 @@ class Share(Sequence[Any]):
 
 
 def share(data: Value) -> Value:
-    """This rank's part of an array or data set; sizes differ by one at most.
+    """The part of this rank of an array or data set; sizes differ by one at most.
 
     Args:
         data: an array, of which the part along the first axis is a view (of a memory-mapped file
@@ -71,7 +71,7 @@ def _bounds(count: int) -> tuple[int, int]:
 def batches(
     *arrays: Array, size: int, seed: int | None = None, drop_last: bool = True
 ) -> Iterator[tuple[Array, ...]]:
-    """This rank's part of each batch of arrays: as many batches on each rank.
+    """The part of this rank of each batch of arrays: as many batches on each rank.
 
     All ranks together have the batches that one process has, so that a loss that is weighted by
     how many rows a rank has (`mean(loss, weight=...)`) is that of one process.

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -104,10 +105,16 @@ print("done", flush=True)
 """
 
 
+def _run(command: list[str], variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, cwd=ROOT, env=variables, timeout=120
+    )
+
+
 def _mpiexec(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     mpiexec = Path(sys.executable).with_name("mpiexec")
     command = [str(mpiexec), "-n", "2", sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    return _run(command, os.environ)
 
 
 def test_ranks_combine_over_mpi() -> None:
@@ -146,7 +153,7 @@ def test_a_script_knows_how_many_were_started() -> None:
     assert ranks_started({}) == 1
     assert [ranks_started({name: "4"}) for name in SIZES] == [4] * len(SIZES)
     assert ranks_started({"PMI_SIZE": "1", "SLURM_STEP_NUM_TASKS": "x"}) == 1
-    with pytest.raises(sg.DistributedError, match="barrier.*|all_reduce: this process was started"):
+    with pytest.raises(sg.DistributedError, match="all_reduce: this process was started"):
         Child(1, 2).start(Job("all_reduce"), None, None)  # type: ignore[arg-type]
 
 
@@ -160,18 +167,13 @@ def test_a_rank_without_mpi_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 def test_a_launcher_of_another_mpi_is_told() -> None:
     """Started as one of 3, and alone for MPI: in a process of its own, since MPI begins once."""
     variables = {**os.environ, "OMPI_COMM_WORLD_SIZE": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import staticgraph.distributed"],
-        capture_output=True, text=True, cwd=ROOT, env=variables,
-    )  # fmt: skip
+    done = _run([sys.executable, "-c", "import staticgraph.distributed"], variables)
     assert "as one of 3 ranks, but mpi4py's library (MPICH" in done.stderr
     assert "sees 1: start it with the mpiexec of that library, or under Slurm" in done.stderr
 
 
 def test_alone_mpi_is_not_imported() -> None:
-    program = (
-        "import sys, staticgraph.distributed as d; d.barrier(); print('mpi4py' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    program = "import sys, staticgraph.distributed; print('mpi4py' in sys.modules)"
+    done = _run([sys.executable, "-c", program], os.environ)
     assert done.stdout == "False\n"
     assert importlib.util.find_spec("mpi4py") is not None  # of the extra `test`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable
@@ -36,11 +37,9 @@ def _train(scale: Any = 1.0, weighted: bool = True) -> tuple[Any, Any]:
     return sg.compile([x, y], loss, updates=updates, name="train"), w1
 
 
-def _losses(
-    size: int = 20, seed: int | None = 3, drop_last: bool = True
-) -> tuple[list[float], Any]:
+def _losses(size: int, drop_last: bool) -> tuple[list[float], Any]:
     train, w1 = _train()
-    steps = [dist.batches(X, Y, size=size, seed=seed, drop_last=drop_last) for _ in range(3)]
+    steps = [dist.batches(X, Y, size=size, seed=e, drop_last=drop_last) for e in range(3)]
     losses = [float(train(*batch)) for epoch in steps for batch in epoch]
     dist.check_same(train)
     return losses, w1.value
@@ -49,8 +48,8 @@ def _losses(
 @pytest.mark.parametrize(("ranks", "size", "drop_last"), [(2, 20, True), (3, 59, False)])
 def test_losses_are_those_of_one_process(ranks: int, size: int, drop_last: bool) -> None:
     """With shares that are equal; that differ, and that are empty: 1 row for 3 ranks."""
-    alone, weights = _losses(size, drop_last=drop_last)
-    found = dist.simulate(lambda: _losses(size, drop_last=drop_last), ranks)
+    alone, weights = _losses(size, drop_last)
+    found = dist.simulate(lambda: _losses(size, drop_last), ranks)
     for losses, values in found:
         assert losses == found[0][0]
         assert_array_equal(values, found[0][1])
@@ -133,7 +132,7 @@ OUT_OF_STEP = {
     ),
     "more nodes": (
         lambda: sg.compile(
-            [], dist.sum(sg.exp(w := sg.variable(1.0)) if dist.rank else sg.variable(1.0) * 1.0)
+            [], dist.sum(sg.exp(sg.variable(1.0)) if dist.rank else sg.variable(1.0) * 1.0)
         )(),
         "different programs",
     ),
@@ -170,11 +169,7 @@ def test_ranks_that_do_different_things_are_told_so_at_once(name: str) -> None:
             dist.simulate(guarded, 2)
     assert len(seen) == 2
     for said in seen:
-        pytest.raises(sg.DistributedError, _raise, said).match(message)
-
-
-def _raise(said: str) -> None:
-    raise sg.DistributedError(said)
+        assert re.search(message, said)
 
 
 def test_after_an_error_nothing_is_combined() -> None:
@@ -282,7 +277,7 @@ def test_a_plan_without_lines_is_told_by_its_length() -> None:
 
 def test_an_executable_is_for_as_many_ranks_as_it_was_compiled_for(tmp_path: Path) -> None:
     path = tmp_path / "train.sg"
-    train, w1 = _train()
+    train, _ = _train()
     train(X, Y)
     train.save(path)
     again = sg.load(path)
@@ -297,7 +292,6 @@ def test_an_executable_is_for_as_many_ranks_as_it_was_compiled_for(tmp_path: Pat
             ours.variables[name].value = one.value
         return float(ours(dist.share(X), dist.share(Y)))
 
-    train.variables["w1"].value = sg.load(path).variables["w1"].value
     for name, one in sg.load(path).variables.items():
         train.variables[name].value = one.value
     assert_allclose(dist.simulate(run, 2), float(train(X, Y)), rtol=1e-12)
