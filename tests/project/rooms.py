@@ -106,6 +106,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("onnx", "graphs written as models of ONNX, and models read into both paradigms"),
         _room("user_ops", "`op`, `host_call`: functions of users as ops", "user_ops", "host_calls"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),
+        _room("distributed", "ranks: several processes that train together, over MPI"),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
         _room("listing", "`ops`: every op, and NumPy's, JAX's and PyTorch's names beside ours"),
