@@ -62,7 +62,9 @@ class Recipe:
 
 def _reduces(op: Op) -> bool:
     """Whether the result may be small where the cotangents take much work."""
-    return op.sweep == "windows" or (op.sweep == "reduction" and op.linearity != "linear")
+    return op.sweep in ("windows", "pairs") or (
+        op.sweep == "reduction" and op.linearity != "linear"
+    )
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool], Recipe] = {}

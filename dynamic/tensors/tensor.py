@@ -250,7 +250,13 @@ Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object
+    plans: Plans,
+    left: Tensor | None,
+    right: Tensor | None,
+    x: object,
+    y: object,
+    array: object,
+    attrs: Attrs = _NO_ATTRS,
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
     result = _new(Tensor)
@@ -259,11 +265,11 @@ def new_value_of_two(
     if paused:
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
-            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, _NO_ATTRS)
+            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, attrs)
             return captured
         if watching:
             pair = (x if left is None else left, y if right is None else right)
-            told(plans[True, True].op, pair, _NO_ATTRS, result)
+            told(plans[True, True].op, pair, attrs, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -277,7 +283,7 @@ def new_value_of_two(
         plan = plans[first is not None, second is not None]
         if plan.steps:
             edges = (first, second)
-            result._maker = record_pair(plan, edges, x, y, left, right, result, _NO_ATTRS)
+            result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)
     return result
 
 

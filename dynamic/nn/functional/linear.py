@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["bilinear", "linear"]
 
 
 def linear(input: object, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
-    matrix = weight if weight.ndim == 1 else ops.swapaxes(weight, -1, -2)
+    if type(weight) in PLAIN and weight._array.ndim == 2:
+        matrix = weight.t()
+    else:
+        matrix = weight if weight.ndim == 1 else ops.swapaxes(weight, -1, -2)
     product = ops.matmul(input, matrix)
     return product if bias is None else product + bias
 
