@@ -25,6 +25,7 @@ from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
 from staticgraph.compiler.transforms.decisions import Way, ways_through
 from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
+from staticgraph.compiler.transforms.zero_gradients import note_joined
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
 from staticgraph.tracing.views import View, views_of
@@ -153,6 +154,8 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
     except DisagreementError as error:
         one, other = error.types
         refuse_branch(error.decision, f"a result is {one} if it holds, and {other} if not")
+    for output, own in zip(outputs, zip(*results, strict=True), strict=True):
+        note_joined(output, own)
     lines = [
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()
