@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.source import gradient_of, place_of
-from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.notes import ZeroGradient, note, notes_of
 from staticgraph.compiler.graph.traversal import ancestors, between
 from staticgraph.compiler.ops import control, leaves
