@@ -39,6 +39,7 @@ class Named:
         reflects: whether it may find attributes and globals by texts.
         catches: whether it may catch an error, such as of an attribute that is not there.
         compares_identity: whether it asks whether one variable `is` another.
+        stores: the attributes that it sets.
     """
 
     file: str
@@ -49,6 +50,7 @@ class Named:
     reflects: bool
     catches: bool
     compares_identity: bool
+    stores: frozenset[str]
 
     def place(self, name: str, names: Mapping[str, int]) -> str:
         """`file:line` of a name."""
@@ -77,6 +79,7 @@ def named(code: CodeType) -> Named:
         reflects,
         _catches(code) or "suppress" in globals or "suppress" in attributes,
         same,
+        frozenset(_stored(code)),
     )
 
 
@@ -91,6 +94,12 @@ def _catches(code: CodeType) -> bool:
         name == "PUSH_EXC_INFO" and after != "WITH_EXCEPT_START" for name, after in pairwise(names)
     )
     return found or any(_catches(one) for one in code.co_consts if isinstance(one, CodeType))
+
+
+def _stored(code: CodeType) -> set[str]:
+    steps = dis.get_instructions(code)
+    found = {str(one.argval) for one in steps if one.opname == "STORE_ATTR"}
+    return found.union(*(_stored(one) for one in code.co_consts if isinstance(one, CodeType)))
 
 
 def _compares_identity(code: CodeType) -> bool:

@@ -123,7 +123,7 @@ def watched(
             sys.setprofile(before)
         elif before is not None:
             before.enable()
-        changes = [*surroundings.guards.changes(), *given.changes()]
+        changes = [*surroundings.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
         same = [one for one in changes if _is_same(*one)]  # `table[name] += x`
@@ -143,7 +143,8 @@ def watched(
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
             read = changes[0][0]
-            before_it = "" if isinstance(read.value, bytes) else f" ({shown(read.value)} before)"
+            was = "nothing" if read.kind == "disjoint" else shown(read.was())
+            before_it = "" if isinstance(read.value, bytes) else f" ({was} before)"
             refuse_effect(
                 f"changes {read.name}{before_it}, which a graph would not",
                 "return the new value, and assign it outside",
@@ -173,7 +174,7 @@ def _place_in(read: Read) -> tuple[int, object]:
 
 
 def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
-    with suppress(TypeError, ValueError, LookupError):
+    with suppress(AttributeError, TypeError, ValueError, LookupError):
         for read, _ in changes:
             read.put_back()
     for one in moved:
@@ -188,7 +189,8 @@ def _line_of(
 ) -> str | None:
     """The line after which the surroundings are others, of another run that no debugger sees."""
     fresh = surroundings.again()
-    compared = [one for one in fresh.guards.reads if _place_in(one) not in noted]
+    every = [*fresh.guards.reads, *fresh.stored]
+    compared = [one for one in every if _place_in(one) not in noted]
     guards = Guards(compared)
     states = [*shared_states(), *fresh.states]
     found: list[str] = []

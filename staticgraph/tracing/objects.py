@@ -37,14 +37,17 @@ class Objects:
         cached: where cached properties and functions keep what they computed.
         tables: those of modules of layers.
         opaque: names of objects of other languages, by identity: nothing tells their state.
+        stored: reads of what some code sets and is not there: no call need look at it.
     """
 
     reads: list[Read]
+    stored: list[Read]
     on_tensors: bool
     cached: set[tuple[int, object]]
     tables: set[int]
     opaque: dict[int, str]
     _names: dict[str, str]
+    _stores: set[str]
     _reflects: bool
     _catches: bool
     _classes: set[tuple[type, bool]]
@@ -96,8 +99,7 @@ class Objects:
         bases = [one for one in kind.__mro__ if is_library(file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
-            if self._catches or self._reflects:
-                self._lacks(table, one.__name__, place, True)
+            self._lacks(table, one.__name__, place)
             for key in table:
                 special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
                 # what a library calls by a name of its own: `forward`, `backward`
@@ -146,7 +148,8 @@ class Objects:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
                 self._item(table, key, f"{name}.{key}", self._names.get(key, place))
-            self._lacks(table, name, place)
+            if not every:
+                self._lacks(table, name, place)
             for key in self._names.keys() - table.keys():
                 if any(key in vars(one) for one in kind.__mro__):
                     if isinstance(getattr(kind, key, None), functools.cached_property):
@@ -175,11 +178,15 @@ class Objects:
             refuse(what, "do it outside, and pass what comes out as an argument", place)
         return True
 
-    def _lacks(self, table: Any, name: str, place: str, always: bool = False) -> None:
-        """What is named and not there, where code may catch the error, and go on."""
-        if always or (self._catches and not self._reflects):
+    def _lacks(self, table: Any, name: str, place: str) -> None:
+        """What is named and not there, where code may ask for it, or catch the error and go on."""
+        if self._catches or self._reflects:
             missing = frozenset(self._names.keys() - table.keys())
             self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
+            return
+        for key in self._stores - table.keys():
+            at = self._names[key]
+            self.stored.append(Read("absent", table, key, None, f"{name}.{key}", at))
 
     def _groups(self, groups: list[Any], name: str, place: str) -> None:
         """Which parameters an optimizer has: it reads its other settings at each step."""
@@ -193,8 +200,11 @@ class Objects:
         try:
             found = getattr(value, key)
         except AttributeError:
+            found = Read("unset", value, key, None, name, place)
             if self._catches or self._reflects:
-                self._read("unset", value, key, None, name, place)
+                self.reads.append(found)
+            elif key in self._stores:
+                self.stored.append(found)
             return
         self._read("attribute", value, key, found, name, place)
         self._value(found, name, place)

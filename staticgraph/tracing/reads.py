@@ -44,7 +44,7 @@ from staticgraph.compiler.core.whose_code import is_library, is_library_code, is
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
 from staticgraph.tracing.code import Named, handlers_of_errors, named
-from staticgraph.tracing.guards import Guards, Read, reads_of_array
+from staticgraph.tracing.guards import Guards, Read, older, reads_of_array
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
@@ -114,6 +114,7 @@ class Surroundings(Objects):
         self.compares_identity = False
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
+        self._stores: set[str] = set()
         self._reflects = self._catches = False
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
@@ -131,7 +132,7 @@ class Surroundings(Objects):
         """
         while True:
             before = len(self._names), self._reflects, self._catches, len(self._handed)
-            self.reads = []
+            self.reads, self.stored = [], []
             self._states = dict(states)
             self._seen: dict[int, Any] = {}
             self._classes = set()
@@ -155,6 +156,10 @@ class Surroundings(Objects):
         """The same, followed anew."""
         return Surroundings(self.roots, self.on_tensors, self._own, settings=self.settings)
 
+    def changes(self) -> list[tuple[Read, Any]]:
+        """What is no longer what it was, and what it is."""
+        return [*self.guards.changes(), *Guards(self.stored).changes()]
+
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
@@ -175,12 +180,10 @@ class Surroundings(Objects):
     def add_roots(self, roots: Sequence[Any]) -> None:
         """Take functions that were only seen when they were called."""
         self.roots.extend(roots)
-        before = {(one.kind, id(one.owner), one.key): one for one in self.reads}
-        states = dict(self._states)
-        self.follow(states)
+        before, stored = self.reads, self.stored
+        self.follow(dict(self._states))
         # what changed since the call began is known by what it was then
-        known = {(one.kind, id(one.owner), one.key): one for one in self.reads}
-        self.reads = [*(known | before).values()]
+        self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
         self.guards = Guards([*self.reads, *self._extra])
 
     def _value(self, value: Any, name: str, place: str) -> None:
@@ -284,6 +287,7 @@ class Surroundings(Objects):
                 self._value(handler, f"the handler {text!r}", here.file)
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
+        self._stores |= here.stores
         self._reflects = self._reflects or here.reflects
         self._catches = self._catches or here.catches
         self.compares_identity = self.compares_identity or here.compares_identity
