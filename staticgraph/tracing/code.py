@@ -23,9 +23,16 @@ _LOCAL = ("LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_DEREF")
 _REFLECTION = frozenset(
     (
         "getattr", "hasattr", "setattr", "delattr", "vars", "__dict__", "attrgetter",
-        "methodcaller", "globals", "eval", "exec", "dir", "dumps",
+        "methodcaller", "globals", "eval", "exec", "dir", "dumps", "__getattribute__",
+        "__getattr__", "__setattr__", "__delattr__", "__getstate__", "__setstate__", "__reduce__",
+        "__reduce_ex__", "getattr_static",
     )
 )  # fmt: skip
+_ASKING = {
+    "get_annotations": "__annotations__", "get_type_hints": "__annotations__",
+    "getdoc": "__doc__", "signature": "__annotations__",
+}  # fmt: skip
+"""Functions of libraries, by name, and the attribute that they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,10 @@ def named(code: CodeType) -> Named:
         for text in _texts(code):
             globals.setdefault(text, code.co_firstlineno)
             attributes.setdefault(text, code.co_firstlineno)
+    for asking, attribute in _ASKING.items():
+        for names in (globals, attributes):
+            if asking in names:
+                attributes.setdefault(attribute, names[asking])
     same = _compares_identity(code)
     return Named(
         code.co_filename,
@@ -138,6 +149,21 @@ def _texts(code: CodeType) -> set[str]:
         elif isinstance(one, CodeType):
             found |= _texts(one)
     return found
+
+
+@functools.lru_cache(4096)
+def computes_names(code: CodeType) -> bool:
+    """Whether code calls `globals()` for more than to read names that it tells."""
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _OF_CALLS]
+    for one, after, then in zip(steps, steps[1:], steps[2:], strict=False):
+        if one.opname == "LOAD_GLOBAL" and one.argval == "globals":
+            key = then if after.argval == "get" else after
+            if key.opname not in ("LOAD_CONST", "CONTAINS_OP"):
+                return True
+    return False
+
+
+_OF_CALLS = ("CACHE", "CALL", "PRECALL", "PUSH_NULL")
 
 
 def handlers_of_errors(code: CodeType) -> list[tuple[str, object]]:

@@ -8,9 +8,13 @@ thread. Types and functions are named by texts, so that nothing is imported for 
 from __future__ import annotations
 
 import functools
+import gc
 import operator
 import sys
+from _string import formatter_field_name_split
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from string import Formatter
 from types import CodeType
 from typing import Any
 
@@ -160,6 +164,36 @@ _TABLES = {
     ("mimetypes", "guess_type"): ("mimetypes", "types_map"),
 }
 """Functions of libraries, and the tables of their module that they answer from."""
+
+
+def results_of(function: Any) -> list[Any]:
+    """What a function with a cache has kept, beside the function itself."""
+    if not function.cache_info().currsize:
+        return []
+    own = function.__dict__, function.__wrapped__
+    found = [x for x in gc.get_referents(function) if x is not own[0] and x is not own[1]]
+    if function.cache_parameters()["maxsize"] is None:  # they are in a table
+        return [one for table in found if type(table) is dict for one in table.values()]
+    return [one for one in found if not (isinstance(one, type) or _has_links(one))]
+
+
+def _has_links(value: object) -> bool:
+    """Whether it is the table of a cache, of which the values are links to the next ones."""
+    if type(value) is not dict or not value:
+        return False
+    return all(type(one).__name__ == "_lru_list_elem" for one in value.values())
+
+
+def names_in_format(text: str) -> set[str]:
+    """The attributes that `text.format(...)` reads."""
+    found: set[str] = set()
+    with suppress(ValueError):
+        for _, field, spec, _ in Formatter().parse(text):
+            parts = formatter_field_name_split(field)[1] if field else ()
+            found |= {str(key) for is_attribute, key in parts if is_attribute}
+            if spec and "{" in spec:
+                found |= names_in_format(spec)
+    return found
 
 
 def tables_read_by(name: str, globals: Mapping[str, Any]) -> list[Any]:

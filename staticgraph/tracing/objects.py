@@ -83,6 +83,10 @@ class Objects:
         if (kind, makes) in self._classes:
             return
         self._classes.add((kind, makes))
+        if getattr(kind, "_is_protocol", False):  # isinstance looks for all that it has
+            self._catches = True
+            for key in vars(kind):
+                self._names.setdefault(key, place)
         if makes:
             self._announced(kind, name)
             if "__subclasses__" in self._names:
@@ -195,6 +199,24 @@ class Objects:
             own = f"{name}[{i}]['params']"
             self._read("item", one, "params", one["params"], own, place)
             self._read("each", one["params"], None, [*one["params"]], own, place)
+
+    def _reference(self, value: Any, name: str, place: str) -> None:
+        """What a weak reference leads to, which is not held by what is read of it."""
+        target = value()
+        self._read("alive", value, None, target is not None, f"the object of {name}", place)
+        table = getattr(target, "__dict__", None)
+        if type(table) is not dict or is_library(file_of(type(target))):
+            self._value(target, name, place)
+            return
+        self._class(type(target), name, place)
+        every = self._reflects or id(value) in self._handed
+        for key in [*table] if every else self._names.keys() & table.keys():
+            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+        self._lacks(table, name, place)
+
+    def _error(self, error: BaseException, name: str, place: str) -> None:
+        self._slot(error, "args", f"{name}.args", place)
+        self._object(error, name, place)
 
     def _slot(self, value: object, key: str, name: str, place: str) -> None:
         try:

@@ -62,6 +62,7 @@ from staticgraph.tracing.library_states import (
     of_decimals,
     of_flags,
     of_generator,
+    results_of,
 )  # fmt: skip
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.objects import Objects
@@ -165,6 +166,20 @@ class Surroundings(Objects):
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
             self._extra.append(read)
             self.guards = Guards([*self.reads, *self._extra])
+
+    def add_names(self, names: Iterable[str], place: str) -> None:
+        """Take names of attributes that were only seen when they were used."""
+        new = [one for one in names if one not in self._names]
+        if new:
+            self._names.update(dict.fromkeys(new, place))
+            self.add_roots(())
+
+    def add_module(self, name: str, place: str) -> None:
+        """Take a module that was only seen when its name was asked for."""
+        if name in sys.modules:
+            module = sys.modules[name]
+            self.add_read(Read("item", sys.modules, name, module, f"module {name}", place))
+            self.add_roots((module,))
 
     def hand(self, values: Iterable[object]) -> None:
         """Take what code of a library is called with: it may read all that these have."""
@@ -353,6 +368,8 @@ class Surroundings(Objects):
         if "cache_info" in self._names:
             self._read("state", value, of_cache, of_cache(value), f"the cache of {name}", place)
         self._wrapper(value, name, place)
+        for one in results_of(value):
+            self._value(one, f"a result of {name}", place)
 
     def _compiled(self, value: Any, name: str, place: str) -> None:
         self._value(value._f, name, place)
@@ -427,24 +444,6 @@ class Surroundings(Objects):
             self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
         if value.dtype.hasobject:
             self._tuple(value.ravel().tolist(), name, place)
-
-    def _reference(self, value: Any, name: str, place: str) -> None:
-        """What a weak reference leads to, which is not held by what is read of it."""
-        target = value()
-        self._read("alive", value, None, target is not None, f"the object of {name}", place)
-        table = getattr(target, "__dict__", None)
-        if type(table) is not dict or is_library(file_of(type(target))):
-            self._value(target, name, place)
-            return
-        self._class(type(target), name, place)
-        every = self._reflects or id(value) in self._handed
-        for key in [*table] if every else self._names.keys() & table.keys():
-            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
-        self._lacks(table, name, place)
-
-    def _error(self, error: BaseException, name: str, place: str) -> None:
-        self._slot(error, "args", f"{name}.args", place)
-        self._object(error, name, place)
 
     def _context(self, value: Any, name: str, place: str) -> None:
         now = value.get(None)
