@@ -167,6 +167,11 @@ class Capture:
         """What an operand is, and became by the steps of optimizers."""
         return [self._inputs[place], *self._later.get(place, ())]
 
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The random numbers that it draws, so far."""
+        return tuple(self._draws)
+
     def draw(self, method: str, args: tuple[Any, ...], shape: Shape, options: Any) -> Any:
         """Random numbers, drawn anew at each call."""
         if self.body is not self.top:
@@ -343,6 +348,7 @@ class Capture:
             what else is done.
         """
         values = [self.lifted(one) for one in values]
+        numbers = [i for i, one in enumerate(values) if _is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
@@ -387,6 +393,7 @@ class Capture:
             self._operands.grads,
             self._late,
             self._breaks,
+            numbers,
         )
         return made, self._outputs[::-1], effects
 
@@ -461,6 +468,11 @@ class Capture:
     def refuse_mode(self, what: str) -> NoReturn:
         """Refuse to tell a mode of the call."""
         refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is one of Python's, or stands for one."""
+    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
 
 
 def _is_known(attrs: Mapping[str, object]) -> bool:

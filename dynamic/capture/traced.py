@@ -37,7 +37,8 @@ from staticgraph.dynamic.capture.indexing import (
 )
 from staticgraph.dynamic.capture.moved import move
 from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
-from staticgraph.dynamic.capture.operands import of_numbers, operand, promoted
+from staticgraph.dynamic.capture.numbers import Numbers, of_numbers
+from staticgraph.dynamic.capture.operands import operand, promoted
 from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
 from staticgraph.dynamic.capture.written import written
 from staticgraph.dynamic.core import eager_ops
@@ -76,7 +77,7 @@ class Link(NamedTuple):
     sure: bool
 
 
-class Traced(Handle, OnTape, Asked, Tracer, plain=False):
+class Traced(Handle, OnTape, Asked, Numbers, Tracer, plain=False):
     """A tensor of a function that is captured: see the module.
 
     Attributes:

@@ -104,7 +104,8 @@ def refuse_zero(x: object, y: object) -> None:
     if mode.capture is not None:
         y = mode.capture.lifted(y)
     if isinstance(y, Handle):
-        raise_unless(ops.all(ops.not_equal(y, 0)).expression, error)
+        if dividend is None or not getattr(x, "_weak", False):  # else they are numbers
+            raise_unless(ops.all(ops.not_equal(y.expression, 0)), error)
     elif not np.asarray(getattr(y, "_array", y)).all():
         raise error
 

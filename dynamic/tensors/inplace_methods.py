@@ -86,6 +86,8 @@ def _divided_whole(op: Op) -> Any:
 
 def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
+    if not isinstance(alpha, Operand) and alpha == 1:
+        return other
     number = not isinstance(other, Operand)
     if number:
         return other * alpha
@@ -107,7 +109,7 @@ def as_weight(x: Any, weight: Any) -> Any:
 
 def _scaled(op: Op) -> Any:
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
-        return overwrite(self, op, (other if alpha == 1 else scaled_operand(self, other, alpha),))
+        return overwrite(self, op, (scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
     return method

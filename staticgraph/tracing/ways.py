@@ -99,7 +99,7 @@ def computed(
 def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     """What one call of a function makes, or what it raises."""
     context = constructing(arrays.made) if engine is None else engine.capturing()
-    shown = None
+    shown = capture = None
     try:
         with context as capture, collecting(loops=0) as shown:
             structure, outputs = flatten_outputs(name, call())
@@ -113,7 +113,8 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     except Exception as error:
         if has_refused():
             raise
-        return Caught(error, shown.effects if shown is not None else ())
+        drawn = 0 if engine is None else engine.drawn(capture)
+        return Caught(error, shown.effects if shown is not None else (), drawn)
 
 
 def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:
