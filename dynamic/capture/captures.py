@@ -29,6 +29,7 @@ from staticgraph.dynamic.capture.effects import (
     Step,
     View,
     Write,
+    is_leaf,
     requires,
 )
 from staticgraph.dynamic.capture.flagged import Flagged
@@ -198,6 +199,12 @@ class Capture:
         """Whether an operand requires grad, which each call must have in common."""
         answer = requires(self._given[place])
         self._operands.asked[requires, place] = answer
+        return answer
+
+    def is_leaf(self, place: int) -> bool:
+        """Whether nothing that is recorded made an operand, which each call must have in common."""
+        answer = is_leaf(self._given[place])
+        self._operands.asked[is_leaf, place] = answer
         return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:

@@ -384,6 +384,11 @@ def requires(operand: object) -> bool:
     return isinstance(operand, Tensor) and operand._node is not None
 
 
+def is_leaf(operand: object) -> bool:
+    """Whether nothing that is recorded made an operand: nothing makes an array."""
+    return not isinstance(operand, Tensor) or bool(operand.is_leaf)
+
+
 def _memory_of_gradient(operand: Any) -> Any:
     home = operand._home
     return None if home is None else getattr(home.grad, "_array", home.grad)

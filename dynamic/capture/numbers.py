@@ -24,7 +24,7 @@ from staticgraph.dynamic.tape.grad_mode import mode
 _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "u": np.dtype(np.int64)}
 _OF_NUMBERS = frozenset(
     (
-        "abs", "absolute", "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less",
+        "abs", "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less",
         "less_equal", "multiply", "negative", "not_equal", "power", "remainder", "subtract",
     )
 )  # fmt: skip

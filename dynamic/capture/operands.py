@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.graph.expression import Expression, Handle, as_expression, construct
 from staticgraph.compiler.graph.promoted import note_promoted
 from staticgraph.compiler.ops import leaves

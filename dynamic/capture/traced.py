@@ -36,8 +36,8 @@ from staticgraph.dynamic.capture.indexing import (
     positions,
 )
 from staticgraph.dynamic.capture.moved import move
-from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
 from staticgraph.dynamic.capture.numbers import Numbers, of_numbers
+from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
 from staticgraph.dynamic.capture.operands import operand, promoted
 from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
 from staticgraph.dynamic.capture.written import written

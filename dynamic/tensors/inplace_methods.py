@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.dtypes import (
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
@@ -354,6 +355,8 @@ class InPlace(Operand):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place; RuntimeError for an inference tensor."""
+        if mode.capture is not None:
+            mode.capture.refuse_mode("_version")
         if self._counter is UNTRACKED:
             raise AutogradError("Inference tensors do not track version counter.")
         return int(self._counter[0])

@@ -47,6 +47,7 @@ class Named:
         catches: whether it may catch an error, such as of an attribute that is not there.
         compares_identity: whether it asks whether one variable `is` another.
         stores: the attributes that it sets.
+        computes: whether it may find attributes by texts that it computes.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Named:
     catches: bool
     compares_identity: bool
     stores: frozenset[str]
+    computes: bool
 
     def place(self, name: str, names: Mapping[str, int]) -> str:
         """`file:line` of a name."""
@@ -91,6 +93,7 @@ def named(code: CodeType) -> Named:
         _catches(code) or "suppress" in globals or "suppress" in attributes,
         same,
         frozenset(_stored(code)),
+        _computes(code),
     )
 
 
@@ -149,6 +152,41 @@ def _texts(code: CodeType) -> set[str]:
         elif isinstance(one, CodeType):
             found |= _texts(one)
     return found
+
+
+_BY_TEXT = frozenset(("getattr", "hasattr", "__getattribute__"))
+_TABLE = frozenset(("vars", "__dict__", "__globals__"))
+_ALL = frozenset(("attrgetter", "methodcaller", "getattr_static", "getmembers", "dir", "eval"))
+
+
+def _computes(code: CodeType) -> bool:
+    """Whether code asks for attributes by texts that are not written where it asks."""
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _BETWEEN]
+    for i, one in enumerate(steps):
+        if one.opname not in (*_GLOBAL, *_ATTRIBUTE):
+            continue
+        rest = steps[i + 1 :]
+        if one.argval in _ALL:
+            return True
+        if one.argval in _BY_TEXT:
+            end = next((k for k, x in enumerate(rest) if x.opname.startswith("CALL")), 0)
+            wanted = (1,) if one.argval == "__getattribute__" else (2, 3)
+            given = rest[max(end - 2, 0) : end]
+            if rest[end].arg not in wanted or not any(map(_is_text, given)):
+                return True
+        if one.argval in _TABLE:
+            end = next((k for k, x in enumerate(rest) if x.opname.startswith("CALL")), -1)
+            key = rest[end + 1 if one.argval == "vars" else 0]
+            if not (_is_text(key) or key.opname == "CONTAINS_OP"):
+                return True
+    return any(_computes(one) for one in code.co_consts if isinstance(one, CodeType))
+
+
+def _is_text(step: dis.Instruction) -> bool:
+    return step.opname == "LOAD_CONST" and isinstance(step.argval, str)
+
+
+_BETWEEN = ("CACHE", "PRECALL", "PUSH_NULL")
 
 
 @functools.lru_cache(4096)

@@ -20,6 +20,7 @@ import locale
 import logging
 import os
 import queue
+import random
 import sys
 import threading
 import time
@@ -86,7 +87,8 @@ _CALLS[builtins.__import__] = "imports by a text", "use an import statement, or 
 _QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
 _DIRECTLY: dict[CodeType, tuple[str, str]] = {
     threading.current_thread.__code__: _PLACE,
-    inspect.currentframe.__code__: _FRAME, inspect.stack.__code__: _FRAME,
+    inspect.currentframe.__code__: _FRAME,
+    inspect.stack.__code__: _FRAME,
     locale.setlocale.__code__: _PLACE,
     locale.getlocale.__code__: _PLACE,
     queue.Queue.put.__code__: _QUEUE,
@@ -321,8 +323,11 @@ class _Watch(Watch):
                     what, instead = _DIRECTLY[code]
                     refuse_effect(f"{what} when it is traced", instead, _place(frame))
             elif (asked := self.settings.asked(code)) is not None:
-                if _is_users(frame):
+                if _is_users(frame.f_back if is_own(code.co_filename) else frame):
                     self._asked(frame, asked)
+            elif code is random.Random.seed.__code__:
+                if frame.f_locals.get("a") is None and _is_users(frame):
+                    refuse_effect(*_SYSTEM, _place(frame))
             elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
                 self.seen.add(code)
                 if not is_own(code.co_filename):

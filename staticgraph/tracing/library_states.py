@@ -114,6 +114,13 @@ ASKED = (
     "posix.getcwd", "posix.getpid", "posix.getppid", "locale.localeconv", "numpy.geterr",
     "numpy.geterrcall", "numpy.getbufsize", "numpy.get_printoptions", "tempfile.gettempdir",
     "threading.active_count", "threading.enumerate", "_decimal.getcontext",
+    *(f"staticgraph.dynamic.{one}" for one in (
+        "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
+        "tape.anomaly.is_anomaly_check_nan_enabled", "settings.get_deterministic_debug_mode",
+        "settings.are_deterministic_algorithms_enabled", "settings.get_float32_matmul_precision",
+        "settings.get_num_interop_threads", "settings.is_warn_always_enabled",
+        "tensors.devices.get_default_device",
+    )),
 )  # fmt: skip
 """Functions without arguments that say what is set: their answers are compared at each call."""
 _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))

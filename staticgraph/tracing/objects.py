@@ -7,7 +7,7 @@ import threading
 from abc import ABCMeta, get_cache_token
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from staticgraph.compiler.core.refusals import refuse
@@ -21,7 +21,7 @@ from staticgraph.tracing.inspection import (
     has_parts,
     slots_of,
 )  # fmt: skip
-from staticgraph.tracing.library_states import getter_of, is_fixed, of_subclasses
+from staticgraph.tracing.library_states import getter_of, is_fixed, of_bytes, of_subclasses
 from staticgraph.tracing.modules import TABLES
 
 MOST = 400
@@ -182,6 +182,15 @@ class Objects:
             refuse(what, "do it outside, and pass what comes out as an argument", place)
         return True
 
+    def _every(self, table: dict[str, Any], name: str, place: str) -> None:
+        """All that a Python module has: functions and classes are followed where they are used."""
+        self._read("keys", table, None, [*table], f"the attributes of {name}", place)
+        for key in [one for one in table if not one.startswith("__")]:
+            if isinstance(table[key], FunctionType | type | ModuleType):
+                self._read("item", table, key, table[key], f"{name}.{key}", place)
+            else:
+                self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+
     def _lacks(self, table: Any, name: str, place: str) -> None:
         """What is named and not there, where code may ask for it, or catch the error and go on."""
         if self._catches or self._reflects:
@@ -217,6 +226,12 @@ class Objects:
     def _error(self, error: BaseException, name: str, place: str) -> None:
         self._slot(error, "args", f"{name}.args", place)
         self._object(error, name, place)
+
+    def _bytes(self, value: Any, name: str, place: str) -> None:
+        try:
+            self._read("text", value, None, of_bytes(value), name, place)
+        except (BufferError, ValueError):
+            self.opaque[id(value)] = name
 
     def _slot(self, value: object, key: str, name: str, place: str) -> None:
         try:

@@ -57,7 +57,6 @@ from staticgraph.tracing.inspection import (
 )  # fmt: skip
 from staticgraph.tracing.library_states import (
     of_bits,
-    of_bytes,
     of_cache,
     of_decimals,
     of_flags,
@@ -116,7 +115,7 @@ class Surroundings(Objects):
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
         self._stores: set[str] = set()
-        self._reflects = self._catches = False
+        self._reflects = self._catches = self._computes = False
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
         self.follow()
@@ -287,6 +286,8 @@ class Surroundings(Objects):
         for label, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self._cell(cell, label, here.place(label, here.free))
         self._globals(f.__globals__, here)
+        if self._computes and "__globals__" in self._names:
+            self._every(f.__globals__, f"globals of {f.__name__}", at)
         self._announced(f, f.__name__)
         if any(key in self._names for key in f.__dict__):
             self._object(f, name, place)
@@ -303,6 +304,7 @@ class Surroundings(Objects):
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
         self._stores |= here.stores
+        self._computes = self._computes or here.computes
         self._reflects = self._reflects or here.reflects
         self._catches = self._catches or here.catches
         self.compares_identity = self.compares_identity or here.compares_identity
@@ -431,12 +433,6 @@ class Surroundings(Objects):
         for one in value:
             self._value(one, f"a member of {name}", place)
 
-    def _bytes(self, value: Any, name: str, place: str) -> None:
-        try:
-            self._read("text", value, None, of_bytes(value), name, place)
-        except (BufferError, ValueError):
-            self.opaque[id(value)] = name
-
     def _array(self, value: Any, name: str, place: str) -> None:
         self.reads += reads_of_array(value, name, place)
         self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
@@ -461,6 +457,8 @@ class Surroundings(Objects):
             self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
         if not is_library(file):
             self._lacks(table, name, place)
+            if self._computes:
+                self._every(table, name, place)
         for key in self._names.keys() & table.keys():
             own = f"{module.__name__}.{key}"
             if is_library(file) or module.__name__ in sys.builtin_module_names:

@@ -144,20 +144,6 @@ def the_state_of_random_numbers(t: Any) -> Any:
 
 
 @trap(*TENSORS)
-def a_fork_of_random_numbers(t: Any) -> Any:
-    def f(x: Any) -> Any:
-        with t.xp.random.fork_rng():
-            t.xp.manual_seed(5)
-            a = t.xp.rand(3)
-        return a + x
-
-    g = t.capture(f)
-    t.xp.manual_seed(1)
-    yield g(t.x), t.xp.rand(2)
-    yield g(t.x), t.xp.rand(2)
-
-
-@trap(*TENSORS)
 def whether_autocast_is_on(t: Any) -> Any:
     f = t.capture(lambda x: x * 2 if t.xp.is_autocast_enabled("cpu") else x)
     yield f(t.x)
@@ -327,7 +313,7 @@ def a_parameter_becomes_a_buffer(t: Any) -> Any:
     yield f(t.x)
 
 
-@trap()
+@trap(*TENSORS)
 def what_is_returned_are_numbers_too(t: Any) -> Any:
     f = t.capture(lambda x: (x, x.shape[0], "text", None, True, 2.5))
     found = f(t.x)

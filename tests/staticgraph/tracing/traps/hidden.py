@@ -85,9 +85,7 @@ def a_pattern_of_a_mapping(t: Any) -> Any:
             case {"kind": "b", **rest}:
                 return x - rest["by"]
 
-    yield from _three(
-        t, f, lambda: table.update(by=4.0), lambda: table.update(kind="b")
-    )
+    yield from _three(t, f, lambda: table.update(by=4.0), lambda: table.update(kind="b"))
 
 
 @trap()
@@ -109,7 +107,7 @@ def an_attribute_in_a_format(t: Any) -> Any:
     config = _Config()
 
     def f(x: Any) -> Any:
-        return x * float("{0.rate}".format(config))  # noqa: UP032
+        return x * float("{0.rate}".format(config))  # noqa: UP030, UP032
 
     yield from _three(t, f, lambda: setattr(config, "rate", 3.0))
 
@@ -175,9 +173,7 @@ def a_dataclass_as_a_tuple(t: Any) -> Any:
         first, sizes = dataclasses.astuple(config)
         return x * first + sum(sizes)
 
-    yield from _three(
-        t, f, lambda: setattr(config, "rate", 3.0), lambda: config.sizes.append(2.0)
-    )
+    yield from _three(t, f, lambda: setattr(config, "rate", 3.0), lambda: config.sizes.append(2.0))
 
 
 @trap()
@@ -529,9 +525,7 @@ def whether_an_object_has_something(t: Any) -> Any:
     def f(x: Any) -> Any:
         return x * owner.rate if hasattr(owner, "rate") else x
 
-    yield from _three(
-        t, f, lambda: setattr(owner, "rate", 3.0), lambda: delattr(owner, "rate")
-    )
+    yield from _three(t, f, lambda: setattr(owner, "rate", 3.0), lambda: delattr(owner, "rate"))
 
 
 @trap()
@@ -544,9 +538,7 @@ def a_default_of_getattr(t: Any) -> Any:
     def f(x: Any) -> Any:
         return x * getattr(owner, "rate", 1.0)
 
-    yield from _three(
-        t, f, lambda: setattr(owner, "rate", 3.0), lambda: delattr(owner, "rate")
-    )
+    yield from _three(t, f, lambda: setattr(owner, "rate", 3.0), lambda: delattr(owner, "rate"))
 
 
 @trap()
@@ -731,9 +723,7 @@ def stars_on_both_sides(t: Any) -> Any:
     def f(x: Any) -> Any:
         return inner(x, *values, **options)
 
-    yield from _three(
-        t, f, lambda: values.append(4.0), lambda: options.update(c=1.0, d=10.0)
-    )
+    yield from _three(t, f, lambda: values.append(4.0), lambda: options.update(c=1.0, d=10.0))
 
 
 @trap()
@@ -758,7 +748,7 @@ def a_generator_that_is_sent_values(t: Any) -> Any:
 
 @trap()
 def an_error_as_a_way_out(t: Any) -> Any:
-    class Done(Exception):
+    class DoneError(Exception):
         pass
 
     limit = [2]
@@ -767,12 +757,12 @@ def an_error_as_a_way_out(t: Any) -> Any:
         for k in itertools.count():
             x = x + k
             if k >= limit[0]:
-                raise Done(k)
+                raise DoneError(k)
 
     def f(x: Any) -> Any:
         try:
             inner(x)
-        except Done as done:
+        except DoneError as done:
             return x * done.args[0]
         return x
 

@@ -460,9 +460,7 @@ def parameters_in_a_list(t: Any) -> Any:
     def replaced() -> None:
         layer.ws[0] = t.nn.Parameter(t.xp.zeros(3))
 
-    yield from _calls(
-        t, layer, lambda: layer.ws.append(t.nn.Parameter(2 * t.xp.ones(3))), replaced
-    )
+    yield from _calls(t, layer, lambda: layer.ws.append(t.nn.Parameter(2 * t.xp.ones(3))), replaced)
 
 
 @trap(*TENSORS)
