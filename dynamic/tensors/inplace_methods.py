@@ -355,11 +355,10 @@ class InPlace(Operand):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place; RuntimeError for an inference tensor."""
-        if mode.capture is not None:
-            mode.capture.refuse_mode("_version")
-        if self._counter is UNTRACKED:
+        counter = (self if mode.capture is None else mode.capture.lifted(self))._counter
+        if counter is UNTRACKED:
             raise AutogradError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
+        return int(counter[0])
 
 
 def _is_same(array: Any, source: Any) -> bool:

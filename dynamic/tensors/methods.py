@@ -469,6 +469,8 @@ class Methods(_Made, Division, Indexing):
     def __iter__(self) -> Iterator[Any]:
         if not self._array.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
+        if paused and mode.capture is not None:
+            return iter(mode.capture.lifted(self).unbind())
         return iter(self.unbind())
 
     def __contains__(self, value: object) -> bool:

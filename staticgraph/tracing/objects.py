@@ -147,7 +147,9 @@ class Objects:
             # a collection of a library reads any of its attributes: a ChainMap its maps
             every = self._reflects or (of_library and isinstance(value, Collection))
             every = every or self._is_handed(value, [*table.values()], name, place)
-            keys = table.keys() if every else self._names.keys() & table.keys()
+            keys = self._names.keys() & table.keys()
+            if every or _is_read_by_own(kind):
+                keys = table.keys()
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
@@ -276,6 +278,11 @@ class Objects:
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
             self._class(kind, own, place)
+
+
+def _is_read_by_own(kind: Any) -> bool:
+    """Whether code of the engines reads what objects of a class have, and leaves it as it is."""
+    return is_own(file_of(kind)) and not (hasattr(kind, "step") or hasattr(kind, "manual_seed"))
 
 
 def _within(values: Iterable[object]) -> Iterator[object]:

@@ -15,6 +15,7 @@ SUBJECTS = (
     "programs", "bypasses", "branches", "language", "containers", "libraries", "aliases",
     "settings", "interpreter", "threads", "objects", "memory", "streams", "operators", "iterators",
     "names", "training", "layers", "loops", "hidden", "engine", "shared",
+    "transformed",
 )  # fmt: skip
 
 
