@@ -110,6 +110,8 @@ def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         is_float = any(getattr(one, "dtype", np.dtype(type(one))).kind == "f" for one in values)
         error = ZeroDivisionError(_QUOTIENTS[op.name][is_float])
         raise_unless(ops.not_equal(values[1], 0), error)
+        values[1] = ops.where(ops.equal(values[1], 0), 1, values[1])
+        values[1].weak = True
     first = next(value for value in values if isinstance(value, Expression))
     return mode.capture.made(first.apply(op, values, attrs))
 
