@@ -27,8 +27,13 @@ def with_memory(array: Any, memo: dict[Any, Any]) -> Any:
     return np.ndarray(array.shape, array.dtype, content, start, array.strides)
 
 
-def rebuild(kind: Any, array: object, requires_grad: bool) -> Any:
-    """A leaf of a class of tensors on the memory of an array."""
+def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
+    """A leaf of a class of tensors on the memory of an array, or on a copy of what is read alone.
+
+    Such are large arrays of what joblib sends to another process, or maps from a file.
+    """
+    if not array.flags.writeable:
+        array = array.copy(order="K")
     result = kind.__new__(kind)
     made = result.constant(array)
     for name in _SLOTS:
