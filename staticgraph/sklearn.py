@@ -8,6 +8,7 @@ estimators are pickled, cloned and sent to other processes as any.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import MissingExtraError, OptionError, OutputError
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression, constant
-from staticgraph.executables.executable import Executable
 from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.executables.executable import Executable
 from staticgraph.leaves import Variable, placeholder, variable
 from staticgraph.optim import Adam
 from staticgraph.tracing.modules import ModuleTensors, is_module
@@ -44,7 +45,7 @@ def _layers(widths: tuple[int, ...]) -> Network:
 
     def network(x: Expression, outputs: int, rng: np.random.RandomState) -> Expression:
         sizes = (int(x.shape[1]), *widths, outputs)
-        for place, (n, m) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        for place, (n, m) in enumerate(itertools.pairwise(sizes)):
             bound = np.sqrt(6.0 / (n + m))
             w = variable(rng.uniform(-bound, bound, (n, m)), name=f"w{place}")
             b = variable(np.zeros(m), name=f"b{place}")
