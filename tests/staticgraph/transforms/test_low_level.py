@@ -84,9 +84,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(error, match=text):
             functions.low_level()
     f = DAMPED.scipy(0.0, a=1.0)
-    with pytest.raises(
-        sg.OptionError, match=r"the kind is one of \['numbers', 'window'\], not 'x'"
-    ):
+    with pytest.raises(sg.OptionError, match="low_level: the kind is one of"):
         f.low_level("x")
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ImportError, match="low_level: SciPy is not installed"):
