@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
+from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.handles import RemovableHandle
 from staticgraph.dynamic.tape.hooks import Hook, Hooks, hooks_of
@@ -93,6 +94,9 @@ class GraphNode(Spec):
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ArgumentError(f"cannot pickle '{self.name()}' object: the graph is not copied")
 
 
 def noted(node: object) -> dict[Any, Any] | None:

@@ -105,6 +105,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("transforms", "`grad`, `vjp`, `jvp`, `vmap` of expressions and functions"),
         _room("onnx", "graphs written as models of ONNX, and models read into both paradigms"),
         _room("user_ops", "`op`, `host_call`: functions of users as ops", "user_ops", "host_calls"),
+        _room("sklearn", "estimators of scikit-learn"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),
         _room("distributed", "ranks: several processes that train together, over MPI"),
         _room("compare", "the comparison with other frameworks"),
