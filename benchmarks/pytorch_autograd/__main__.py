@@ -19,7 +19,7 @@ import unittest
 from collections import Counter
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, spec_from_file_location
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -62,8 +62,8 @@ class Torch(ModuleType):
         setattr(dynamic, name, value)
 
 
-class ToDynamic(MetaPathFinder, Loader):
-    """Leads `torch` to `dynamic`, and reads test files so that names may be missing."""
+class TestFiles(MetaPathFinder, Loader):
+    """Finds the test files, and leads what they import of `torch` to `dynamic`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,25 +72,15 @@ class ToDynamic(MetaPathFinder, Loader):
         self, fullname: str, path: object = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Where a module is."""
-        if fullname.partition(".")[0] == "torch":
-            found = find_spec(_name_here(fullname))
-            return found and ModuleSpec(fullname, self, is_package=True)
         file = self.folder.joinpath(*fullname.split(".")).with_suffix(".py")
         return spec_from_file_location(fullname, file, loader=self) if file.exists() else None
 
     def exec_module(self, module: ModuleType) -> None:
         """Fill a module."""
         spec = module.__spec__
-        assert spec is not None
-        if spec.origin is None:
-            sys.modules[spec.name] = importlib.import_module(_name_here(spec.name))
-            return
+        assert spec is not None and spec.origin is not None
         vars(module)["__builtins__"] = vars(builtins) | {"__import__": _import}
         exec(compile(Path(spec.origin).read_text(), spec.origin, "exec"), vars(module))
-
-
-def _name_here(name: str) -> str:
-    return f"staticgraph.dynamic{name.removeprefix('torch')}"
 
 
 def _import(
@@ -99,13 +89,14 @@ def _import(
     """`import`, where what `torch` does not have is `Missing`."""
     if name.partition(".")[0] != "torch":
         return builtins.__import__(name, globals, locals, fromlist, level)
-    module: Any
-    try:
-        module = builtins.__import__(name, globals, locals, fromlist, level)
-    except ModuleNotFoundError:
-        module = Missing(name)
     if not fromlist:
         return Torch("torch")
+    module: object = MODULES.get(name)
+    if module is None:
+        try:
+            module = importlib.import_module(f"staticgraph.dynamic{name.removeprefix('torch')}")
+        except ModuleNotFoundError:
+            module = Missing(name)
     return SimpleNamespace(
         **{one: getattr(module, one, Missing(f"{name}.{one}")) for one in fromlist}
     )
@@ -153,8 +144,7 @@ def main() -> None:
     parser.add_argument("--report", type=Path)
     parser.add_argument("-v", action="store_true", help="print what the tests raise")
     arguments = parser.parse_args()
-    sys.meta_path.insert(0, ToDynamic(arguments.folder))
-    sys.modules.update(MODULES)
+    sys.meta_path.insert(0, TestFiles(arguments.folder))
     sys.path.append(str(arguments.folder))
     signal.signal(signal.SIGALRM, _too_slow)
     loader = unittest.TestLoader()

@@ -10,7 +10,7 @@ import re
 import unittest
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -177,9 +177,11 @@ def instantiate_device_type_tests(kind: type, scope: dict[str, Any], **options: 
         setattr(made, name, None)
         for suffix, values, decorators in _variants(test):
             for dtype in getattr(test, "of_dtypes", (None,)):
-                given = {**values, "device": ["cpu"] if hasattr(test, "devices") else "cpu"}
+                given = dict(values)
                 if hasattr(test, "devices"):
-                    given["devices"] = given.pop("device")
+                    given["devices"] = ["cpu"]
+                elif "device" in inspect.signature(test).parameters:
+                    given["device"] = "cpu"
                 ending = "_cpu"
                 if dtype is not None:
                     given["dtype"] = dtype
