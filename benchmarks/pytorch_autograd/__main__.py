@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-from benchmarks.pytorch_autograd.harness import MODULES
+from benchmarks.pytorch_autograd.harness import MODULES, C
 from staticgraph import dynamic
 
 SECONDS = 60
@@ -53,6 +53,8 @@ class Torch(ModuleType):
     """`torch` in a test file: `dynamic`, where what it does not have is `Missing`."""
 
     def __getattr__(self, name: str) -> object:
+        if name == "_C":
+            return C
         try:
             return getattr(dynamic, name)
         except AttributeError:

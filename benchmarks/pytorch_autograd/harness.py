@@ -9,10 +9,11 @@ import itertools
 import re
 import unittest
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from staticgraph import dynamic as torch
@@ -261,6 +262,63 @@ def mask_not_all_zeros(shape: Sequence[int]) -> Any:
 def floating_types_and(*more: Any) -> tuple[Any, ...]:
     """The floating dtypes, and others."""
     return (torch.float32, torch.float64, *more)
+
+
+class WeakTensorRef:
+    """A weak reference to a tensor."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether nobody holds the tensor any more."""
+        return self._reference() is None
+
+
+class _NoGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: object) -> None:
+        """None."""
+
+
+class UndefinedGrad:
+    """The identity, through which no gradient comes."""
+
+    def __call__(self, tensor: object) -> Any:
+        return _NoGradient.apply(tensor)
+
+
+class DelayedError:
+    """The identity, whose backward raises."""
+
+    def __init__(self, message: str, count: int) -> None:
+        self._message = message
+
+    def __call__(self, tensor: object) -> Any:
+        message = self._message
+
+        class Raises(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, tensor: Any) -> Any:
+                return tensor.view_as(tensor)
+
+            @staticmethod
+            def backward(ctx: Any, gradient: object) -> None:
+                raise RuntimeError(message)
+
+        return Raises.apply(tensor)
+
+
+C = SimpleNamespace(
+    _WeakTensorRef=WeakTensorRef,
+    _functions=SimpleNamespace(UndefinedGrad=UndefinedGrad, DelayedError=DelayedError),
+    is_grad_enabled=torch.is_grad_enabled,
+)
+"""What the tests take of `torch._C`, by what is public here."""
 
 
 def _module(name: str, **members: object) -> ModuleType:

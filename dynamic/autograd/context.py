@@ -24,7 +24,10 @@ class FunctionCtx:
         self._to_save: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
         self._constant: tuple[Any, ...] = ()
+        self._marked: frozenset[int] = frozenset()
         self._materialize = True
+        self._in_forward_mode = False
+        self.saved_for_forward: tuple[Any, ...] = ()
         self._node: Any = None
 
     def save_for_backward(self, *tensors: object) -> None:
@@ -38,12 +41,17 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: object) -> None:
-        """Keep tensors for `jvp`, as the attribute `saved_for_forward`."""
+        """Keep tensors for `jvp`, where `saved_tensors` are these."""
         self.saved_for_forward = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept; RuntimeError once freed, or if modified in place."""
+        """What `save_for_backward` kept; RuntimeError once freed, or if modified in place.
+
+        In `jvp` what `save_for_forward` kept.
+        """
+        if self._in_forward_mode:
+            return self.saved_for_forward
         if self._saved is None:
             raise AutogradError(FREED)
         if self._node is None:

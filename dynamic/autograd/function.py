@@ -121,6 +121,12 @@ class Function:
         return cls.vjp if other else cls.backward
 
     @classmethod
+    def _has_jvp(cls) -> bool:
+        """Whether forward mode is to call `jvp`: it is there, or nothing else is."""
+        own = cls.jvp is not Function.jvp
+        return own or (cls.backward is Function.backward and cls.vjp is Function.vjp)
+
+    @classmethod
     def _sets_context_apart(cls) -> bool:
         """Whether forward takes no ctx."""
         return cls.setup_context is not Function.setup_context
@@ -141,6 +147,12 @@ class Function:
             )
 
             return apply_traced(cls, args)
+        return cls._called(args)[1]
+
+    @classmethod
+    def _called(cls, args: tuple[Any, ...]) -> tuple[FunctionCtx, Any]:
+        """The context of a call on tensors that are no tracers, and its value, recorded."""
+        apart = cls._sets_context_apart()
         ctx = FunctionCtx()
         edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])
         ctx.needs_input_grad = tuple([edge is not None for edge in edges])
@@ -161,4 +173,4 @@ class Function:
         placed = place_outputs(ctx, node, args, outputs)
         if node is not None:
             node.save(args, outputs)
-        return placed if isinstance(output, tuple) else placed[0]
+        return ctx, placed if isinstance(output, tuple) else placed[0]

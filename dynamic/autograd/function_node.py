@@ -190,7 +190,7 @@ def place_outputs(
             "Some elements marked as dirty during the forward method were not returned as output. "
             "The inputs that are modified inplace must all be outputs of the Function."
         )
-    constant = {id(one) for one in ctx._constant}
+    ctx._marked = constant = frozenset(id(one) for one in ctx._constant)
     several = sum(isinstance(one, Tensor) for one in outputs) > 1
     placed = []
     for i, output in enumerate(outputs):
