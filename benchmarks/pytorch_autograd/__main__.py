@@ -141,7 +141,9 @@ def main() -> None:
     """Run the tests and print how many passed, failed and were left out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("-k", action="append", default=None, help="only tests with this in the name")
+    parser.add_argument(
+        "-k", action="append", default=None, help="only tests with this in the name"
+    )
     parser.add_argument("--module", default="test_autograd")
     parser.add_argument("--report", type=Path)
     parser.add_argument("-v", action="store_true", help="print what the tests raise")

@@ -17,6 +17,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from staticgraph import dynamic as torch
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.testing import assert_close
 
 Test = Callable[..., Any]
@@ -28,7 +30,7 @@ TEST_CUDA = TEST_WITH_TORCHDYNAMO = IS_WINDOWS = IS_MACOS = IS_FBCODE = False
 class TestCase(unittest.TestCase):
     """`unittest.TestCase` with the assertions of PyTorch's."""
 
-    maxDiff = None  # noqa: N815 - unittest's name
+    maxDiff = None
 
     def setUp(self) -> None:
         torch.manual_seed(1234)
@@ -116,7 +118,9 @@ class subtest:  # noqa: N801 - PyTorch's name
         self.values, self.name, self.decorators = values, name, decorators
 
 
-def parametrize(names: str, values: Sequence[Any], name_fn: Callable[..., str] | None = None) -> Decorator:
+def parametrize(
+    names: str, values: Sequence[Any], name_fn: Callable[..., str] | None = None
+) -> Decorator:
     """Run a test once per value."""
     fields = [name.strip() for name in names.split(",")]
 
@@ -134,10 +138,14 @@ def _variants(test: Test) -> Iterator[tuple[str, dict[str, Any], list[Decorator]
         for one in values:
             case = one if isinstance(one, subtest) else subtest(one)
             row = case.values if len(fields) > 1 else (case.values,)
-            name = case.name or (name_fn(*row) if name_fn else "_".join(
-                f"{field}_{value}" for field, value in zip(fields, row, strict=True)
-            ))
-            axis.append((re.sub(r"\W", "_", name), dict(zip(fields, row, strict=True)), case.decorators))
+            name = case.name or (
+                name_fn(*row)
+                if name_fn
+                else "_".join(f"{field}_{value}" for field, value in zip(fields, row, strict=True))
+            )
+            axis.append(
+                (re.sub(r"\W", "_", name), dict(zip(fields, row, strict=True)), case.decorators)
+            )
         axes.append(axis)
     for row in itertools.product(*axes):
         name = "".join(f"_{part}" for part, _, _ in row)
@@ -171,7 +179,9 @@ def _add(
 def instantiate_device_type_tests(kind: type, scope: dict[str, Any], **options: object) -> None:
     """Replace a class of tests by that of the CPU."""
     del scope[kind.__name__]
-    made = type(f"{kind.__name__}CPU", (kind,), {"device_type": "cpu", "__module__": kind.__module__})
+    made = type(
+        f"{kind.__name__}CPU", (kind,), {"device_type": "cpu", "__module__": kind.__module__}
+    )
     for name, test in vars(kind).items():
         if not name.startswith("test"):
             continue
@@ -315,8 +325,15 @@ class DelayedError:
 
 C = SimpleNamespace(
     _WeakTensorRef=WeakTensorRef,
-    _functions=SimpleNamespace(UndefinedGrad=UndefinedGrad, DelayedError=DelayedError),
+    _functions=SimpleNamespace(
+        UndefinedGrad=UndefinedGrad, DelayedError=DelayedError, AccumulateGrad=AccumulateGrad
+    ),
     is_grad_enabled=torch.is_grad_enabled,
+    _current_graph_task_id=lambda: mode.number,
+    _autograd=SimpleNamespace(
+        SavedTensor=torch.autograd.SavedTensor,
+        _saved_tensors_hooks_is_enabled=lambda: mode.no_packing is None,
+    ),
 )
 """What the tests take of `torch._C`, by what is public here."""
 

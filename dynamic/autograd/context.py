@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from staticgraph.dynamic.autograd.function_node import SavedTensor
+from staticgraph.dynamic.autograd.function_node import SavedArgument
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.nodes import FREED
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -20,12 +21,13 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...]
 
     def __init__(self) -> None:
-        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._saved: tuple[SavedArgument | None, ...] | None = ()
         self._to_save: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
         self._constant: tuple[Any, ...] = ()
         self._marked: frozenset[int] = frozenset()
         self._materialize = True
+        self._materialize_non_diff_grads = True
         self._in_forward_mode = False
         self.saved_for_forward: tuple[Any, ...] = ()
         self._node: Any = None
@@ -58,6 +60,14 @@ class FunctionCtx:
             return self._to_save
         node = self._node()
         return tuple(None if one is None else one.tensor(node) for one in self._saved)
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of `saved_tensors`, with a warning."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
 
     def mark_dirty(self, *tensors: object) -> None:
         """Say which arguments forward modifies in place; it must return them."""

@@ -21,6 +21,14 @@ class MissingMethodError(StaticGraphError, NotImplementedError):
     """A Function lacks the method that the call needs."""
 
 
+class MissingKernelError(StaticGraphError, NotImplementedError):
+    """A function is not there for tensors of this dtype."""
+
+
+class MutationContextError(AutogradError, AssertionError):
+    """A pass is outside of the context that its graph was recorded in; PyTorch asserts it."""
+
+
 class DeferredError(Exception):
     """An error, the cause, of whoever differentiates a part of a graph, not of who makes it."""
 

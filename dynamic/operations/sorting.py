@@ -134,7 +134,13 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
-        return median(flat, 0).values
+        middle = median(flat, 0).values
+        if not input.requires_grad:
+            return middle
+        # of several elements of this value each gets a part of the gradient: of `amax` they do
+        same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
+        tied: Any = ops.where(same, flat, -np.inf)
+        return tied.amax()
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")

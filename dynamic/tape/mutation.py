@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MutationContextError
 from staticgraph.dynamic.tape.grad_mode import copying, mode
 from staticgraph.dynamic.tape.saved_tensors import saved_tensors_hooks
 
@@ -23,9 +23,14 @@ class _Kept:
 
 
 class AllowedMutation:
-    """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on."""
+    """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on.
+
+    Attributes:
+        cloned: what was copied because it was going to be overwritten, and is still saved.
+    """
 
     def __init__(self) -> None:
+        self.cloned: weakref.WeakKeyDictionary[_Kept, Any] = weakref.WeakKeyDictionary()
         self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
 
     def pack(self, tensor: Any) -> _Kept:
@@ -37,7 +42,7 @@ class AllowedMutation:
     def unpack(self, kept: _Kept) -> Any:
         """The tensor as it was; RuntimeError outside of the context."""
         if mode.mutation is not self:
-            raise AutogradError(
+            raise MutationContextError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
                 "in which the graph was originally recorded."
             )
@@ -47,10 +52,12 @@ class AllowedMutation:
         """Copy what was saved of the memory that a version counter belongs to."""
         for kept in self._kept.pop(id(counter), ()):
             kept.tensor._array = kept.tensor._array.copy()
+            self.cloned[kept] = kept.tensor
 
     def clear(self) -> None:
         """Forget what was saved."""
         self._kept.clear()
+        self.cloned.clear()
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.dtypes import (
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
@@ -36,6 +37,7 @@ from staticgraph.dynamic.tensors.inplace import (
     overwrite,
     refuse_axes,
     replace,
+    touch,
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -334,9 +336,12 @@ class InPlace(Operand):
 
         RuntimeError if the tensor requires grad, or is a view.
         """
-        if self._node is not None:
+        if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
         shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        if shape == self._array.shape:
+            return self
+        touch(self)
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)

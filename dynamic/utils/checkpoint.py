@@ -163,6 +163,7 @@ class _Region:
         self._ops: list[str] = []
         self._values: dict[int, Any] = {}
         self._completed = False
+        self._read: dict[int, set[int]] = {}
 
     def run(self) -> Any:
         """The value of the function; what its graph saves is a number each."""
@@ -183,9 +184,20 @@ class _Region:
         return len(self._saved) - 1
 
     def _value(self, number: int) -> Any:
-        """The saved tensor of this number, once; then it is computed again."""
+        """The saved tensor of this number, once; in the next reverse pass it is computed again."""
+        if mode.depth == 1:  # what inner passes and earlier ones read does not matter any more
+            self._read = {one: read for one, read in self._read.items() if one == mode.number}
+        read = self._read.setdefault(mode.number, set())
         if number not in self._values:
+            if number in read and mode.depth:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was "
+                    "already unpacked once. If you are calling ctx.saved_tensors in backward, "
+                    "make sure to do so only once. Otherwise please open an issue with details on "
+                    "your use case."
+                )
             self._values = self._repeat()
+        read.add(number)
         return self._values.pop(number)
 
     def _repeat(self) -> dict[int, Any]:
