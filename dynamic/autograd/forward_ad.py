@@ -99,7 +99,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         )
     tensor = settled(tensor)
     alike = tensor.shape != tangent.shape or _laid_out(tensor) == _laid_out(tangent)
-    return duals.make_dual(current, tensor, tangent if alike else tangent.clone())
+    return duals.make_dual(current, tensor, tangent if alike else tangent.contiguous().clone())
 
 
 def _laid_out(tensor: Any) -> tuple[object, ...]:

@@ -70,7 +70,7 @@ class SavedArgument(SavedTensor):
 class FunctionNode(SeveralOutputs):
     """One call of a Function; attributes that it has not itself are those of its ctx."""
 
-    __slots__ = ("ctx", "found", "function", "moving", "outputs", "specs")
+    __slots__ = ("ctx", "found", "function", "moving", "outputs", "specs", "tensors")
 
     def __init__(
         self,
@@ -95,6 +95,7 @@ class FunctionNode(SeveralOutputs):
             for edge, arg in zip(edges, args, strict=True)
         )
         self.found: list[int] = []
+        self.tensors = tuple(i for i, one in enumerate(args) if isinstance(one, Tensor))
         self.moving = {i for i, one in enumerate(outputs) if not _is_one_of(one, ctx._constant)}
         self.heads = {}
         self.serial = next_number()
@@ -163,6 +164,10 @@ class FunctionNode(SeveralOutputs):
                 )
             result = unbroadcast(result, spec)
         return result if result._array.dtype == spec.dtype else astype(result, spec.dtype)
+
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the tensors among the arguments."""
+        return self.tensors
 
     def places(self) -> tuple[int, ...]:
         """The arguments for which backward returned a gradient when it ran last."""

@@ -21,9 +21,9 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 def apply_traced(function: Any, args: Sequence[object]) -> Any:
     """`function.apply(*args)` where a tensor is a tracer.
 
-    A batch is computed one example after the other. Tangents come from backward, which is
-    differentiated by its cotangents and has to be written in ops (the double vjp), unless there is a
-    `jvp`.
+    A batch is computed one example after the other. Tangents come from `jvp`, or without one from
+    backward, which is differentiated by its cotangents and has to be written in ops (the double
+    vjp).
     """
     values = [settled(arg) for arg in args]
     top = innermost(values)

@@ -25,8 +25,12 @@ class MissingKernelError(StaticGraphError, NotImplementedError):
     """A function is not there for tensors of this dtype."""
 
 
-class MutationContextError(AutogradError, AssertionError):
+class MutationContextError(StaticGraphError, AssertionError):
     """A pass is outside of the context that its graph was recorded in; PyTorch asserts it."""
+
+
+class MixedError(AutogradError):
+    """An op that takes one dtype got tensors of several."""
 
 
 class DeferredError(Exception):

@@ -135,12 +135,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
         middle = median(flat, 0).values
-        if not input.requires_grad:
-            return middle
-        # of several elements of this value each gets a part of the gradient: of `amax` they do
-        same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
-        tied: Any = ops.where(same, flat, -np.inf)
-        return tied.amax()
+        return middle if not input.requires_grad else shared_by_ties(flat, middle)
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
@@ -150,6 +145,16 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         missing = ops.isnan(last)
         values, places = ops.where(missing, last, values), ops.where(missing, at, places)
     return Median(values, places)
+
+
+def shared_by_ties(flat: Any, middle: Any) -> Any:
+    """`middle`, an element of `flat`, each element of that value with a part of the gradient.
+
+    So it is with `amax`.
+    """
+    same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
+    tied: Any = ops.where(same, flat, -np.inf)
+    return tied.amax()
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:

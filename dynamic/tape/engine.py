@@ -201,10 +201,11 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
 def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[Any, Any]]:
     """The cotangents after the hooks that see them all, by the position of the operands."""
     by_place = dict(zip(node.places(), (part for _, part in parts), strict=True))
-    found = tuple(as_tensor(by_place.get(i)) for i in range(len(node.edges)))
+    shown = node.operands_shown()
+    found = tuple(as_tensor(by_place.get(i)) for i in shown)
     changed = run_after(node.hooks, found, gradients)
     result = []
-    for edge, after in zip(node.edges, changed, strict=True):
+    for edge, after in zip([node.edges[i] for i in shown], changed, strict=True):
         if edge is None or after is None:
             continue
         if mode.enabled:

@@ -26,17 +26,26 @@ class AllowedMutation:
     """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on.
 
     Attributes:
+        tid_to_weakhandle: what is saved, by memory, version and form.
         cloned: what was copied because it was going to be overwritten, and is still saved.
     """
 
     def __init__(self) -> None:
         self.cloned: weakref.WeakKeyDictionary[_Kept, Any] = weakref.WeakKeyDictionary()
         self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
+        self.tid_to_weakhandle: weakref.WeakValueDictionary[Any, _Kept] = (
+            weakref.WeakValueDictionary()
+        )
 
     def pack(self, tensor: Any) -> _Kept:
-        """What a node keeps instead of a tensor."""
-        kept = _Kept(tensor)
-        self._kept.setdefault(id(tensor._counter), weakref.WeakSet()).add(kept)
+        """What nodes keep instead of a tensor: the same for all that save it as it is."""
+        array, counter = tensor._array, tensor._counter
+        place = array.__array_interface__["data"][0]
+        key = id(counter), counter[0], place, array.shape, array.strides, array.dtype
+        kept = self.tid_to_weakhandle.get(key)
+        if kept is None or kept.tensor._node is not tensor._node:
+            kept = self.tid_to_weakhandle[key] = _Kept(tensor)
+            self._kept.setdefault(id(counter), weakref.WeakSet()).add(kept)
         return kept
 
     def unpack(self, kept: _Kept) -> Any:
@@ -57,6 +66,7 @@ class AllowedMutation:
     def clear(self) -> None:
         """Forget what was saved."""
         self._kept.clear()
+        self.tid_to_weakhandle.clear()
         self.cloned.clear()
 
 

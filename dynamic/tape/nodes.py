@@ -72,10 +72,14 @@ class GraphNode(Spec):
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple(i for i, edge in enumerate(self.edges) if edge is not None)
 
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the operands that users see: those that are tensors."""
+        return tuple(range(len(self.edges)))
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Per operand the node that made it, or None, and which of its outputs it is."""
-        return tuple(graph_edge(edge) for edge in self.edges)
+        return tuple(graph_edge(self.edges[i]) for i in self.operands_shown())
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -226,6 +226,11 @@ def into(name: str, out: Any, result: Any, operands: Sequence[object]) -> Any:
     RuntimeError if anything would have to be recorded, or `out` has a dtype of a lower category.
     """
     tensors = [one for one in (out, *operands) if isinstance(one, Operand)]
+    if any(getattr(one, "_overwritten", None) is not None for one in tensors):
+        raise AutogradError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an "
+            "out= function"
+        )
     if mode.enabled and any(getattr(one, "_node", None) is not None for one in tensors):
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
