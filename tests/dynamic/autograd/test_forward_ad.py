@@ -206,3 +206,35 @@ def test_level_numbers():
     fwd.exit_dual_level(level=0)
     with pytest.raises(RuntimeError, match="no level exists"):
         dual()
+
+
+def of(**members):
+    return type("F", (torch.autograd.Function,), {k: staticmethod(v) for k, v in members.items()})
+
+
+def test_what_a_jvp_returns_is_checked(level):
+    def marked(ctx, a):
+        b = a.clone()
+        ctx.mark_non_differentiable(b)
+        return a * 1, b
+
+    with pytest.raises(RuntimeError, match=r"gradient at position 1.*return None at that position"):
+        of(forward=marked, jvp=lambda ctx, t: (t * 1, t * 1)).apply(dual())
+    with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 2 but"):
+        of(forward=marked, jvp=lambda ctx, t: t * 1).apply(dual())
+    of(forward=marked, jvp=lambda ctx, t: (t * 1, None)).apply(dual())
+    with pytest.raises(RuntimeError, match="jvp is not returning a view"):
+        of(forward=lambda ctx, a: a[:2], jvp=lambda ctx, t: t[:2] * 1).apply(dual())
+    with pytest.raises(RuntimeError, match="not returning a view of the same base as the given"):
+        x = dual(np.ones(4), np.ones(4))[:3]
+        of(forward=lambda ctx, a: a[:2], jvp=lambda ctx, t: (t * 1)[:2]).apply(x)
+
+
+def test_out_is_refused(level):
+    with pytest.raises(NotImplementedError, match="forward AD with add_out that does not support"):
+        torch.add(dual(), dual(), out=torch.zeros(3, dtype=torch.float64))
+
+
+def test_nothing_else_is_in_the_module():
+    with pytest.raises(AttributeError, match=r"module 'dynamic.autograd.forward_ad' has no attri"):
+        _ = fwd.levels
