@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -389,6 +389,9 @@ def eye(
 
 def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
     """Random numbers in the dtype that ops compute in; of complex ones the parts are drawn."""
+    if not is_inexact(dtype):
+        kernel = "normal_kernel_cpu" if "normal" in draw.__name__ else "check_uniform_bounds"
+        raise MissingKernelError(f'"{kernel}" not implemented for {DTYPES[dtype].legacy!r}')
     if dtype.kind != "c":
         return draw(shape, computing(dtype))
     return ops.view_as_complex(draw((*shape, 2), part_dtype(dtype)))

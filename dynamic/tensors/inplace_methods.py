@@ -37,6 +37,7 @@ from staticgraph.dynamic.tensors.inplace import (
     overwrite,
     refuse_axes,
     replace,
+    touch,
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -337,9 +338,12 @@ class InPlace(Operand):
 
         RuntimeError if the tensor requires grad, or is a view.
         """
-        if self._node is not None:
+        if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
         shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        if shape == self._array.shape:
+            return self
+        touch(self)
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)

@@ -40,6 +40,7 @@ from staticgraph.dynamic.tensors.autograd_methods import Autograd
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.inplace_methods import InPlace
 from staticgraph.dynamic.tensors.methods import Methods
+from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.strided import Region
 from staticgraph.dynamic.tensors.views import (
     View,
@@ -158,6 +159,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
+            if mixed:
+                refuse_mixed(op, operands)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)

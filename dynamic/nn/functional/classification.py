@@ -12,8 +12,8 @@ from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import INT64
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.dtypes import DTYPES, INT64
+from staticgraph.dynamic.core.errors import AutogradError, MixedError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
@@ -193,6 +193,9 @@ def _check_classes(input: Any, target: Any) -> None:
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
+    kind = DTYPES[target._array.dtype].legacy
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     wanted = (*shape[:1], *shape[2:])
     if len(shape) < 2:
         wanted = ()
@@ -215,6 +218,9 @@ def binary_cross_entropy(
 ) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
     reduction = reduction_of(size_average, reduce, reduction)
+    if input.dtype != target.dtype:
+        found, kept = (DTYPES[np.dtype(one.dtype)].legacy for one in (target, input))
+        raise MixedError(f"Found dtype {found} but expected {kept}")
     if differ(input.shape, target.shape):
         raise OptionError(
             f"Using a target size ({target.shape}) that is different to the input size "
