@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "backends", "cuda", "distributed", "distributions", "fft", "jit",
-    "multiprocessing", "special", "testing", "version", "xp",
+    "multiprocessing", "onnx", "special", "testing", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
