@@ -243,7 +243,7 @@ def _layers(torch: Any, F: Any) -> None:
             scores = scores + attn_mask
         return F.dropout(torch.softmax(scores, -1), dropout_p) @ value
 
-    torch.dropout = lambda input, p, train: F.dropout(input, p, train)
+    torch.dropout = lambda x, p, train: F.dropout(x, p, train)
     F.dropout, F.dropout1d, F.dropout2d, F.dropout3d = (dropped(n) for n in (None, 1, 2, 3))
     F.gumbel_softmax, F.scaled_dot_product_attention = gumbel_softmax, attention
     _recurrent(torch, F)

@@ -25,11 +25,13 @@ class Job:
     roots: tuple[str, ...] = field(default=())
 
     @property
-    def name(self) -> str:
-        """The job's name in files and in the table."""
-        return f"{self.repository}/{self.path}"
+    def title(self) -> str:
+        """Where it is, and how it is called where that matters."""
+        kind = [one for one in self.args if one in _KINDS]
+        return " ".join([f"{self.repository}/{self.path}", *kind])
 
 
+_KINDS = ("Transformer", "transformer", "bigram", "mlp", "rnn", "gru", "bow")
 IMAGES = "images of torchvision"
 NUMBERS = "driver: made-up inputs, mean of squares as the loss"
 
@@ -57,7 +59,8 @@ def _model(repository: str, path: str, make: str, inputs: str, *, roots: tuple[s
     module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     code = (
         f"import importlib\nm = importlib.import_module({module!r})\n"
-        f"{more}\nmodel = {make}\nrandn, randint = torch.randn, torch.randint\ninputs = [{inputs}]\n"
+        f"{more}\nmodel = {make}\nrandn, randint = torch.randn, torch.randint\n"
+        f"inputs = [{inputs}]\n"
     )
     return Job(repository, path, drive=code, data=NUMBERS, steps=steps, roots=roots)
 
@@ -167,8 +170,8 @@ def _examples() -> list[Job]:
         Job(here, "mnist_forward_forward/main.py",
             ("--train_size", "200", "--test_size", "50", "--epochs", "20"), data=IMAGES),
         Job(here, "dcgan/main.py",
-            ("--dataset", "mnist", "--dataroot", ".", "--batchSize", "8", "--ngf", "8", "--ndf", "8",
-             "--niter", "1"), data=IMAGES, steps=8),
+            ("--dataset", "mnist", "--dataroot", ".", "--batchSize", "8", "--ngf", "8",
+             "--ndf", "8", "--niter", "1"), data=IMAGES, steps=8),
         Job(here, "regression/main.py"),
         Job(here, "gcn/main.py", data="a made-up graph as Cora"),
         Job(here, "gat/main.py", data="a made-up graph as Cora"),
@@ -177,8 +180,6 @@ def _examples() -> list[Job]:
             steps=4),
         Job(here, "reinforcement_learning/reinforce.py", steps=6),
         Job(here, "reinforcement_learning/actor_critic.py", steps=6),
-        Job(here, "time_sequence_prediction/train.py", ("--steps", "1"), files=("traindata.pt",),
-            data="made-up waves", steps=6),
         Job(here, "word_language_model/main.py",
             ("--data", "data", "--epochs", "1", "--emsize", "16", "--nhid", "16"),
             files=("data/train.txt", "data/valid.txt", "data/test.txt"), data="made-up text"),
@@ -216,9 +217,9 @@ def _tutorials() -> list[Job]:
         Job(yunjey, f"{further}/language_model/main.py", files=("data/train.txt",), steps=3,
             data="made-up text"),
         *_scripts(morvan, "-", *(f"tutorial-contents/{name}.py" for name in (
-            "201_torch_numpy", "202_variable", "203_activation", "301_regression",
-            "302_classification", "303_build_nn_quickly", "304_save_reload", "305_batch_train",
-            "306_optimizer", "403_RNN_regressor", "406_GAN", "406_conditional_GAN",
+            "201_torch_numpy", "202_variable", "301_regression",
+            "302_classification", "304_save_reload", "306_optimizer", "403_RNN_regressor",
+            "406_GAN", "406_conditional_GAN",
             "501_why_torch_dynamic_graph", "503_dropout", "504_batch_normalization"))),
         *_scripts(morvan, IMAGES, *(f"tutorial-contents/{name}.py" for name in (
             "401_CNN", "402_RNN_classifier", "404_autoencoder"))),
@@ -231,7 +232,8 @@ def _tutorials() -> list[Job]:
                   "3-3.Bi-LSTM/Bi-LSTM.py", "4-1.Seq2Seq/Seq2Seq.py",
                   "4-2.Seq2Seq(Attention)/Seq2Seq(Attention).py",
                   "4-3.Bi-LSTM(Attention)/Bi-LSTM(Attention).py",
-                  "5-1.Transformer/Transformer.py", "5-1.Transformer/Transformer(Greedy_decoder).py",
+                  "5-1.Transformer/Transformer.py",
+                  "5-1.Transformer/Transformer(Greedy_decoder).py",
                   "5-2.BERT/BERT.py"),
         *_scripts(patrick, "-", "03_autograd.py", "04_backpropagation.py",
                   "05_2_gradientdescent_auto.py", "06_1_loss_and_optimizer.py",
@@ -251,7 +253,8 @@ def _tutorials() -> list[Job]:
                   "06-Natural Language Process/bag-of-word.py",
                   "06-Natural Language Process/seq-lstm.py", "11-backward/backward.py"),
         *_scripts("znxlwm/pytorch-MNIST-CelebA-GAN-DCGAN", IMAGES, "pytorch_MNIST_GAN.py"),
-        Job("znxlwm/pytorch-MNIST-CelebA-GAN-DCGAN", "pytorch_MNIST_DCGAN.py", data=IMAGES, steps=2),
+        Job("znxlwm/pytorch-MNIST-CelebA-GAN-DCGAN", "pytorch_MNIST_DCGAN.py", data=IMAGES,
+            steps=2),
     ]  # fmt: skip
 
 
@@ -271,7 +274,10 @@ def _zero_to_all() -> list[Job]:
 
 
 def _language() -> list[Job]:
-    gpt = "config = m.GPTConfig(block_size=16, vocab_size=30, n_layer=2, n_head=2, n_embd=32, dropout=0.1)"
+    gpt = (
+        "config = m.GPTConfig(block_size=16, vocab_size=30, n_layer=2, n_head=2, n_embd=32, "
+        "dropout=0.1)"
+    )
     small = (
         "config = m.GPT.get_default_config()\nconfig.model_type = None\nconfig.n_layer = 2\n"
         "config.n_head = 2\nconfig.n_embd = 32\nconfig.vocab_size = 30\nconfig.block_size = 16"
@@ -325,11 +331,13 @@ def _autoencoders() -> list[Job]:
         "beta_vae": "BetaVAE(3, 8)", "vq_vae": "VQVAE(3, 8, 16, hidden_dims=[8, 16])",
         "swae": "SWAE(3, 8)", "wae_mmd": "WAE_MMD(3, 8)", "info_vae": "InfoVAE(3, 8)",
         "logcosh_vae": "LogCoshVAE(3, 8)", "iwae": "IWAE(3, 8)", "miwae": "MIWAE(3, 8)",
-        "dip_vae": "DIPVAE(3, 8)", "betatc_vae": "BetaTCVAE(3, 8)", "cat_vae": "CategoricalVAE(3, 8)",
+        "dip_vae": "DIPVAE(3, 8)", "betatc_vae": "BetaTCVAE(3, 8)",
+        "cat_vae": "CategoricalVAE(3, 8)",
         "joint_vae": "JointVAE(3, 8, 8, 0.0, 25.0)", "gamma_vae": "GammaVAE(3, 8)",
     }  # fmt: skip
     return [
-        _model("AntixK/PyTorch-VAE", f"models/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)", steps=2,
+        _model("AntixK/PyTorch-VAE", f"models/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)",
+               steps=2,
                more="loss = lambda found: model.loss_function(*found, M_N=0.5, optimizer_idx=0, "
                     "batch_idx=0)['loss']")
         for name, make in models.items()

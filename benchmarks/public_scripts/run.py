@@ -1,7 +1,8 @@
-"""Compares public scripts of many authors, with `dynamic` as `torch`, with PyTorch: docs/scripts.md.
+"""Compares public scripts of many authors, with `dynamic` as `torch`, with PyTorch.
 
     python benchmarks/public_scripts/run.py SOURCES --torch PYTHON [--only WORD] [--write]
 
+The results are kept in `results.json`, job by job; `--write` makes docs/scripts.md of them.
 SOURCES has the repositories as folders `owner/name`, which whoever runs this fetches: their text is
 not part of this project. PYTHON is an interpreter with PyTorch; both need gymnasium, einops, tqdm,
 pillow, matplotlib and scikit-learn. Scripts are run as they are, in float64, and random numbers are
@@ -16,12 +17,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import jobs
+from page import page
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -37,35 +37,33 @@ class Outcome:
     failure: str
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A job, and both sides."""
+def pairs(theirs: Outcome, ours: Outcome) -> list[tuple[float, float]]:
+    """Losses in pairs; of a script without `backward`, the numbers that it prints."""
+    if theirs.losses:
+        return list(zip(theirs.losses, ours.losses, strict=False))
+    return list(zip(numbers(theirs.printed), numbers(ours.printed), strict=False))
 
-    job: jobs.Job
-    theirs: Outcome
-    ours: Outcome
 
-    @property
-    def pairs(self) -> list[tuple[float, float]]:
-        """Losses in pairs; of a script without `backward`, the numbers that it prints."""
-        if self.theirs.losses:
-            return list(zip(self.theirs.losses, self.ours.losses, strict=False))
-        return list(zip(numbers(self.theirs.printed), numbers(self.ours.printed), strict=False))
+def difference(theirs: Outcome, ours: Outcome) -> float:
+    """The largest relative difference."""
+    return max(
+        (abs(a - b) / max(abs(a), 1e-8) for a, b in pairs(theirs, ours) if a == a), default=0.0
+    )
 
-    @property
-    def difference(self) -> float:
-        """The largest relative difference."""
-        return max((abs(a - b) / max(abs(a), 1e-8) for a, b in self.pairs if a == a), default=0.0)
 
-    @property
-    def verdict(self) -> str:
-        """In a word."""
-        if self.theirs.failure:
-            return "not with PyTorch"
-        if self.ours.failure:
-            return "fails"
-        same = len(self.theirs.losses) == len(self.ours.losses)
-        return "agrees" if same and self.difference <= BOUND and self.pairs else "differs"
+def verdict(theirs: Outcome, ours: Outcome) -> str:
+    """In a word: what stops in PyTorch has to stop with the same error, after the same losses."""
+    if last_line(theirs.failure).partition(":")[0] != last_line(ours.failure).partition(":")[0]:
+        return "fails" if ours.failure else "runs where PyTorch fails"
+    if len(theirs.losses) != len(ours.losses) or difference(theirs, ours) > BOUND:
+        return "differs"
+    return "stops as PyTorch does" if theirs.failure else "agrees"
+
+
+def last_line(text: str) -> str:
+    """The error of a traceback, without the module of its class."""
+    line = text.strip().splitlines()[-1] if text.strip() else ""
+    return re.sub(r"^[\w.]+\.(?=\w+:)", "", line)[:200]
 
 
 def numbers(text: str) -> list[float]:
@@ -78,19 +76,18 @@ def _text(count: int) -> str:
     return " ".join(words[(k * k * 7 + k // 3) % len(words)] for k in range(count))
 
 
-def _content(name: str) -> dict[str, str]:
-    """The files of a made-up kind."""
+def _content(name: str) -> str:
+    """A file of made-up names or text."""
+    words = _text(4000).split(" ")
     if name == "names.txt":
-        return {name: "\n".join(_text(1300).split(" "))}
-    lines = _text(4000).split(" ")
-    return {name: "\n".join(" ".join(lines[k : k + 12]) for k in range(0, len(lines), 12)) + "\n"}
+        return "\n".join(words[:1300])
+    return "\n".join(" ".join(words[k : k + 12]) for k in range(0, len(words), 12)) + "\n"
 
 
 def _environment(side: str) -> dict[str, str]:
-    path = [str(ROOT)] if side == "dynamic" else []
-    more = os.environ.get("PYTHONPATH", "") if side == "dynamic" else ""
+    path = [str(ROOT), os.environ.get("PYTHONPATH", "")] if side == "dynamic" else []
     threads = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-    return os.environ | threads | {"PYTHONPATH": os.pathsep.join([*path, more])}
+    return os.environ | threads | {"PYTHONPATH": os.pathsep.join(path)}
 
 
 def one_side(job: jobs.Job, side: str, python: str, sources: Path, folder: Path) -> Outcome:
@@ -98,9 +95,8 @@ def one_side(job: jobs.Job, side: str, python: str, sources: Path, folder: Path)
     place = folder / side
     place.mkdir(parents=True, exist_ok=True)
     for name in job.files:
-        for file, text in _content(name).items():
-            (place / file).parent.mkdir(parents=True, exist_ok=True)
-            (place / file).write_text(text)
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(_content(name))
     repository = sources / job.repository
     script = repository / job.path
     told = {
@@ -110,11 +106,11 @@ def one_side(job: jobs.Job, side: str, python: str, sources: Path, folder: Path)
     given, out = place / "job.json", place / "result.json"
     given.write_text(json.dumps(told))
     out.unlink(missing_ok=True)
-    where = script.parent if job.cwd else place
     try:
         done = subprocess.run(
             [python, str(HERE / "child.py"), side, str(given), str(out)], timeout=200, check=False,
-            cwd=where, env=_environment(side), capture_output=True, text=True, errors="replace",
+            cwd=script.parent if job.cwd else place, env=_environment(side), capture_output=True,
+            text=True, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Outcome([], "", "timed out")
@@ -124,19 +120,16 @@ def one_side(job: jobs.Job, side: str, python: str, sources: Path, folder: Path)
     return Outcome(found["losses"], done.stdout, found["failure"])
 
 
-def compare(args: argparse.Namespace) -> Iterator[Compared]:
-    """Each job in turn, two at a time."""
-    folder = Path(args.out)
-    chosen = [job for job in jobs.JOBS if args.only in job.name]
-
-    def both(numbered: tuple[int, jobs.Job]) -> Compared:
-        k, job = numbered
-        place = folder / (f"{k:03d}-" + re.sub(r"\W+", "-", job.name))
-        theirs = one_side(job, "torch", args.torch, args.sources, place)
-        return Compared(job, theirs, one_side(job, "dynamic", sys.executable, args.sources, place))
-
-    with ThreadPoolExecutor(args.jobs) as pool:
-        yield from pool.map(both, enumerate(chosen))
+def compare(job: jobs.Job, number: int, args: argparse.Namespace) -> dict[str, object]:
+    """Both sides of a job, and what is kept of them."""
+    place = Path(args.out) / f"{number:03d}"
+    theirs = one_side(job, "torch", args.torch, args.sources, place)
+    ours = one_side(job, "dynamic", sys.executable, args.sources, place)
+    return {
+        "name": job.title, "verdict": verdict(theirs, ours), "steps": len(pairs(theirs, ours)),
+        "printed": not theirs.losses, "difference": difference(theirs, ours), "data": job.data,
+        "theirs": last_line(theirs.failure), "ours": last_line(ours.failure),
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -144,20 +137,23 @@ def main() -> None:
     parser.add_argument("sources", type=Path)
     parser.add_argument("--torch", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--out", default="/tmp/public_scripts")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", default="out/public_scripts")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     args.sources = args.sources.resolve()
-    found = []
-    for one in compare(args):
-        found.append(one)
-        print(
-            f"{one.verdict:17} {len(one.pairs):4} {one.difference:9.1e}  {one.job.name}", flush=True
-        )
-        for side, outcome in (("torch", one.theirs), ("dynamic", one.ours)):
-            if outcome.failure:
-                print(f"    {side}: " + " | ".join(outcome.failure.strip().splitlines()[-3:]))
+    kept = Path(args.out) / "results.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    for number, job in enumerate(jobs.JOBS):
+        if args.only not in job.title or (args.write and job.title in found):
+            continue
+        one = found[job.title] = compare(job, number, args)
+        print(*(one[key] for key in ("verdict", "steps", "difference", "name")), flush=True)
+        if one["ours"]:
+            print(f"    torch: {one['theirs']}\n    dynamic: {one['ours']}")
+        kept.write_text(json.dumps(found, indent=1))
+    if args.write:
+        (ROOT / "docs" / "scripts.md").write_text(page([found[job.title] for job in jobs.JOBS]))
 
 
 if __name__ == "__main__":

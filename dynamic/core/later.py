@@ -83,6 +83,7 @@ NAMES: dict[str, str] = {
     "get_autocast_dtype": "staticgraph.dynamic.amp",
     "is_autocast_enabled": "staticgraph.dynamic.amp",
     "GradScaler": "staticgraph.dynamic.amp",
+    "serialization": "staticgraph.dynamic.files",
     "__version__": "staticgraph.dynamic.version",
 }
 """Per name the module that has it."""
