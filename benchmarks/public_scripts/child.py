@@ -127,14 +127,16 @@ def main() -> None:
     torch.manual_seed(0)
     replaced.install(torch)
     losses = record(torch, job["steps"])
-    failure = ""
+    failure, kinds = "", []
     try:
         run(job, torch)
     except (Enough, SystemExit) as end:
         failure = f"exit {end.code}" if isinstance(end, SystemExit) and end.code else ""
-    except BaseException:
+    except BaseException as error:
         failure = traceback.format_exc()
-    Path(out).write_text(json.dumps({"losses": losses, "failure": failure}))
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+    found = {"losses": losses, "failure": failure, "kinds": kinds}
+    Path(out).write_text(json.dumps(found))
     sys.stdout.flush()
     os._exit(0)
 

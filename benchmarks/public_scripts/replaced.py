@@ -27,6 +27,12 @@ def install(torch: Any) -> None:
 
     torch.from_numpy, torch.tensor = widened(from_numpy), widened(tensor)
     torch.as_tensor = widened(as_tensor)
+    zeros = torch.zeros
+
+    def empty(*sizes: Any, memory_format: Any = None, pin_memory: bool = False, **o: Any) -> Any:
+        return zeros(*sizes, **o)
+
+    torch.empty = empty  # of which scripts print what is there
     torch.float32 = torch.float = double
     torch.FloatTensor = torch.DoubleTensor
     torch.Tensor.float = lambda self, **options: self.double()

@@ -35,6 +35,7 @@ class Outcome:
     losses: list[float]
     printed: str
     failure: str
+    kinds: tuple[str, ...] = ()
 
 
 def pairs(theirs: Outcome, ours: Outcome) -> list[tuple[float, float]]:
@@ -53,7 +54,9 @@ def difference(theirs: Outcome, ours: Outcome) -> float:
 
 def verdict(theirs: Outcome, ours: Outcome) -> str:
     """In a word: what stops in PyTorch has to stop with the same error, after the same losses."""
-    if last_line(theirs.failure).partition(":")[0] != last_line(ours.failure).partition(":")[0]:
+    if bool(theirs.failure) != bool(ours.failure) or (
+        theirs.kinds and theirs.kinds[0] not in ours.kinds
+    ):
         return "fails" if ours.failure else "runs where PyTorch fails"
     if len(theirs.losses) != len(ours.losses) or difference(theirs, ours) > BOUND:
         return "differs"
@@ -117,7 +120,7 @@ def one_side(job: jobs.Job, side: str, python: str, sources: Path, folder: Path)
     if not out.exists():
         return Outcome([], done.stdout, done.stderr)
     found = json.loads(out.read_text())
-    return Outcome(found["losses"], done.stdout, found["failure"])
+    return Outcome(found["losses"], done.stdout, found["failure"], tuple(found["kinds"]))
 
 
 def compare(job: jobs.Job, number: int, args: argparse.Namespace) -> dict[str, object]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pickle import UnpicklingError
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,10 @@ from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from staticgraph.dynamic.nn.module import Module
 
 _ENTRIES = ("_parameters", "_buffers", "_modules")
+
+
+class NotAllowedError(LoadError, UnpicklingError):
+    """A file has a class or function that may not be used; PyTorch raises UnpicklingError."""
 
 
 class _Allowed(threading.local):
@@ -89,11 +94,11 @@ def _found(name: str) -> Any:
 
 
 def allowed(name: str, weights_only: bool) -> Any:
-    """The class or function of a name; LoadError if it may not be used, or is neither."""
+    """The class or function of a name; NotAllowedError if it may not be used."""
     if weights_only:
         names = {f"{one.__module__}:{one.__qualname__}": one for one in _allowed.globals}
         if name not in names:
-            raise LoadError(
+            raise NotAllowedError(
                 f"load: Weights only load failed: the file has {name}, whose code would run when "
                 "the module is used: if you trust the file, load(f, weights_only=False), or allow "
                 "it with torch.serialization.safe_globals"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
-from staticgraph.dynamic.core.dtypes import require_index
+from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.arranging import as_view, diag_embed
@@ -209,6 +210,10 @@ def concat(tensors: Any, dim: int = 0) -> Any:
     except OptionError:
         raise OptionError("torch.cat(): expected a non-empty list of Tensors") from None
     except (AxisError, SizeError) as error:
+        filled = [one for one in tensors if tuple(one.shape) != (0,)]
+        if 0 < len(filled) < len(tensors):  # vectors of nothing go with any shape
+            dtype = functools.reduce(promote_types, [one.dtype for one in tensors])
+            return concat(filled, dim).to(dtype)
         for position, one in enumerate(tensors):
             if not one.ndim:
                 raise SizeError(

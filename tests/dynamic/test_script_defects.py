@@ -54,3 +54,14 @@ def test_onnx_export_writes_what_staticgraph_reads() -> None:
     torch.onnx.export(layer, x, file, opset_version=18)
     file.seek(0)
     assert abs(sg.onnx.load(file)(x.numpy()) - layer(x).detach().numpy()).max() < 1e-6
+
+
+def test_vectors_of_nothing_are_joined_with_any_shape() -> None:
+    """Scripts begin with `torch.Tensor()` what a loop joins rows to."""
+    rows = torch.ones(2, 3)
+    assert torch.cat([torch.Tensor(), rows]).tolist() == rows.tolist()
+    assert torch.cat([rows, torch.ones(0), rows], 1).shape == (2, 6)
+    assert torch.cat([torch.ones(0), rows.long()]).dtype == torch.float32
+    assert torch.cat([torch.ones(0), torch.ones(0)]).shape == (0,)
+    with pytest.raises(RuntimeError, match=r"number of dimensions: got 2 and 1"):
+        torch.cat([torch.ones(0, 3), rows[0]])

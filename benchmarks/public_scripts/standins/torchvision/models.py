@@ -54,7 +54,7 @@ def vgg19(*args: Any, **options: Any) -> Any:
     return _VGG()
 
 
-vgg16 = vgg19
+vgg16 = vgg19_bn = vgg16_bn = vgg11 = vgg19
 
 
 class ResNet18_Weights:  # noqa: N801
