@@ -44,6 +44,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.pytorch import VIEWS
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
+from staticgraph.dynamic.core.one_dtype import require_one_dtype
 from staticgraph.dynamic.core.shape_texts import in_pytorchs_words
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
@@ -201,6 +202,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         given = [operand(op, value) for value in values]
         if all(not isinstance(one, Traced) or one._weak for one in given):
             return of_numbers(op, given, attrs)
+        require_one_dtype(op.name, given)
         tensors = promoted(op, given)
         if op.vjp_items is not None:
             return self._several(op, tensors, attrs)

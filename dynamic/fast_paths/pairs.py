@@ -9,8 +9,9 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
-from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, require_dtype
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.one_dtype import require_one_dtype
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -30,9 +31,8 @@ def _plans(op: Op, number: bool) -> Plans:
 
 def _product(self: Any, other: Any) -> Any:
     """A product of two tensors, which have one dtype."""
-    if type(self) in PLAIN and type(other) in PLAIN:
-        words = "expected m1 and m2 to have the same dtype, but got: {2} != {3}: matmul"
-        require_dtype(words, self, other)
+    if isinstance(self, Tensor) and isinstance(other, Tensor):
+        require_one_dtype("matmul", (self, other))
     return ops.matmul.general(self, other)
 
 

@@ -65,3 +65,24 @@ def test_vectors_of_nothing_are_joined_with_any_shape() -> None:
     assert torch.cat([torch.ones(0), torch.ones(0)]).shape == (0,)
     with pytest.raises(RuntimeError, match=r"number of dimensions: got 2 and 1"):
         torch.cat([torch.ones(0, 3), rows[0]])
+
+
+@pytest.mark.parametrize(
+    ("product", "words"),
+    [
+        (lambda x, y: x @ y, "expected m1 and m2 to have the same dtype, but got: float != double"),
+        (torch.mm, "expected m1 and m2 to have the same dtype, but got: float != double"),
+        (lambda x, y: torch.bmm(x[None], y[None]), "expected scalar type Float but found Double"),
+        (functional.linear, "mat1 and mat2 must have the same dtype, but got Float and Double"),
+        (
+            lambda x, y: functional.conv2d(x[None, None], y[None, None]),
+            r"Input type \(float\) and weight type \(double\) should be the same",
+        ),
+    ],
+)
+def test_operands_of_products_have_one_dtype(product, words) -> None:
+    x, y = torch.ones(2, 2), torch.ones(2, 2).double()
+    with pytest.raises(RuntimeError, match=f"^{words}"):
+        product(x, y)
+    with pytest.raises(RuntimeError, match=words):
+        sg.function(product)(x, y)
