@@ -211,6 +211,12 @@ class _Recurrent(Module):
         if input.ndim not in (2, 3):
             what = "tensor instead" if name == "RNN" else "instead"
             raise OptionError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D {what}")
+        kept = self.weight_ih_l0.dtype
+        if input.dtype != kept:
+            raise OptionError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kept}). Convert "
+                f"input: input.to({kept}), or convert model: model.to({input.dtype})"
+            )
         if input.ndim == 2:
             input = ops.expand_dims(input, 1)
         elif self.batch_first:

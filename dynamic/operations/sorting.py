@@ -138,7 +138,8 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
-        return median(flat, 0).values
+        middle = median(flat, 0).values
+        return middle if not input.requires_grad else shared_by_ties(flat, middle)
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
@@ -148,6 +149,16 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         missing = ops.isnan(last)
         values, places = ops.where(missing, last, values), ops.where(missing, at, places)
     return Median(values, places)
+
+
+def shared_by_ties(flat: Any, middle: Any) -> Any:
+    """`middle`, an element of `flat`, each element of that value with a part of the gradient.
+
+    So it is with `amax`.
+    """
+    same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
+    tied: Any = ops.where(same, flat, -np.inf)
+    return tied.amax()
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
