@@ -254,14 +254,9 @@ Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans,
-    left: Tensor | None,
-    right: Tensor | None,
-    x: object,
-    y: object,
-    array: object,
+    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object,
     attrs: Attrs = _NO_ATTRS,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
@@ -406,10 +401,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
     shared = range(len(values))[op.promotes] if op.promotes else range(0)
     dtype = None
     if len(shared):
-        dtype = result_type(
-            value._array if isinstance(value, Tensor) else value
-            for value in (values[i] for i in shared)
-        )
+        dtype = result_type(getattr(values[i], "_array", values[i]) for i in shared)
         if op.floating and not is_inexact(dtype):
             dtype = get_default_dtype().dtype
     number = False
