@@ -15,6 +15,7 @@ from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of
 from staticgraph.compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import substituted, unify
+from staticgraph.compiler.graph.collectives import in_turn
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.effects import effects_of, with_effects
 from staticgraph.compiler.graph.expression import (
@@ -201,7 +202,11 @@ def compile(
     roots = without_rules([*flat, *(new for _, new in pairs)])
     flat, news = roots[: len(flat)], roots[len(flat) :]
     pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
-    definition = define(list(inputs), flat, pairs)
+    turned = in_turn(title, roots)
+    turned_pairs = [
+        (variable, new) for (variable, _), new in zip(pairs, turned[len(flat) :], strict=True)
+    ]
+    definition = define(list(inputs), turned[: len(flat)], turned_pairs)
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     if on_nonfinite is not None and on_nonfinite not in ON_NONFINITE:

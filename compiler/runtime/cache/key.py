@@ -18,6 +18,9 @@ from staticgraph.compiler.core.options import Options
 
 PACKAGE = Path(__file__).parents[2]
 APART = {"export", "viz"}  # rooms that no code depends on
+OF_THREADS = {"NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"}
+"""Numba's settings that say who runs its parallel loops, of which there are none here; joblib's
+worker processes have another number of threads than who starts them."""
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
 
 
@@ -49,7 +52,8 @@ def trampoline_key(description: str) -> bytes:
 
 
 def _settings() -> list[str]:
-    found = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_")]
+    names = {name for name in os.environ if name.startswith("NUMBA_")} - OF_THREADS
+    found = [f"{name}={os.environ[name]}" for name in names]
     if CONFIGURATION.is_file():
         found.append(CONFIGURATION.read_text(errors="surrogateescape"))
     return sorted(found)
