@@ -24,7 +24,13 @@ from staticgraph.compiler.ops import LINALG, PUBLIC
 OPS = {
     op.name: op
     for module in (
-        sg, sg.distributed, sg.linalg, sg.special, dynamic, dynamic.linalg, dynamic.nn.functional,
+        sg,
+        sg.distributed,
+        sg.linalg,
+        sg.special,
+        dynamic,
+        dynamic.linalg,
+        dynamic.nn.functional,
     )
     for op in vars(module).values()
     if isinstance(op, Op)
