@@ -50,6 +50,9 @@ class Mpi:
         self._world = mpi.COMM_WORLD.Dup()
         self._world.Set_errhandler(mpi.ERRORS_RETURN)
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        here = self._world.Split_type(mpi.COMM_TYPE_SHARED)
+        self.is_crowded = here.Get_size() > (os.cpu_count() or 1)
+        here.Free()
 
     def start(self, job: Job, given: Array, result: Array) -> Request:
         """Begin a collective of MPI's that does not block."""

@@ -55,7 +55,7 @@ class Threads:
     """The transport of a thread."""
 
     def __init__(self, meeting: Meeting, rank: int) -> None:
-        self.rank, self.size = rank, meeting.size
+        self.rank, self.size, self.is_crowded = rank, meeting.size, True
         self._meeting = meeting
         self._count = 0
 
