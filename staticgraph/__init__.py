@@ -163,9 +163,6 @@ _LATER = {
 }
 
 
-_MODULES = ("distributed", "draw", "fft", "onnx", "optim", "random", "special", "view", "xp")
-
-
 def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, object]") -> Any:
     from staticgraph.transforms.for_scipy import ScipyFunctions
 
@@ -181,6 +178,9 @@ def _array_namespace(version: "str | None") -> Any:
 _provided.for_scipy.provide(_for_scipy)
 _provided.array_namespace.provide(_array_namespace)
 
+_MODULES = {
+    "distributed", "draw", "fft", "onnx", "optim", "random", "sklearn", "special", "view", "xp",
+}  # fmt: skip
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 if not TYPE_CHECKING:
@@ -188,17 +188,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
         with _fork.importing:
-            if name in (
-                "distributed",
-                "draw",
-                "fft",
-                "onnx",
-                "optim",
-                "random",
-                "special",
-                "view",
-                "xp",
-            ):
+            if name in _MODULES:
                 return import_module(f"staticgraph.{name}")
             if name not in _MODULE_OF and name not in _COMPOSED:
                 raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")

@@ -131,10 +131,19 @@ def _require(
 
 
 def _fail(
-    token: object, holds: object, *, error: Raised, expected: bool, batched: bool, place: int
+    token: object,
+    holds: object,
+    *,
+    error: Raised,
+    expected: bool,
+    batched: bool,
+    place: int,
+    drawn: int = 0,
 ) -> Any:
     if not np.all(np.asarray(holds) == expected):
-        raise error_of(error)
+        made = error_of(error)
+        made.drawn = drawn  # type: ignore[attr-defined]
+        raise made
     return np.array(token)
 
 
