@@ -87,6 +87,11 @@ class CompileError(StaticGraphError, RuntimeError):
 
 
 @_public
+class DistributedError(StaticGraphError, RuntimeError):
+    """Ranks are out of step, one of them has not come, or there is no way to reach them."""
+
+
+@_public
 class NonFiniteWarning(RuntimeWarning):
     """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
 

@@ -107,6 +107,11 @@ def quiet(when: bool = True) -> Iterator[None]:
         _is_quiet.reset(token)
 
 
+def is_quiet() -> bool:
+    """Whether a call is run again, or to be measured."""
+    return _is_quiet.get()
+
+
 def _show(token: object, *values: object, text: UserText, batched: bool, place: int) -> Any:
     if _is_quiet.get():
         return np.array(token)

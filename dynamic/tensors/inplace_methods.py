@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
@@ -22,7 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
     result_type,
 )
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -37,6 +38,7 @@ from staticgraph.dynamic.tensors.inplace import (
     overwrite,
     refuse_axes,
     replace,
+    touch,
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -262,7 +264,14 @@ class InPlace(Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
             src = self.constant(element(src, self._array.dtype))
-        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        try:
+            return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        except OutOfRangeError as error:
+            size, numbers = self._array.shape[axis], index._array
+            bad = numbers[(numbers < 0) | (numbers >= size)].flat[0]
+            raise IndexValueError(
+                f"index {bad} is out of bounds for dimension {axis} with size {size}: {error}"
+            ) from None
 
     def _slices(
         self, dim: int, index: object, overlapping: bool = False
@@ -337,9 +346,12 @@ class InPlace(Operand):
 
         RuntimeError if the tensor requires grad, or is a view.
         """
-        if self._node is not None:
+        if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
         shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        if shape == self._array.shape:
+            return self
+        touch(self)
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)

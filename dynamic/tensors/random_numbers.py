@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
 from collections.abc import Iterator
@@ -57,6 +58,9 @@ class Generator:
         check_device(device)
         self._seed = _DEFAULT_SEED
         self._stream = _stream(_DEFAULT_SEED)
+
+    def __copy__(self) -> Generator:
+        return copy.deepcopy(self)  # two generators have no stream in common
 
     @property
     def source(self) -> np.random.Generator:
