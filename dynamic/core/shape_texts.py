@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-Shape = tuple[object, ...]
+Shape = tuple[Any, ...]
 
 
 def _product(a: Shape, b: Shape) -> str:
@@ -17,7 +18,7 @@ def _product(a: Shape, b: Shape) -> str:
     if len(a) == 2 and len(b) == 1:
         return f"size mismatch, got input ({a[0]}), mat ({_by(a)}), vec ({b[0]})"
     if len(b) == 2 and len(a) > 1:
-        rows = math.prod(map(int, a[:-1])) if all(isinstance(n, int) for n in a) else a[0]  # type: ignore[call-overload]
+        rows = math.prod(a[:-1])
         return f"mat1 and mat2 shapes cannot be multiplied ({_by((rows, a[-1]))} and {_by(b)})"
     return _batches(a, b)
 

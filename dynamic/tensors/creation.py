@@ -420,7 +420,7 @@ def randn(
 
 
 def randint(
-    low: Any,
+    low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,

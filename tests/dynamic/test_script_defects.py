@@ -38,6 +38,7 @@ def test_randint_takes_its_size_by_name() -> None:
     assert torch.randint(5, size=(3,)).shape == (3,)
     assert torch.randint(2, 3, size=(2, 2)).tolist() == [[2, 2], [2, 2]]
     assert torch.randint(low=1, high=2, size=(1,)).tolist() == [1]
+    assert torch.randint(high=1, size=(2,)).tolist() == [0, 0]
     with pytest.raises(TypeError, match=r"randint\(\): the argument 'size'"):
         torch.randint(5)
 
