@@ -319,7 +319,7 @@ def _language() -> list[Job]:
 def _games() -> list[Job]:
     return [
         Job("seungeunrho/minimalRL", f"{name}.py", steps=6)
-        for name in ("REINFORCE", "actor_critic", "a2c", "dqn", "ppo", "ppo-lstm", "ppo-continuous",
+        for name in ("REINFORCE", "actor_critic", "dqn", "ppo", "ppo-lstm", "ppo-continuous",
                      "ddpg", "sac", "acer", "vtrace")
     ]  # fmt: skip
 
