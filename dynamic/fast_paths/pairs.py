@@ -11,7 +11,6 @@ from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.core.one_dtype import require_one_dtype
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -29,13 +28,6 @@ def _plans(op: Op, number: bool) -> Plans:
     return {needs: recipe(op, needs, number) for needs in choices}
 
 
-def _product(self: Any, other: Any) -> Any:
-    """A product of two tensors, which have one dtype."""
-    if isinstance(self, Tensor) and isinstance(other, Tensor):
-        require_one_dtype("matmul", (self, other))
-    return ops.matmul.general(self, other)
-
-
 def _difference(self: Any, other: Any) -> Any:
     """A difference, which booleans have none of."""
     arrays = [getattr(one, "_array", one) for one in (self, other)]
@@ -48,9 +40,7 @@ def _difference(self: Any, other: Any) -> Any:
 
 
 def _long_way(op: Op) -> Any:
-    """What takes other operands, which some ops refuse in PyTorch's words."""
-    if op is ops.matmul:
-        return _product
+    """What takes other operands, of which a difference refuses booleans in PyTorch's words."""
     return _difference if op is ops.subtract else op.general
 
 
@@ -115,7 +105,7 @@ def scaled(op: Op, operator: Any) -> Any:
     """The method of a sum or difference, of which the second operand may be scaled."""
 
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
-        if alpha != 1:
+        if type(alpha) is not int or alpha != 1:  # nobody knows whether a traced number is 1
             other = scaled_operand(self, other, alpha)
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result

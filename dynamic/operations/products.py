@@ -12,7 +12,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.core.one_dtype import require_one_dtype
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.tensors.views import computed
@@ -59,7 +58,6 @@ def bmm(input: object, mat2: object) -> Any:
     """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p)."""
     _require_rank("bmm", "batch1", input, 3)
     _require_rank("bmm", "batch2", mat2, 3)
-    require_one_dtype("bmm", (input, mat2))
     return eager_ops.bmm(input, mat2)
 
 

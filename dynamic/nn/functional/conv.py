@@ -9,10 +9,8 @@ import math
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
-from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -141,9 +139,6 @@ def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
             f"Given groups={groups}, weight of size {size}, expected input{listed(x.shape)} to "
             f"have {channels} channels, but got {x.shape[1]} channels instead"
         )
-    if isinstance(x, Tensor):
-        which = "weight" if bias is None else "bias"
-        require_dtype(f"Input type ({{2}}) and {which} type ({{3}}) should be the same", x, weight)
     _check_bias(weight, bias, weight.shape[0])
 
 
