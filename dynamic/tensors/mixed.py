@@ -63,9 +63,13 @@ UNMIXED: dict[str, Callable[..., str]] = {
 
 
 def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
-    """RuntimeError if an op that takes one dtype got tensors of several."""
+    """RuntimeError if an op that takes one dtype got floating tensors of several.
+
+    Integers beside them are cast, which PyTorch refuses too.
+    """
     say = UNMIXED.get(op.name)
     if say is None:
         return
-    if len({one._array.dtype for one in operands if hasattr(one, "_array")}) > 1:
+    dtypes = {one._array.dtype for one in operands if hasattr(one, "_array")}
+    if len(dtypes) > 1 and all(one.kind in "fcV" for one in dtypes):
         raise MixedError(say(*operands))
