@@ -174,7 +174,9 @@ class _Recurrent(Module):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         *weights, projection = (self._parameters.get(name + key) for name in names)
         if projection is None and fits(input, state, weights):
-            return sweep(self._kind(), self._stepwise, input, state, weights, backwards)
+            return sweep(
+                self._kind(), self._advance, self._stepwise, input, state, weights, backwards
+            )
         return self._stepwise(input, state, weights, backwards, projection)
 
     def _stepwise(

@@ -41,6 +41,13 @@ class RemovableHandle:
         if hooks is not None:
             hooks.pop(self.id, None)
 
+    def __getstate__(self) -> tuple[Hooks | None, int]:
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: tuple[Hooks | None, int]) -> None:
+        hooks, self.id = state
+        self._hooks = weakref.ref(Hooks() if hooks is None else hooks)
+
     def __enter__(self) -> RemovableHandle:
         return self
 

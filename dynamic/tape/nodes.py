@@ -6,7 +6,7 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -129,6 +129,9 @@ class GraphNode(Spec):
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise ArgumentError(f"cannot pickle '{self.name()}' object: the graph is not copied")
 
 
 class InputMetadata:

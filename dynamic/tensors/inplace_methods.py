@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
@@ -22,7 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
     result_type,
 )
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -88,6 +89,8 @@ def _divided_whole(op: Op) -> Any:
 
 def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
+    if not isinstance(alpha, Operand) and alpha == 1:
+        return other
     number = not isinstance(other, Operand)
     if number:
         return other * alpha
@@ -109,7 +112,7 @@ def as_weight(x: Any, weight: Any) -> Any:
 
 def _scaled(op: Op) -> Any:
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
-        return overwrite(self, op, (other if alpha == 1 else scaled_operand(self, other, alpha),))
+        return overwrite(self, op, (scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
     return method
@@ -261,7 +264,14 @@ class InPlace(Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
             src = self.constant(element(src, self._array.dtype))
-        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        try:
+            return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        except OutOfRangeError as error:
+            size, numbers = self._array.shape[axis], index._array
+            bad = numbers[(numbers < 0) | (numbers >= size)].flat[0]
+            raise IndexValueError(
+                f"index {bad} is out of bounds for dimension {axis} with size {size}: {error}"
+            ) from None
 
     def _slices(
         self, dim: int, index: object, overlapping: bool = False
@@ -357,9 +367,10 @@ class InPlace(Operand):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place; RuntimeError for an inference tensor."""
-        if self._counter is UNTRACKED:
+        counter = (self if mode.capture is None else mode.capture.lifted(self))._counter
+        if counter is UNTRACKED:
             raise AutogradError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
+        return int(counter[0])
 
 
 def _is_same(array: Any, source: Any) -> bool:

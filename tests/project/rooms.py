@@ -83,7 +83,9 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "version",
         ),
         _room("xp", "the array API standard: arrays, and their namespace"),
-        _room("files", "tensors in files: safetensors, and PyTorch's checkpoints"),
+        _room(
+            "files", "tensors in files: safetensors, PyTorch's checkpoints, ONNX", "files", "onnx"
+        ),
         _room("functions", "functions of the main package that need layers or captures; drawings"),
         _room(
             "root", "the public names, and `Tensor` assembled",
@@ -105,7 +107,9 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("transforms", "`grad`, `vjp`, `jvp`, `vmap` of expressions and functions"),
         _room("onnx", "graphs written as models of ONNX, and models read into both paradigms"),
         _room("user_ops", "`op`, `host_call`: functions of users as ops", "user_ops", "host_calls"),
+        _room("sklearn", "estimators of scikit-learn"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),
+        _room("distributed", "ranks: several processes that train together, over MPI"),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
         _room("listing", "`ops`: every op, and NumPy's, JAX's and PyTorch's names beside ours"),

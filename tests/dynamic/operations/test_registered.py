@@ -34,7 +34,7 @@ UNREGISTERED = {
     **dict.fromkeys(
         (
             "picked", "mirrored", "_tril", "_triu", "_diagonal_planes", "_addcdiv",
-            "lerp_by_number",
+            "lerp_by_number", "distances",
         ),
         _PATTERN,
     ),
