@@ -157,7 +157,7 @@ def _read(input: Any, index: list[Any], sizes: list[int]) -> Any:
     for where, size in zip(index, sizes, strict=True):
         fits = ops.logical_and(where >= 0, where <= size - 1)
         valid = fits if valid is None else ops.logical_and(valid, fits)
-        flat = flat * size + where.detach().clamp(0, size - 1)
+        flat = flat * size + ops.where(fits, where.detach(), 0.0)  # nan is no place either
     count, channels = input.shape[0], input.shape[1]
     shape = tuple(flat.shape)
     places = flattened(flat.long(), 1).unsqueeze(1).expand(count, channels, -1)
