@@ -7,6 +7,7 @@ What is unpickled gets new ones, the same for all that came out of the same pick
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -24,3 +25,15 @@ class Stream:
 
 
 STREAM = Stream()
+
+
+def name_in_module(decorated: object) -> str | None:
+    """The name by which pickle finds what decorates a function of a module, or None.
+
+    The module has it in the place of the function.
+    """
+    name = str(getattr(decorated, "__qualname__", ""))
+    found: Any = sys.modules.get(str(getattr(decorated, "__module__", None)))
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is decorated else None

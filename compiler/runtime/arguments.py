@@ -22,8 +22,12 @@ def in_order(
     Raises:
         FeedError: an unknown name, a value given twice, or none.
     """
-    values = list(args)
     names = [feed.name for feed in feeds]
+    if _is_by_column(feeds, args):
+        table: Any = args[0]
+        columns = {one: table[one] for one in names if one in table.columns and one not in kwargs}
+        args, kwargs = (), {**columns, **kwargs}
+    values = list(args)
     extra = [key for key in kwargs if key not in names]
     if extra:
         raise FeedError(f"{name}: unknown feed {extra[0]!r}: known are {names}")
@@ -37,12 +41,24 @@ def in_order(
     return tuple(values)
 
 
+def _is_by_column(feeds: Sequence[Feed], args: Sequence[object]) -> bool:
+    """Whether a table, such as a DataFrame, is given alone, whose columns are to be the inputs.
+
+    It is one input, a matrix, where a placeholder is one and there is no other.
+    """
+    if len(args) != 1 or isinstance(args[0], np.ndarray) or not hasattr(args[0], "columns"):
+        return False
+    return len(feeds) > 1 or (len(feeds) == 1 and feeds[0].type.ndim < 2)
+
+
 def as_inputs(name: str, feeds: Sequence[Feed], args: Sequence[object]) -> list[NdArray]:
     """The values of a call as arrays of the placeholders' dtypes and ranks.
 
     Raises:
         FeedError, DTypeError, ShapeError: too many or too few, or one that does not fit.
     """
+    if _is_by_column(feeds, args):
+        args = in_order(name, feeds, args, {})
     if len(args) > len(feeds):
         names = [feed.name for feed in feeds]
         raise FeedError(f"{name}: {len(args)} inputs given, {len(names)} expected: {names}")

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree, Value
@@ -76,6 +77,9 @@ class CustomFunction:
         if all(isinstance(one, Expression) for one in operands):
             return on_expressions(call)
         return provided.custom_function(call)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return name_in_module(self) or super().__reduce_ex__(protocol)
 
     def cotangents(self, call: Call, out: Tree, gs: Tree) -> Sequence[Value]:
         """Those of the leaves of what is differentiated by, from those of the result."""

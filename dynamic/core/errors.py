@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.core.errors import ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 
 
 class AutogradError(StaticGraphError, RuntimeError):
@@ -21,12 +21,32 @@ class MissingMethodError(StaticGraphError, NotImplementedError):
     """A Function lacks the method that the call needs."""
 
 
+class MissingKernelError(StaticGraphError, NotImplementedError):
+    """A function is not there for tensors of this dtype."""
+
+
+class MutationContextError(StaticGraphError, AssertionError):
+    """A pass is outside of the context that its graph was recorded in; PyTorch asserts it."""
+
+
+class MixedError(AutogradError):
+    """An op that takes one dtype got tensors of several."""
+
+
 class DeferredError(Exception):
     """An error, the cause, of whoever differentiates a part of a graph, not of who makes it."""
 
 
 class SizeError(ShapeError, RuntimeError):
     """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""
+
+
+class IndexValueError(OutOfRangeError, RuntimeError):
+    """An index tensor points outside; PyTorch raises RuntimeError, NumPy IndexError."""
+
+
+class NothingError(SizeError, IndexError):
+    """There is no largest or smallest of no elements; PyTorch raises either class."""
 
 
 class LoadError(StaticGraphError, RuntimeError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from collections.abc import Callable
 
 from staticgraph.compiler.core.whose_code import is_own
 from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
@@ -24,10 +26,15 @@ class _Met:
     """Matches what NumPy says of the values that ops compute, as message and module of a filter.
 
     A filter matches the message first. Such a warning is about to be made when it does, which takes
-    several times as long as to note its place.
+    several times as long as to note its place. Whoever takes filters to another process, as
+    scikit-learn does, has its `pattern` there.
     """
 
+    pattern = r".* encountered in |staticgraph\."
     text = ""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+        return re.compile, (self.pattern,)
 
     def match(self, text: str) -> bool:
         """Whether it is a message or the module of such a warning."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tensors.copies import rebuild
 from staticgraph.dynamic.tensors.tensor import Tensor
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -32,13 +33,13 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        result = memo[id(self)] = Parameter(
-            self.constant(values_of(self).copy()), self.requires_grad
-        )
+        data = self.constant(values_of(self).copy(order="K"))
+        result = memo[id(self)] = type(self)(data, self.requires_grad)
         return result
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return Parameter, (self.constant(self._array), self.requires_grad)
+        state = getattr(self, "__dict__", None)
+        return rebuild, (type(self), self._array, self.requires_grad), state or None
 
 
 class Buffer(Tensor):
@@ -57,10 +58,13 @@ class Buffer(Tensor):
         self.persistent = persistent
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
-        result = memo[id(self)] = Buffer(
-            self.constant(values_of(self).copy()), persistent=self.persistent
-        )
+        result: Buffer = super().__deepcopy__(memo)
+        result.persistent = self.persistent
         return result
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        make, parts, state = super().__reduce_ex__(protocol)
+        return make, parts, (state, {"persistent": self.persistent})
 
 
 def _tensor(name: str, data: object) -> Tensor:

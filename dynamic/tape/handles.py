@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 _numbers = itertools.count()
@@ -21,6 +22,11 @@ class Hooks(OrderedDict[int, Any]):
             self.move_to_end(handle.id, last=False)
         return handle
 
+    def replace(self, hooks: Mapping[Any, object]) -> None:
+        """Have these hooks, under the keys that they have, instead of those that are there."""
+        self.clear()
+        self.update(hooks)
+
 
 class RemovableHandle:
     """What takes a hook off again: `remove()`, or the end of a `with` block. Final."""
@@ -34,6 +40,13 @@ class RemovableHandle:
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Hooks | None, int]:
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: tuple[Hooks | None, int]) -> None:
+        hooks, self.id = state
+        self._hooks = weakref.ref(Hooks() if hooks is None else hooks)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -21,10 +21,18 @@ from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, node_name
+from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents
-from staticgraph.dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
+from staticgraph.dynamic.tape.nodes import (
+    FREED,
+    Failing,
+    GraphNode,
+    Output,
+    PackHooks,
+    class_named,
+    next_number,
+)
 from staticgraph.dynamic.tape.noted import flat
 from staticgraph.dynamic.tape.observers import announce, observers
 from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
@@ -62,7 +70,9 @@ class Recipe:
 
 def _reduces(op: Op) -> bool:
     """Whether the result may be small where the cotangents take much work."""
-    return op.sweep == "windows" or (op.sweep == "reduction" and op.linearity != "linear")
+    return op.sweep in ("windows", "pairs") or (
+        op.sweep == "reduction" and op.linearity != "linear"
+    )
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool], Recipe] = {}
@@ -123,7 +133,8 @@ class Node(GraphNode):
         if self.guards:
             for counter, version in zip(self.guards, self.versions, strict=True):
                 if counter is not None and counter[0] != version:
-                    raise AutogradError(self._mutated())
+                    saved = self._renewed(saved)
+                    break
         if create_graph:
             saved = self._tensors(g, saved)
         operands, out = saved[:-1], saved[-1]
@@ -177,6 +188,20 @@ class Node(GraphNode):
             tensors.append(value)
         return tuple(tensors)
 
+    def _renewed(self, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What is saved with the output computed anew, if that alone was overwritten.
+
+        RuntimeError where an operand was, or where PyTorch keeps the output too.
+        """
+        op, last = self.recipe.op, len(self.guards) - 1
+        if op not in RENEWED or any(
+            counter is not None and counter[0] != version
+            for counter, version in zip(self.guards[:last], self.versions[:last], strict=True)
+        ):
+            raise AutogradError(self._mutated())
+        operands = saved[:-1]
+        return (*operands, op.evaluate(*operands, **self.attrs))
+
     def _mutated(self) -> str:
         assert self.saved is not None
         for position, (counter, version) in enumerate(zip(self.guards, self.versions, strict=True)):
@@ -203,11 +228,7 @@ class Node(GraphNode):
         """The node, with its name as the name of its class, which tools that draw graphs print."""
         kind = type(self)
         base = kind if "name_" not in kind.__dict__ else kind.__mro__[1]
-        name = self.name()
-        made = _classes.get((base, name))
-        if made is None:
-            members = {"__slots__": (), "__doc__": Node.__doc__, "name_": name}
-            made = _classes[base, name] = type(name, (base,), members)
+        made = class_named(self.name(), base)
         if made is not kind:
             self.__class__ = made
         return self
@@ -257,10 +278,6 @@ class PackedNode(Node):
             return super().pull(g, create_graph)
         finally:
             self.saved = saved
-
-
-_classes: dict[tuple[type, str], type] = {}
-"""The classes that `Node.shown` made, by what they are based on and their names."""
 
 
 def mutated(array: Any, maker: object, counter: Any, version: int, saver: str) -> str:

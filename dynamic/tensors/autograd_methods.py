@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from staticgraph.dynamic.tape.handles import RemovableHandle
 from staticgraph.dynamic.tape.hooks import Cell, hooks_of
 from staticgraph.dynamic.tape.nodes import Failing, graph_edge
 from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
+from staticgraph.dynamic.tensors.copies import rebuild, warn_of_hooks, with_memory
 from staticgraph.dynamic.tensors.printing import tensor_text
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -59,6 +61,10 @@ class Autograd(Operand):
             raise AutogradError(_LEAVES)
         else:
             raise AutogradError(_LEAVES + _DETACHED)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` and return the tensor; no error if it has been true all along."""
@@ -105,9 +111,32 @@ class Autograd(Operand):
         node = self._node
         if node is None or type(node) is AccumulateGrad:
             return None
-        if type(node) is Failing and node.label == "Invalid":
+        if isinstance(node, Failing) and node.label == "Invalid":
             raise node.error
         return graph_edge(node)[0]
+
+    @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise AutogradError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of `register_hook`, by number; None without any."""
+        hooks = None if self._node is None else self._node.hooks
+        return hooks.tensor if hooks is not None and hooks.tensor else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if self._node is not None:  # nothing calls those of another tensor
+            hooks_of(self._node).tensor.replace(hooks or {})
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise AutogradError("Deletion of _backwards_hooks not allowed!")
 
     @property
     def output_nr(self) -> int:
@@ -270,9 +299,20 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             mode.capture.lifted(self).data = value
             return
+        if not isinstance(value, Autograd):
+            raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._node is not None and not is_inexact(value._array.dtype):
+            raise AutogradError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
         self._move(value._array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise AutogradError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def _move(self, array: Any) -> None:
         """Put the tensor on other memory, of another shape or dtype too."""
@@ -338,32 +378,32 @@ class Autograd(Operand):
             return format(values_of(self).item(), spec)
         return object.__format__(self, spec)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         if not self.is_leaf:
             raise AutogradError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment."
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001, or of a tensor that it keeps of a "
+                "call"
             )
         if id(self) in memo:
             return memo[id(self)]
-        result = memo[id(self)] = self.constant(values_of(self).copy())
-        result.requires_grad = self.requires_grad
+        array = with_memory(values_of(self), memo)
+        result = memo[id(self)] = rebuild(type(self), array, self.requires_grad)
+        if type(self._cell) is list and not result.is_inference():
+            result._cell = memo.setdefault(("version", id(self._cell)), [0, None])
+        state = getattr(self, "__dict__", None)
+        if state:
+            vars(result).update(copy.deepcopy(state, memo))
         if self._home is not None and self._home.grad is not None:
-            result.grad = self.grad.detach().clone()
+            result.grad = copy.deepcopy(self.grad, memo)
         return result
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return rebuild, (type(self), self._array, self.requires_grad)
-
-
-def rebuild(kind: Any, array: object, requires_grad: bool) -> Any:
-    """A leaf from what pickle wrote of a tensor."""
-    result = kind.__new__(kind)
-    made = result.constant(array)
-    for name in ("_array", "_cell", "_home", "_maker", "_note"):
-        setattr(result, name, getattr(made, name))
-    result.requires_grad = requires_grad
-    return result
+        warn_of_hooks(self)
+        state = getattr(self, "__dict__", None)
+        return rebuild, (type(self), self._array, self.requires_grad), state or None
 
 
 def _check_grad(tensor: Any, value: object) -> None:

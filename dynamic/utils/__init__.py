@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.dynamic.utils import checkpoint
 
 if TYPE_CHECKING:
-    from staticgraph.dynamic.utils import data as data
+    from staticgraph.dynamic.utils import data as data, hooks as hooks
 
-__all__ = ["checkpoint", "data", "tensorboard"]
+__all__ = ["checkpoint", "data", "hooks", "tensorboard"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from types import FunctionType
@@ -15,6 +14,7 @@ import numpy as np
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
 from staticgraph.compiler.core.errors import FeedError, OptionError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
 from staticgraph.compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
@@ -129,7 +129,13 @@ def _modules_of(f: object) -> list[Any]:
 
 
 class Function(InspectedFunction):
-    """A function compiled when it is called; made by `function`."""
+    """A function compiled when it is called; made by `function`.
+
+    Attributes:
+        made_by: the transform that made it of another function, and its arguments; or None.
+    """
+
+    made_by: tuple[Callable[..., object], tuple[object, ...]] | None = None
 
     def __init__(
         self,
@@ -170,21 +176,25 @@ class Function(InspectedFunction):
         return self._call(args, kwargs)
 
     def __copy__(self) -> Function:
-        return _copied(self._f, self._shapes, self.name, self._options, self._own)
+        made = _copied(self._f, self._shapes, self.name, self._options, self._own)
+        made.made_by = self.made_by
+        return made
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self.made_by is not None:
+            transform, given = self.made_by
+            return transform(*copy.deepcopy(given, memo))
         f, own = copy.deepcopy((self._f, self._own), memo)
         # what a plain function has closed over is not copied with it
         modules = self._own if f is self._f else own
         return _copied(f, self._shapes, self.name, self._options, modules)
 
     def __reduce__(self) -> Any:
-        name = str(getattr(self, "__qualname__", ""))
-        found: Any = sys.modules.get(str(self.__module__))
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return name  # it decorates: its module has it in the place of the function
+        name = name_in_module(self)
+        if name is not None:
+            return name
+        if self.made_by is not None:
+            return self.made_by
         return _copied, (self._f, self._shapes, self.name, self._options, self._own)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

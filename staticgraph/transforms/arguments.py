@@ -21,16 +21,21 @@ Argnums: TypeAlias = "int | Sequence[int]"
 
 
 def transformed(
-    name: str, f: Callable[..., object], apply: Callable[..., object], key: object
+    name: str,
+    f: Callable[..., object],
+    apply: Callable[..., object],
+    key: object,
+    made_by: tuple[Callable[..., object], tuple[object, ...]] | None = None,
 ) -> Function:
     """`apply`, which composes expressions out of those of f, as a compiled function.
 
     It is kept with f under the name and `key`, so that to transform a function again does not
-    compile it again.
+    compile it again. A pickle has what it was `made_by`: a transform, and its arguments.
     """
     if not callable(f):
         raise OptionError(f"{name}: {f!r} cannot be called")
     made = Function(apply, {}, f"{name}({_name_of(f)})", {}, of=f)
+    made.made_by = made_by
     if not isinstance(f, FunctionType | Function):
         return made  # what else has attributes may be copied or pickled with them
     known: dict[Any, Function] = vars(f).setdefault("_transformed", {})

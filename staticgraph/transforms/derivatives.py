@@ -84,7 +84,8 @@ def _grad(
         _, aux, found = _differentiated("grad", f, argnums, has_aux, args, kwargs, zero)
         return (found, aux) if has_aux else found
 
-    return transformed("grad", f, apply, (hashable(argnums), has_aux, zero))
+    made_by = grad, (f, argnums, has_aux, on_disconnected)
+    return transformed("grad", f, apply, (hashable(argnums), has_aux, zero), made_by)
 
 
 def value_and_grad(
@@ -103,7 +104,8 @@ def value_and_grad(
         value, aux, found = _differentiated("value_and_grad", f, argnums, has_aux, args, kwargs)
         return ((value, aux) if has_aux else value), found
 
-    return transformed("value_and_grad", f, apply, (hashable(argnums), has_aux))
+    made_by = value_and_grad, (f, argnums, has_aux)
+    return transformed("value_and_grad", f, apply, (hashable(argnums), has_aux), made_by)
 
 
 def _differentiated(
@@ -249,7 +251,8 @@ def jacobian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = Fal
         found = rebuilt(result, blocks)
         return (found, aux) if has_aux else found
 
-    return transformed("jacobian", f, apply, (hashable(argnums), has_aux))
+    made_by = jacobian, (f, argnums, has_aux)
+    return transformed("jacobian", f, apply, (hashable(argnums), has_aux), made_by)
 
 
 def hessian(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:

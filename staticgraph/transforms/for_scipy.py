@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from staticgraph.compilation import compile
+from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import (
     DTypeError,
     FeedError,
@@ -179,6 +180,43 @@ class ScipyFunctions:
             ),
             dtype=np.float64,
         )
+
+    def low_level(self, kind: str = "numbers") -> Any:
+        """The value as a `scipy.LowLevelCallable`, which SciPy calls without the interpreter.
+
+        It is of the parameters' sizes, which are float64; a call with another number of them gives
+        nan. The data are those of now, variables are read at each call. It keeps what it needs in
+        memory, and serves one thread at a time, as those that have the interpreter's lock.
+
+        Args:
+            kind: "numbers" is for `scipy.integrate.quad`, `dblquad`, `nquad`: the parameters are
+                their variables of integration, then their `args`; "window" is for
+                `scipy.ndimage.generic_filter`: the parameter is the window, a vector.
+
+        Raises:
+            OutputError: the value is no number.
+            OptionError: a parameter is not of float64, or a step is a function of Python's.
+
+        Example:
+            >>> from scipy.integrate import quad
+            >>> x, a = (sg.placeholder(name, (), "float64") for name in "xa")
+            >>> f = sg.compile([x, a], sg.exp(-a * x * x)).scipy({"x": 0.0, "a": 1.0})
+            >>> round(quad(f.low_level(), -8.0, 8.0, args=(2.0,))[0], 12)
+            1.253314137316
+        """
+        if self._out.ndim:
+            raise OutputError(f"{self._name}: scipy: low_level: the value is {self._out.type}")
+        for part in self._parts:
+            if part.leaf.dtype != np.float64:
+                raise OptionError(
+                    f"{self._name}: scipy: low_level: {_called(part.key)} is of {part.leaf.dtype}, "
+                    "not of float64"
+                )
+        from staticgraph.transforms.low_level import low_level
+
+        values = [*(part.value for part in self._parts), *self._data]
+        made = self._compiled(ops.astype(self._out, "float64"))
+        return low_level(made, values, len(self._parts), kind)
 
     def _vector(self, name: str, x: object) -> Vector:
         if np.iscomplexobj(np.asarray(x)):

@@ -43,7 +43,8 @@ def jacfwd(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
         found = rebuilt(result, blocks)
         return (found, aux) if has_aux else found
 
-    return transformed("jacfwd", f, apply, (hashable(argnums), has_aux))
+    made_by = jacfwd, (f, argnums, has_aux)
+    return transformed("jacfwd", f, apply, (hashable(argnums), has_aux), made_by)
 
 
 def jacobian_columns(

@@ -84,7 +84,8 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
             ],
         )
 
-    return transformed("vmap", f, apply, (_key(in_axes), _key(out_axes)))
+    made_by = vmap, (f, in_axes, out_axes)
+    return transformed("vmap", f, apply, (_key(in_axes), _key(out_axes)), made_by)
 
 
 def _key(axes: object) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import staticgraph.distributed as dist
 from tests.combinations import some
 from tests.paths import ROOT
 
@@ -117,6 +118,49 @@ def test_both_paradigms_have_the_same_losses(given: tuple[str, str, float]) -> N
     assert len(compiled) == len(eager) > 1
     assert compiled[0] != compiled[-1]
     np.testing.assert_allclose(compiled, eager, limit)
+
+
+def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:
+    """And go on from a file that another number of ranks has written."""
+    example = load("data_parallel")
+    file = tmp_path / "train.sg"
+    losses, right = example.main(["--epochs", "2", "--file", str(file)])
+    assert losses[-1] < losses[0] / 2
+    more, _ = example.main(["--epochs", "1", "--file", str(file)])
+    file.unlink()
+
+    def ranks() -> Any:
+        dist.barrier()
+        first = example.main(["--epochs", "2", "--file", str(file)])
+        return first, example.main(["--epochs", "1", "--file", str(file)])
+
+    for (ours, same), (ours_more, _) in dist.simulate(ranks, 3):
+        np.testing.assert_allclose(ours, losses, rtol=1e-4)
+        np.testing.assert_allclose(ours_more, more, rtol=1e-3)
+        assert same == pytest.approx(right, abs=0.01)
+
+
+def test_the_processes_of_a_sweep_compile_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATICGRAPH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("STATICGRAPH_LOG", "compile,cache")
+    command = [sys.executable, str(ROOT / "examples" / "parameter_sweep.py"), "--epochs", "1"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True,
+        text=True, timeout=300,
+    )  # fmt: skip
+    told = done.stderr.splitlines()
+    for name in ("train", "predict"):
+        assert sum(f"compile: {name}:" in line for line in told) == 1
+        assert sum(f"cache: {name}: loaded" in line for line in told) == 9
+    alone = load("parameter_sweep").main(["--epochs", "1", "--processes", "1"])
+    rows = [line.split()[1:] for line in done.stdout.splitlines()[1:]]
+    assert rows == [
+        [f"{accuracy:.1%}" for (rate, _), accuracy in alone.items() if rate == each]
+        for each in (0.03, 0.1, 0.3)
+    ]
+    assert max(alone.values()) > 0.6
 
 
 def test_every_example_is_short_and_in_the_index() -> None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from staticgraph.compiler.core.options import Options
 
 PACKAGE = Path(__file__).parents[2]
 APART = {"export", "viz"}  # rooms that no code depends on
+OF_THREADS = {"NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"}
+"""Numba's settings that say who runs its parallel loops, of which there are none here; joblib's
+worker processes have another number of threads than who starts them."""
 CONFIGURATION = Path(".numba_config.yaml")  # Numba reads it where the process runs
 
 
@@ -30,11 +34,15 @@ def kernel_key(source: str) -> bytes:
     return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
 
 
-def launch_plan_key(canonical: str, options: Options) -> bytes:
-    """The key of the launch plan of a definition in its canonical form; raises what that raises."""
+def launch_plan_key(canonical: str, options: Options, names: Sequence[str] = ()) -> bytes:
+    """The key of the launch plan of a definition in its canonical form; raises what that raises.
+
+    `names`: those of the unknown sizes, which are in no form, by their numbers there.
+    """
     disabled = sorted(options.disabled, key=str)
     checks = options.on_nonfinite is not None
-    chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks))
+    budget = repr(options.memory), [dict(options.memory_at).get(name) for name in names]
+    chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks, budget))
     return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
 
 
@@ -44,7 +52,8 @@ def trampoline_key(description: str) -> bytes:
 
 
 def _settings() -> list[str]:
-    found = [f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_")]
+    names = {name for name in os.environ if name.startswith("NUMBA_")} - OF_THREADS
+    found = [f"{name}={os.environ[name]}" for name in names]
     if CONFIGURATION.is_file():
         found.append(CONFIGURATION.read_text(errors="surrogateescape"))
     return sorted(found)

@@ -18,6 +18,7 @@ from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.log import log
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.llvm.machine import target_machine
@@ -55,11 +56,12 @@ these without a pass, by their "launch_plans"."""
 @dataclass(frozen=True, slots=True, eq=False)
 class Trampolines:
     """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
-    `(table, *inputs, *outputs) -> empty list, or an int`.
+    `(table, *inputs, *outputs) -> empty list, or an int`; and the words of the program.
     """
 
     call: Trampoline
     fill: Trampoline
+    program: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +82,8 @@ def place_of(definition: Definition, options: Options) -> Place | None:
     if found is None:
         return None
     try:
-        return Place(store, launch_plan_key(found.text, options), found)
+        names = [str(atom) for atom in found.unknowns]
+        return Place(store, launch_plan_key(found.text, options, names), found)
     except OSError:
         return None
 
@@ -174,7 +177,9 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
             trampoline = python_trampoline(run_address, program, launch_plan.unlocks, taken, given)
         weakref.finalize(trampoline, _drop, owner).atexit = False
         made.append(trampoline)
-    return Trampolines(*made)
+    words = np.array(program, np.int64)
+    weakref.finalize(words, _drop, owner).atexit = False
+    return Trampolines(*made, words)
 
 
 def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, bytes]:
@@ -207,6 +212,11 @@ def load_unit(unit: Function, text: str) -> Loaded:
 def work_address() -> int:
     """The address of what a thread of the pool runs."""
     return trampoline_code().addresses[2]
+
+
+def run_address() -> int:
+    """The address of the loop that runs programs: `compiler.llvm.run`."""
+    return trampoline_code().addresses[1]
 
 
 def unchanged_address() -> int:

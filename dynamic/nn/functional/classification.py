@@ -10,13 +10,16 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.declare import size_value
+from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.dtypes import DTYPES, INT64
+from staticgraph.dynamic.core.errors import AutogradError, MixedError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -53,6 +56,10 @@ def cross_entropy(
         ignore_index: a target that counts for nothing.
         label_smoothing: the part of the target's probability that all classes share.
     """
+    if weight is None and label_smoothing == 0.0 and ignore_index < 0 and reduce is None:
+        found = _of_few(input, target, reduction) if size_average is None else None
+        if found is not None:
+            return found
     reduction = reduction_of(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise AutogradError(
@@ -76,6 +83,23 @@ def cross_entropy(
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction)
     share = label_smoothing / size_value(input.shape[axis], input)
     return loss * (1 - label_smoothing) + smooth * share
+
+
+_plans = plans_of(ops.cross_entropy, of_target=False)
+
+
+def _of_few(input: Any, target: Any, reduction: str) -> Any:
+    """The short way of small plain tensors, (n, c) and (n,); None for all else."""
+    if reduction not in REDUCED or not are_few(input, target):
+        return None
+    x, labels, attrs = input._array, target._array, REDUCED[reduction]
+    if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
+        return None
+    try:
+        value = classes.cross_entropy(x, labels, reduction=reduction)
+    except OutOfRangeError:
+        return None
+    return new_value_of_two(_plans, input, target, x, labels, value, attrs)
 
 
 def _smooth_loss(
@@ -107,9 +131,15 @@ def _against_probabilities(
 ) -> Any:
     axis = _class_axis(input)
     if differ(target.shape, input.shape):
+        if target.ndim < input.ndim:
+            raise ModuleError(
+                "expected target dtype to be Long or Byte, but got "
+                f"{target.type()[6:-6]}: cross_entropy takes class indices of shape "
+                f"{_indices_of(input)}, or probabilities of shape {list(input.shape)}"
+            )
         raise ModuleError(
-            f"cross_entropy: target probabilities of shape {tuple(target.shape)} for an input of "
-            f"shape {tuple(input.shape)}"
+            f"cross_entropy: target probabilities of shape {list(target.shape)} for an input of "
+            f"shape {list(input.shape)}"
         )
     if label_smoothing:
         classes = size_value(input.shape[axis], input)
@@ -165,17 +195,29 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
         raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
 
 
+def _indices_of(input: Any) -> list[int]:
+    """The shape of class indices for an input: its own without the axis of the classes."""
+    shape = tuple(input.shape)
+    return [*shape[:1], *shape[2:]] if len(shape) > 1 else []
+
+
 def _check_classes(input: Any, target: Any) -> None:
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
-    wanted = (*shape[:1], *shape[2:])
-    if len(shape) < 2:
-        wanted = ()
+    kind = DTYPES[target._array.dtype].legacy
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
+    wanted = tuple(_indices_of(input))
     if sizes[:1] != wanted[:1]:
         raise OptionError(
             f"Expected input batch_size ({(*wanted, 1)[0]}) to match target batch_size "
             f"({(*sizes, 1)[0]})."
+        )
+    if len(shape) == 2 and len(sizes) > 1:
+        raise ModuleError(
+            "0D or 1D target tensor expected, multi-target not supported: cross_entropy of an "
+            f"input {list(shape)} takes class indices {list(wanted)}, got {list(sizes)}"
         )
     if sizes != wanted:
         raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
@@ -191,6 +233,9 @@ def binary_cross_entropy(
 ) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
     reduction = reduction_of(size_average, reduce, reduction)
+    if input.dtype != target.dtype:
+        found, kept = (DTYPES[np.dtype(one.dtype)].legacy for one in (target, input))
+        raise MixedError(f"Found dtype {found} but expected {kept}")
     if differ(input.shape, target.shape):
         raise OptionError(
             f"Using a target size ({target.shape}) that is different to the input size "

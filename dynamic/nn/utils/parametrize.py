@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.containers import ModuleDict, ModuleList
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tape.grad_mode import no_grad
@@ -100,6 +102,21 @@ def _property(name: str) -> property:
     return property(get, put)
 
 
+def _copied(module: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy of a parametrized module, of a class of its own, as that has the properties."""
+    kind = type(module)
+    made = memo[id(module)] = object.__new__(type(kind.__name__, kind.__bases__, {**vars(kind)}))
+    vars(made).update(copy.deepcopy(vars(module), memo))
+    return made
+
+
+def _refused(module: Any) -> NoReturn:
+    raise AutogradError(
+        "Serialization of parametrized modules is only supported through state_dict(): "
+        "save that, and load it into a module that is parametrized in the same way."
+    )
+
+
 def register_parametrization(
     module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False
 ) -> Any:
@@ -132,7 +149,8 @@ def register_parametrization(
     kind = type(module)
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
-        kind = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": kind.__module__})
+        own = {"__module__": kind.__module__, "__deepcopy__": _copied, "__getstate__": _refused}
+        kind = type(f"Parametrized{kind.__name__}", (kind,), own)
         module.__class__ = kind
     module.parametrizations[tensor_name] = listed
     setattr(kind, tensor_name, _property(tensor_name))

@@ -168,7 +168,7 @@ def _check_order(optimizer: Optimizer) -> None:
             "initialization. Please, make sure to call `optimizer.step()` before "
             "`lr_scheduler.step()`."
         )
-    elif not optimizer._step_called:
+    elif optimizer._step_called is False:  # of a copy it is not known
         warn(
             "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
             "opposite order, or the first value of the learning rate schedule is skipped."

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
+import joblib
 import numpy as np
 import pytest
 
@@ -27,7 +30,21 @@ def pickled(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
-DEEP: dict[str, Callable[[Any], Any]] = {"deepcopy": copy.deepcopy, "pickle": pickled}
+def by_cloudpickle(value: Any) -> Any:
+    return pickle.loads(cloudpickle.dumps(value))
+
+
+def by_joblib(value: Any) -> Any:
+    file = io.BytesIO()
+    joblib.dump(value, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+DEEP: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy, "pickle": pickled, "cloudpickle": by_cloudpickle,
+    "joblib": by_joblib,
+}  # fmt: skip
 WAYS = {"copy": copy.copy, **DEEP}
 deep = pytest.mark.parametrize("copied", DEEP.values(), ids=DEEP)
 ways = pytest.mark.parametrize("copied", WAYS.values(), ids=WAYS)
@@ -197,6 +214,41 @@ def test_functions_of_modules(copied: Any) -> None:
         other.bias.fill_(1.0)
     np.testing.assert_array_equal(faster(x).detach().numpy(), np.ones((2, 2)))
     np.testing.assert_array_equal(fast(x).detach().numpy(), before)
+
+
+@sg.custom_vjp
+def doubled_slope(x: Any) -> Any:
+    return sg.sin(x)
+
+
+doubled_slope.defvjp(lambda x: (sg.sin(x), x), lambda x, g: (2 * g * sg.cos(x),))
+
+
+def cubes(x: Any) -> Any:
+    return sg.sum(x**3)
+
+
+def test_transforms_of_functions() -> None:
+    transforms = (
+        sg.grad, sg.value_and_grad, sg.hessian, sg.jacobian, sg.jacfwd, sg.vmap,
+        lambda f: sg.vmap(sg.grad(f)), lambda f: sg.grad(sg.function(f)),
+    )  # fmt: skip
+    for transform in transforms:
+        made = transform(cubes)
+        for copied in (*WAYS.values(), lambda one: pickled(copy.copy(one))):
+            for found, wanted in zip(copied(made)(X), made(X), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+    assert pickled(doubled_slope) is doubled_slope
+    assert pickled(sg.grad(doubled_slope))(0.0) == 2
+
+
+@deep
+def test_gradients_of_modules_are_by_the_copy(copied: Any) -> None:
+    module = dynamic.nn.Linear(3, 1)
+    made, slope = copied((module, sg.jacobian(module.forward)))
+    with dynamic.no_grad():
+        made.weight.fill_(7.0)
+    assert slope(dynamic.ones(3)).tolist() == [[7, 7, 7]]
 
 
 def test_functions_without_a_name_cannot_be_pickled() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import warnings
@@ -130,3 +131,14 @@ def test_what_numpy_says_of_values_is_silent_however_a_tensor_is_made(make: Any)
         warnings.simplefilter("error")  # as a test runner sets it before each test
         zeros = make(np.zeros(2, "float32"))
         assert torch.log(zeros).tolist() == [-np.inf, -np.inf]
+
+
+def test_the_filter_is_taken_to_other_processes():
+    torch.ones(1)
+    action, message, category, module, _ = pickle.loads(pickle.dumps(warnings.filters[0]))
+    assert (action, category) == ("ignore", RuntimeWarning)
+    assert message.match("divide by zero encountered in log")
+    assert not message.match("a warning of someone else")
+    assert module.match("staticgraph.compiler.reference.pooling")
+    assert not module.match("numpy")
+    assert warnings.filters[0][1].pattern == message.pattern  # what scikit-learn reads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "backends", "cuda", "distributed", "distributions", "fft", "jit",
-    "multiprocessing", "special", "testing", "version", "xp",
+    "multiprocessing", "onnx", "special", "testing", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -72,17 +72,18 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(_TYPED, "staticgraph.dynamic.tensors.typed"),
     **dict.fromkeys(_RANDOM, "staticgraph.dynamic.tensors.random_numbers"),
     **dict.fromkeys(_DEVICES, "staticgraph.dynamic.tensors.devices"),
-    **dict.fromkeys(_SETTINGS, "staticgraph.dynamic.settings"),
+    **dict.fromkeys(_SETTINGS, "staticgraph.dynamic.core.settings"),
     **dict.fromkeys(_OF_FUNCTIONAL, "staticgraph.dynamic.nn.functional"),
-    **dict.fromkeys(_WINDOWS, "staticgraph.dynamic.windows"),
-    **dict.fromkeys(_OLDER, "staticgraph.dynamic.older"),
-    **dict.fromkeys(_OWN_ARGUMENTS, "staticgraph.dynamic.layers"),
+    **dict.fromkeys(_WINDOWS, "staticgraph.dynamic.functions.windows"),
+    **dict.fromkeys(_OLDER, "staticgraph.dynamic.functions.older"),
+    **dict.fromkeys(_OWN_ARGUMENTS, "staticgraph.dynamic.functions.layers"),
     **dict.fromkeys(("igamma", "igammac", "mvlgamma"), "staticgraph.dynamic.special"),
-    "compile": "staticgraph.dynamic.compilation",
+    "compile": "staticgraph.dynamic.functions.compilation",
     "autocast": "staticgraph.dynamic.amp",
     "get_autocast_dtype": "staticgraph.dynamic.amp",
     "is_autocast_enabled": "staticgraph.dynamic.amp",
     "GradScaler": "staticgraph.dynamic.amp",
+    "serialization": "staticgraph.dynamic.files",
     "__version__": "staticgraph.dynamic.version",
 }
 """Per name the module that has it."""

@@ -1,0 +1,294 @@
+"""Estimators of scikit-learn around graphs and modules: for pipelines, searches and scores.
+
+A network is a function of expressions, a module of an eager engine, or layers of given widths. It
+is compiled when the estimator is fitted, in float64 unless it is a module of another dtype. Fitted
+estimators are pickled, cloned and sent to other processes as any.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compilation import compile
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import MissingExtraError, OptionError, OutputError
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.expression import Expression, constant
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.executables.executable import Executable
+from staticgraph.leaves import Variable, placeholder, variable
+from staticgraph.optim import Adam
+from staticgraph.tracing.modules import ModuleTensors, is_module
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtraError(
+        "staticgraph.sklearn: scikit-learn is not installed: pip install 'staticgraph[sklearn]'"
+    ) from None
+
+__all__ = ["NetworkClassifier", "NetworkRegressor"]
+
+Network = Callable[[Expression, int, np.random.RandomState], Expression]
+
+
+def _layers(widths: tuple[int, ...]) -> Network:
+    """Layers with relu between them; the weights are drawn as Glorot and Bengio do (2010)."""
+
+    def network(x: Expression, outputs: int, rng: np.random.RandomState) -> Expression:
+        sizes = (int(x.shape[1]), *widths, outputs)
+        for place, (n, m) in enumerate(itertools.pairwise(sizes)):
+            bound = np.sqrt(6.0 / (n + m))
+            w = variable(rng.uniform(-bound, bound, (n, m)), name=f"w{place}")
+            b = variable(np.zeros(m), name=f"b{place}")
+            x = (x if place == 0 else ops.relu(x)) @ w + b
+        return x
+
+    return network
+
+
+class _Estimator(BaseEstimator):  # type: ignore[misc]
+    """What both have in common: mini-batches, and when training ends."""
+
+    def __init__(
+        self,
+        network: object = None,
+        *,
+        hidden: tuple[int, ...] = (32,),
+        optimizer: object = None,
+        max_iter: int = 200,
+        batch_size: int = 64,
+        alpha: float = 1e-4,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 1e-4,
+        random_state: object = None,
+    ) -> None:
+        self.network = network
+        self.hidden = hidden
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.alpha = alpha
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.random_state = random_state
+
+    def _fit(self, X: Array, y: Array, outputs: int) -> None:
+        """Train on rows and numbers, or indices of classes; sets what ends with an underscore."""
+        for name in ("max_iter", "batch_size", "n_iter_no_change"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise OptionError(f"{type(self).__name__}: {name} is an int from 1, not {value!r}")
+        rng = check_random_state(self.random_state)
+        x, out = self._defined(outputs, rng)
+        target = placeholder("y", (None,), y.dtype)
+        loss = self._loss(out, target)
+        executable = compile([x], self._predicted(out), name=type(self).__name__)
+        weights = [
+            one for one in ancestors([out]) if isinstance(one, Variable) and one.dtype.kind == "f"
+        ]
+        matrices = [w for w in weights if w.ndim > 1] if self.alpha else []
+        # a variable, not a constant, so that a search over alpha compiles once
+        scale = variable(np.asarray(0.5 * self.alpha / len(X), out.dtype), name="alpha")
+        objective = loss
+        for w in matrices:
+            objective = objective + scale * ops.sum(w * w)
+        optimizer: Any = Adam(lr=0.01) if self.optimizer is None else copy.deepcopy(self.optimizer)
+        train = compile(
+            [x, target], loss, updates=optimizer.minimize(objective, weights), name="train"
+        )
+        measure = compile([x, target], loss, name="loss") if self.early_stopping else None
+        self._train(train, measure, weights, X.astype(x.dtype), y, rng)
+        self._give_back(weights)
+        self.predict_ = copy.copy(executable)  # variables of its own, which no other fit changes
+
+    def _defined(self, outputs: int, rng: np.random.RandomState) -> tuple[Expression, Expression]:
+        """The input, and what the network makes of it."""
+        network: Any = _layers(tuple(self.hidden)) if self.network is None else self.network
+        dtype: Any = "float64"
+        if is_module(network):
+            self.module_ = copy.deepcopy(network)
+            dtype = next(iter(network.parameters())).detach().numpy().dtype
+            network = _of_module(copy.deepcopy(network))
+        x = placeholder("x", (None, self.n_features_in_), dtype)
+        out = network(x, outputs, rng)
+        given = getattr(out, "shape", None)
+        if given not in ((x.shape[0], outputs), (x.shape[0],) if outputs == 1 else None):
+            raise OutputError(
+                f"{type(self).__name__}: the network returns {out!r}, where it takes the shape "
+                f"({x.shape[0]}, {outputs})"
+            )
+        return x, out
+
+    def _train(
+        self,
+        train: Executable,
+        measure: Executable | None,
+        weights: list[Variable],
+        X: Array,
+        y: Array,
+        rng: np.random.RandomState,
+    ) -> None:
+        """Go over the rows until the loss is no longer better, then take the best weights."""
+        order = rng.permutation(len(X))
+        held = int(np.ceil(self.validation_fraction * len(X))) if measure is not None else 0
+        if held >= len(X):
+            raise OptionError(f"{type(self).__name__}: no row of {len(X)} is left to train with")
+        tested, rows = order[:held], order[held:]
+        best, since, kept = np.inf, 0, None
+        self.loss_curve_: list[float] = []
+        for _ in range(self.max_iter):
+            loss = self._pass(train, X, y, rng.permutation(rows))
+            if measure is not None:
+                loss = float(measure(X[tested], y[tested]))
+            self.loss_curve_.append(loss)
+            since = 0 if loss < best - self.tol else since + 1
+            if loss < best:
+                best = loss
+                kept = [w.value for w in weights] if measure is not None else None
+            if since >= self.n_iter_no_change:
+                break
+        self.n_iter_ = len(self.loss_curve_)
+        if kept is not None:
+            for w, value in zip(weights, kept, strict=True):
+                w.value = value
+
+    def _pass(self, train: Executable, X: Array, y: Array, order: Array) -> float:
+        """The mean loss of the batches of one pass."""
+        total = 0.0
+        for first in range(0, len(order), self.batch_size):
+            rows = order[first : first + self.batch_size]
+            total += float(train(X[rows], y[rows])) * len(rows)
+        return total / len(order)
+
+    def _give_back(self, weights: list[Variable]) -> None:
+        """Write the weights into the module, if it is one."""
+        if hasattr(self, "module_"):
+            values = {w.name: w.value for w in weights}
+            tensors = ModuleTensors([self.module_])
+            for name, tensor in zip(tensors.names, tensors.current(), strict=True):
+                if name in values:
+                    tensor.detach().numpy()[...] = values[name]
+
+    def _outputs(self, X: object) -> Any:
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.predict_(rows.astype(self.predict_.feeds[0].type.dtype))
+
+    def _loss(self, out: Expression, y: Expression) -> Expression:
+        raise NotImplementedError
+
+    def _predicted(self, out: Expression) -> Expression:
+        raise NotImplementedError
+
+
+def _of_module(module: Any) -> Network:
+    """A module as a function of expressions; its parameters become variables of their names."""
+    trained = {id(one) for one in module.parameters() if one.requires_grad}
+    tensors = ModuleTensors([module])
+    for places, name, tensor in zip(tensors.tables, tensors.names, tensors.current(), strict=True):
+        value = tensor.detach().numpy()
+        leaf = variable(value, name=name) if id(tensor) in trained else constant(value)
+        for table, key in places:
+            table[key] = leaf
+    return lambda x, outputs, rng: module(x)
+
+
+class NetworkRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    """A network that is fitted to numbers by the mean of squares.
+
+    Args:
+        network: a function of the rows, an expression (None, features), of the number of outputs,
+            1, and of a source of random numbers, which returns an expression (None, outputs); or
+            a module, which is copied, and whose parameters start as they are; None for layers.
+        hidden: the widths of the layers, if `network` is None.
+        optimizer: one of `sg.optim`; Adam with a rate of 0.01 if None.
+        max_iter: the most passes over the rows.
+        batch_size: how many rows make a step.
+        alpha: of the squares of all matrices in the loss, divided by twice the number of rows.
+        early_stopping: whether the loss of a part of the rows, that is not trained with, decides
+            when training ends, and which weights are kept.
+        validation_fraction: how large that part is.
+        n_iter_no_change: after how many passes without a loss that is less by `tol` it ends.
+        tol: by how much the loss must get less.
+        random_state: of the weights at the start, and the order of the rows.
+
+    Fitted, it has `predict_`, the executable; `loss_curve_`, `n_iter_`; `module_`, the module with
+    the weights that were found, if it was given one.
+
+    Example:
+        >>> from staticgraph.sklearn import NetworkRegressor
+        >>> X = np.linspace(-1, 1, 100)[:, None]
+        >>> model = NetworkRegressor(random_state=0).fit(X, X[:, 0] ** 2)
+        >>> bool(model.score(X, X[:, 0] ** 2) > 0.95)
+        True
+    """
+
+    def fit(self, X: object, y: object) -> NetworkRegressor:
+        """Fit it to rows and their numbers."""
+        rows, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self._fit(rows, np.asarray(numbers, np.float64), 1)
+        return self
+
+    def predict(self, X: object) -> Array:
+        """The numbers of rows."""
+        found: Array = self._outputs(X)
+        return found
+
+    def _loss(self, out: Expression, y: Expression) -> Expression:
+        error = self._predicted(out) - ops.astype(y, out.dtype)
+        return ops.mean(error * error)
+
+    def _predicted(self, out: Expression) -> Expression:
+        return ops.reshape(out, (out.shape[0],))
+
+
+class NetworkClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """A network that is fitted to classes by their cross entropy; see `NetworkRegressor`.
+
+    The network has an output for each class. Fitted, it also has `classes_`.
+
+    Example:
+        >>> from staticgraph.sklearn import NetworkClassifier
+        >>> X = np.linspace(-1, 1, 100)[:, None]
+        >>> model = NetworkClassifier(random_state=0).fit(X, np.where(X[:, 0] > 0, "yes", "no"))
+        >>> model.predict([[-0.5], [0.5]])
+        array(['no', 'yes'], dtype='<U3')
+    """
+
+    def fit(self, X: object, y: object) -> NetworkClassifier:
+        """Fit it to rows and their classes."""
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, indices = np.unique(labels, return_inverse=True)
+        self._fit(rows, indices.astype(np.int64), len(self.classes_))
+        return self
+
+    def predict_proba(self, X: object) -> Array:
+        """The probabilities of the classes, in the order of `classes_`."""
+        found: Array = self._outputs(X)
+        return found
+
+    def predict(self, X: object) -> Array:
+        """The likeliest class of each row."""
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        found: Array = self.classes_[likeliest]
+        return found
+
+    def _loss(self, out: Expression, y: Expression) -> Expression:
+        return ops.cross_entropy(out, y)
+
+    def _predicted(self, out: Expression) -> Expression:
+        return ops.softmax(out, axis=-1)
