@@ -26,6 +26,7 @@ class _OneTemperature(Distribution):
     """Distributions with a temperature that is the same in all of the batch; abstract."""
 
     has_rsample = True
+    temperature: Any
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The same distributions as a larger batch."""
