@@ -137,7 +137,7 @@ def _collect(code: CodeType, found: tuple[dict[str, int], ...], imports: set[str
             attributes.setdefault(one.argval, line)
         elif one.opname == "IMPORT_NAME":
             imports.add(one.argval)
-        elif one.opname.endswith("_DEREF") or one.opname == "LOAD_CLOSURE":
+        elif one.opname.endswith("_DEREF"):
             free.setdefault(one.argval, line)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

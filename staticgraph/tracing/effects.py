@@ -42,6 +42,7 @@ from staticgraph.compiler.core.refusals import (
 from staticgraph.compiler.core.watching import CHANGES, Watch
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import is_symbolic
+from staticgraph.compiler.ops.user_host_ops import HostOp
 from staticgraph.tracing.code import computes_names, type_questions
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
@@ -318,6 +319,8 @@ class _Watch(Watch):
                 what, instead = _LOG
                 what = f"{what} when it is traced, and not at each call"
                 refuse_effect(what, instead, _place(frame))
+            elif code is _HANDED_OVER:
+                self._defer(frame.f_locals["self"].function)
             elif code in _DIRECTLY:
                 if frame.f_back is not None and not _of_library(frame.f_back):
                     what, instead = _DIRECTLY[code]
@@ -338,7 +341,8 @@ class _Watch(Watch):
             return
         self.seen.add(code)
         self.users.add(code)
-        if code not in self.surroundings.codes and not self.busy:
+        ended = self.surroundings.deferred.call(code)
+        if (ended or code not in self.surroundings.codes) and not self.busy:
             functions = functions_of(frame)
             self.late.add(code, functions)
             self._follow(functions)
@@ -350,6 +354,15 @@ class _Watch(Watch):
             self.surroundings.add_roots(functions)
         finally:
             self.busy = False
+
+    def _defer(self, function: object) -> None:
+        """A step of the graph is made, which is to call a function when it runs."""
+        if not self.busy:
+            self.busy = True
+            try:
+                self.surroundings.defer(function)
+            finally:
+                self.busy = False
 
     def _follow_names(self, frame: FrameType, names: Collection[str]) -> None:
         """Follow attributes that code reads by a text."""
@@ -460,6 +473,7 @@ def _called_by_collector() -> set[object]:
     return {getattr(one, "__code__", None) for one in gc.callbacks}
 
 
+_HANDED_OVER = HostOp.__call__.__code__
 _ENVIRONMENT = type(os.environ).__getitem__.__code__
 _READING_ONE = (
     _ENVIRONMENT, Mapping.get.__code__, Mapping.__contains__.__code__, os.getenv.__code__,

@@ -5,6 +5,7 @@ A `Read` says where something was read, and what was there.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -182,9 +183,26 @@ def _alike(now: Any, before: Any) -> bool:
 
 def older(before: Iterable[Read], after: Iterable[Read]) -> list[Read]:
     """The reads of both, those of before where both read the same."""
-    found = {(one.kind, id(one.owner), one.key): one for one in after}
-    found |= {(one.kind, id(one.owner), one.key): one for one in before}
+    found = {_place(one): one for one in after}
+    found |= {_place(one): one for one in before}
     return [*found.values()]
+
+
+def unless_only(every: Iterable[Read], some: Iterable[Read], of: Iterable[Read]) -> list[Read]:
+    """The reads but for those, and of lists and dicts, that `every` has and `some` of it have not.
+
+    How a list or dict is read depends on its size, which may have changed between the two. What an
+    object has not is not read, so that its attributes are compared one by one.
+    """
+    tables = {id(one.value) for one in every if one.key == "__dict__"}
+    whole = {id(one.owner) for one in every if isinstance(one.owner, list | deque | dict | set)}
+    lost = whole - tables - {id(one.owner) for one in some}
+    gone = {*map(_place, every)} - {*map(_place, some)}
+    return [one for one in of if id(one.owner) not in lost and _place(one) not in gone]
+
+
+def _place(read: Read) -> tuple[str, int, Any]:
+    return read.kind, id(read.owner), read.key
 
 
 def reads_of_containers(value: object, name: str) -> list[Read]:

@@ -39,12 +39,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
+from staticgraph.tracing.callables import PLAIN, Callables
 from staticgraph.tracing.code import Named, handlers_of_errors, named
-from staticgraph.tracing.guards import Guards, Read, older, reads_of_array
+from staticgraph.tracing.deferred import Deferred, without
+from staticgraph.tracing.guards import Guards, Read, older, reads_of_array, unless_only
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
@@ -57,19 +58,13 @@ from staticgraph.tracing.inspection import (
 )  # fmt: skip
 from staticgraph.tracing.library_states import (
     of_bits,
-    of_cache,
     of_decimals,
     of_flags,
     of_generator,
-    results_of,
 )  # fmt: skip
 from staticgraph.tracing.modules import is_module
-from staticgraph.tracing.objects import Objects
 from staticgraph.tracing.states import State, state_of
 
-_PLAIN = (
-    type(None), bool, int, float, complex, str, bytes, type(...), np.dtype, BuiltinFunctionType, Op,
-)  # fmt: skip
 _BOUND = (BuiltinFunctionType, type([].__len__))
 _EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
 _HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
@@ -79,7 +74,7 @@ FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
 
-class Surroundings(Objects):
+class Surroundings(Callables):
     """What a function can read.
 
     Args:
@@ -89,6 +84,7 @@ class Surroundings(Objects):
         own: modules whose parameters and buffers are operands.
         statics: the static arguments, which are roots too.
         settings: lists of one that the engines' own code reads: the default dtypes.
+        deferred: functions that only steps of the graph call.
 
     Attributes:
         guards: the reads.
@@ -105,17 +101,17 @@ class Surroundings(Objects):
         own: Sequence[object] = (),
         statics: Sequence[object] = (),
         settings: Sequence[list[Any]] = (),
+        deferred: Deferred | None = None,
     ) -> None:
+        self.deferred = Deferred() if deferred is None else deferred
         self.statics = statics
         self.settings = settings
         self.roots = list(roots)
         self.on_tensors = on_tensors
         self._own = tuple(own)
         self.compares_identity = False
-        self.codes: set[CodeType] = set()
-        self._names: dict[str, str] = {}
-        self._stores: set[str] = set()
-        self._reflects = self._catches = self._computes = False
+        self._by_text: dict[str, str] = {}
+        self._forget()
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
         self.follow()
@@ -148,13 +144,40 @@ class Surroundings(Objects):
                 break
         self.guards = Guards([*self.reads, *self._extra])
 
+    def _forget(self) -> None:
+        """Forget what code names, but for what was only seen when it was used."""
+        self.codes: set[CodeType] = set()
+        self._names = dict(self._by_text)
+        self._stores: set[str] = set()
+        self._reflects = self._catches = self._computes = False
+
+    def defer(self, function: object) -> None:
+        """Take what a step of the graph calls: what only that reads is none of the trace's."""
+        values = self.deferred.new(function)
+        if not values:
+            return
+        before, stored, states = self.reads, self.stored, self._states
+        self.follow()
+        every, reached = [*self.reads, *self.stored], self._states.keys()
+        self.deferred.add(values)
+        self._forget()
+        self.follow()
+        gone = reached - self._states.keys()
+        self._states |= {key: one for key, one in states.items() if key not in gone}
+        others = functools.partial(unless_only, every, [*self.reads, *self.stored])
+        self.reads = older(others(before), self.reads)
+        self.stored = older(others(stored), self.stored)
+        self.guards = Guards([*self.reads, *self._extra])
+
     def begin(self) -> None:
         """Note the states as they are: they may have moved on since they were found."""
         self._states = {key: one.now() for key, one in self._states.items()}
 
     def again(self) -> Surroundings:
         """The same, followed anew."""
-        return Surroundings(self.roots, self.on_tensors, self._own, settings=self.settings)
+        return Surroundings(
+            self.roots, self.on_tensors, self._own, (), self.settings, self.deferred
+        )
 
     def changes(self) -> list[tuple[Read, Any]]:
         """What is no longer what it was, and what it is."""
@@ -170,7 +193,8 @@ class Surroundings(Objects):
         """Take names of attributes that were only seen when they were used."""
         new = [one for one in names if one not in self._names]
         if new:
-            self._names.update(dict.fromkeys(new, place))
+            self._by_text.update(dict.fromkeys(new, place))
+            self._names.update(self._by_text)
             self.add_roots(())
 
     def add_module(self, name: str, place: str) -> None:
@@ -205,7 +229,7 @@ class Surroundings(Objects):
         if kind in _BOUND and not isinstance(value.__self__, ModuleType):
             value = value.__self__
             kind = type(value)
-        if kind in _PLAIN or isinstance(value, Expression) or id(value) in self._seen:
+        if kind in PLAIN or isinstance(value, Expression) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if is_tensor(value):
@@ -275,6 +299,17 @@ class Surroundings(Objects):
             if isinstance(registry, MappingProxyType):
                 self._value(registry, f"the registry of {name}", place)
             return
+        if f not in self.deferred:
+            self._runs(f)
+        self._announced(f, f.__name__)
+        if any(key in self._names for key in f.__dict__):
+            self._object(f, name, place)
+        else:
+            self._lacks(f.__dict__, name, place)
+
+    def _runs(self, f: FunctionType) -> None:
+        """What a function reads when it is called."""
+        code = f.__code__
         here = self._code(code)
         at = f"{code.co_filename}:{code.co_firstlineno}"
         self._read("code", f, None, code, f"the code of {f.__name__}", at)
@@ -283,19 +318,16 @@ class Surroundings(Objects):
                 own = f"the defaults of {f.__name__}"
                 self._read("attribute", f, key, given, own, at)
                 self._value(given, own, at)
+        elsewhere = {label for one in self.deferred.codes for label in one.co_freevars}
         for label, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
-            self._cell(cell, label, here.place(label, here.free))
+            if label in (*here.free, *here.globals) or label not in elsewhere:
+                self._cell(cell, label, here.place(label, here.free))
         self._globals(f.__globals__, here)
         if self._computes and "__globals__" in self._names:
             self._every(f.__globals__, f"globals of {f.__name__}", at)
-        self._announced(f, f.__name__)
-        if any(key in self._names for key in f.__dict__):
-            self._object(f, name, place)
-        else:
-            self._lacks(f.__dict__, name, place)
 
     def _code(self, code: CodeType) -> Named:
-        here = named(code)
+        here = named(without(code, self.deferred.codes))
         self._add_code(code)
         if not {"encode", "decode"}.isdisjoint(here.attributes):
             for text, handler in handlers_of_errors(code):
@@ -313,7 +345,7 @@ class Surroundings(Objects):
     def _add_code(self, code: CodeType) -> None:
         self.codes.add(code)
         for one in code.co_consts:
-            if isinstance(one, CodeType):
+            if isinstance(one, CodeType) and one not in self.deferred.codes:
                 self._add_code(one)
 
     def _globals(self, table: dict[str, Any], here: Named) -> None:
@@ -338,41 +370,6 @@ class Surroundings(Objects):
             self._read("cell", cell, None, cell.cell_contents, name, place)
             self._value(cell.cell_contents, label, place)
 
-    def _of_library(self, value: object, name: str, place: str) -> None:
-        """What a function of a library calls: functions of the user's, which it was given."""
-        if isinstance(value, FunctionType | MethodType | functools.partial):
-            self._value(value, name, place)
-        elif isinstance(value, Mapping):
-            for one in [*value.values()]:
-                self._of_library(one, name, place)
-        elif not isinstance(value, _PLAIN) and not is_library(file_of(type(value))):
-            self._value(value, name, place)
-
-    def _method(self, method: MethodType, name: str, place: str) -> None:
-        self._value(method.__self__, name, place)
-        self._value(method.__func__, name, place)
-
-    def _partial(self, part: Any, name: str, place: str) -> None:
-        for key in ("func", "args"):
-            self._slot(part, key, f"{name}.{key}", place)
-        self._value(part.keywords, name, place)
-
-    def _wrapper(self, value: object, name: str, place: str) -> None:
-        for key in ("__func__", "fget", "fset", "func", "dispatcher", "__wrapped__"):
-            inner = getattr(value, key, None)
-            if inner is not None:
-                self._value(inner, name, place)
-
-    def _memoized(self, value: Any, name: str, place: str) -> None:
-        """What has a cache: a call may fill it, and `cache_clear` empties it."""
-        self.cached.add((id(value), ""))
-        self._read("misses", value, "", value.cache_info().misses, f"the cache of {name}", place)
-        if "cache_info" in self._names:
-            self._read("state", value, of_cache, of_cache(value), f"the cache of {name}", place)
-        self._wrapper(value, name, place)
-        for one in results_of(value):
-            self._value(one, f"a result of {name}", place)
-
     def _compiled(self, value: Any, name: str, place: str) -> None:
         self._value(value._f, name, place)
         for one in value._own:
@@ -396,7 +393,7 @@ class Surroundings(Objects):
         if value is sys.modules:
             return self._imported(name, place)
         for key in value:
-            if type(key) not in _PLAIN:
+            if type(key) not in PLAIN:
                 self._value(key, f"a key of {name}", place)
         if not value:
             self._read("length", value, None, 0, f"len({name})", place)
