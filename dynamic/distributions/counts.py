@@ -93,7 +93,9 @@ class Bernoulli(_Binary):
         """The logarithm of the probability."""
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+        # what is impossible counts nothing, where 0 times an infinite logit is not a number
+        failed = ops.where(value == 1, 0.0, (1 - value) * ops.softplus(logits))
+        return -(failed + ops.where(value == 0, 0.0, value * ops.softplus(-logits)))
 
     def entropy(self) -> Any:
         """The entropy."""

@@ -103,7 +103,9 @@ def _uniform_normal(p: Any, q: Any) -> Any:
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Any:
     ones = p.probs * (ops.softplus(-q.logits) - ops.softplus(-p.logits))
-    return ones + (1 - p.probs) * (ops.softplus(q.logits) - ops.softplus(p.logits))
+    ones = ops.where(p.probs == 0, 0.0, ops.where(q.probs == 0, math.inf, ones))
+    zeros = (1 - p.probs) * (ops.softplus(q.logits) - ops.softplus(p.logits))
+    return ones + ops.where(p.probs == 1, 0.0, ops.where(q.probs == 1, math.inf, zeros))
 
 
 @register_kl(Binomial, Binomial)

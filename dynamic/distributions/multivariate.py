@@ -126,4 +126,6 @@ def squared_distance(factor: Any, difference: Any) -> Any:
     solved = linalg.solve_triangular(
         factor.expand(*lead, size, size), difference.expand(*lead, size).unsqueeze(-1), upper=False
     )
-    return (solved.squeeze(-1) ** 2).sum(-1)
+    found = (solved.squeeze(-1) ** 2).sum(-1)
+    # back substitution gives 0 times infinity
+    return ops.where(ops.isinf(difference).any(-1), difference.abs().sum(-1), found)

@@ -76,3 +76,34 @@ def test_binomials_of_different_numbers_of_trials_are_refused() -> None:
         mixed.entropy()
     with pytest.raises(NotImplementedError, match=r"q\.total_count > p\.total_count is not impl"):
         torch.distributions.kl_divergence(mixed, binomial(3, torch.tensor(0.5)))
+
+
+def test_certain_bernoullis_have_the_probabilities_that_they_say() -> None:
+    certain = torch.tensor([np.inf, np.inf, -np.inf, -np.inf])
+    made = torch.distributions.Bernoulli(logits=certain)
+    found = made.log_prob(torch.tensor([0.0, 1.0, 0.0, 1.0]))
+    assert found.tolist() == [-np.inf, 0, 0, -np.inf]
+    others = torch.distributions.Bernoulli(logits=torch.tensor([np.inf, -np.inf, -np.inf, 0.0]))
+    found = torch.distributions.kl_divergence(made, others)
+    np.testing.assert_allclose(found.numpy(), [0, np.inf, 0, np.log(2)], rtol=1e-6)
+    found = torch.distributions.kl_divergence(others, made)
+    assert found.tolist() == [0, np.inf, 0, np.inf]
+
+
+def test_the_gradient_of_bernoullis_is_what_was_seen_less_what_was_expected() -> None:
+    logits = torch.tensor([-3.0, 0.0, 2.0, 30.0], requires_grad=True)
+    seen = torch.tensor([1.0, 0.0, 0.25, 1.0])
+    torch.distributions.Bernoulli(logits=logits, validate_args=False).log_prob(
+        seen
+    ).sum().backward()
+    wanted = seen.numpy() - 1 / (1 + np.exp(-logits.detach().numpy()))
+    np.testing.assert_allclose(logits.grad.numpy(), wanted, rtol=1e-5, atol=1e-12)
+
+
+def test_normal_vectors_at_infinity_have_no_density() -> None:
+    factor = torch.tensor([[2.0, 0.0], [0.5, 1.0]])
+    made = torch.distributions.MultivariateNormal(
+        torch.zeros(2), scale_tril=factor, validate_args=False
+    )
+    places = torch.tensor([[np.inf, 0.0], [0.0, -np.inf], [np.inf, np.inf], [np.inf, np.nan]])
+    np.testing.assert_array_equal(made.log_prob(places), [-np.inf, -np.inf, -np.inf, np.nan])
