@@ -83,17 +83,19 @@ def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     )
     flat = flattened(input, input.ndim - axes)
     places = np.arange(math.prod(spatial)).reshape(spatial)
+    # a batch of examples, as `vmap` has it, has no one array
+    known = has_values(flat) and isinstance(flat._array, np.ndarray)
     chosen = []
     for index in np.ndindex(parts):
         part = tuple(
             _part(i, size, count) for i, size, count in zip(index, spatial, parts, strict=True)
         )
         inside = places[part].reshape(-1)
-        if has_values(flat):
+        if known:
             chosen.append(inside[np.argmax(flat._array[..., inside], -1)])
         else:
             chosen.append(ops.take(flat.constant(inside), ops.argmax(flat[..., inside], -1), 0))
-    indices = wrap(np.stack(chosen, -1)) if has_values(flat) else ops.stack(chosen, -1)
+    indices = wrap(np.stack(chosen, -1)) if known else ops.stack(chosen, -1)
     shape = (*input.shape[: input.ndim - axes], *parts)
     values = ops.reshape(ops.take_along_axis(flat, indices, -1), shape)
     return (values, ops.reshape(indices, shape)) if return_indices else values

@@ -180,3 +180,18 @@ def test_an_encoder_takes_pytorchs_options_of_nested_tensors() -> None:
     told.load_state_dict(plain.state_dict())
     x = torch.randn(3, 2, 4)
     assert told(x).tolist() == plain(x).tolist()
+
+
+@pytest.mark.parametrize("axes", (1, 2, 3))
+def test_adaptive_maxima_of_a_batch_are_those_of_its_examples(axes: int) -> None:
+    pool = getattr(F, f"adaptive_max_pool{axes}d")
+    x = torch.randn(2, 3, *(5, 4, 3)[:axes])
+    values, places = torch.vmap(lambda one: pool(one, 2, True))(x)
+    each = [pool(one, 2, True) for one in x]
+    np.testing.assert_array_equal(values, np.stack([one[0].numpy() for one in each]))
+    np.testing.assert_array_equal(places, np.stack([one[1].numpy() for one in each]))
+    grads = torch.vmap(torch.func.grad(lambda one: pool(one, 2).sum()))(x)
+    for one, grad in zip(x, grads, strict=True):
+        one = one.detach().requires_grad_()
+        pool(one, 2).sum().backward()
+        np.testing.assert_array_equal(grad, one.grad)
