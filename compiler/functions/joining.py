@@ -320,7 +320,7 @@ def ediff1d(x: Value, to_end: Value = None, to_begin: Value = None) -> Value:
     for name, end in (("to_end", to_end), ("to_begin", to_begin)):
         if end is not None and not np.can_cast(as_operand(end).dtype, x.dtype, "same_kind"):
             raise DTypeError(f"ediff1d: {name} of {as_operand(end).dtype} beside {x.dtype}")
-    parts = [slice_axis(x, 0, 1, size) - slice_axis(x, 0, 0, size - 1)] if size != 0 else [x]
+    parts = [x[1:] - x[:-1]] if size != 0 else [x]
     if to_begin is not None:
         parts.insert(0, ops.astype(ravel(to_begin), x.dtype))
     if to_end is not None:

@@ -14,9 +14,10 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis
+from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis, roll
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand, size_value
+from staticgraph.compiler.ops.reduction import positions
 from staticgraph.compiler.ops.slicing import slice_axis
 
 __all__ = [
@@ -84,11 +85,11 @@ def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Val
 
 
 def _after(x: Any) -> Any:
-    return slice_axis(x, x.ndim - 1, 1, x.shape[-1])
+    return x[..., 1:]
 
 
 def _before(x: Any) -> Any:
-    return slice_axis(x, x.ndim - 1, 0, x.shape[-1] - 1)
+    return x[..., :-1]
 
 
 def gradient(
@@ -176,7 +177,8 @@ def unwrap(
         array([0.    , 3.    , 3.2832])
     """
     p = moveaxis(floats(p), axis, -1)
-    step = _after(p) - _before(p)
+    first = ops.equal(positions(p, p.ndim - 1), 0)
+    step = ops.where(first, 0, p - roll(p, 1, -1))
     half = period / 2
     turned = ops.remainder(step + half, period) - half
     turned = ops.where(
@@ -184,10 +186,7 @@ def unwrap(
     )
     least = half if discont is None else max(discont, half)
     fix = ops.where(ops.less(ops.absolute(step), least), 0, turned - step)
-    whole = ops.concatenate(
-        [slice_axis(p, p.ndim - 1, 0, 1), _after(p) + ops.cumsum(fix, -1)], p.ndim - 1
-    )
-    return moveaxis(whole, -1, axis)
+    return moveaxis(ops.where(first, p, p + ops.cumsum(fix, -1)), -1, axis)
 
 
 # -- order -----------------------------------------------------------------------------------------

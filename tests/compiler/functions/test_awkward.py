@@ -203,3 +203,11 @@ def test_what_has_an_infinity_has_no_variance(row: list[float]) -> None:
         np.testing.assert_allclose(found[0], [nan, 2.25])
         np.testing.assert_allclose(found[1], [nan, 1.5])
         assert np.isnan(found[2])
+
+
+@pytest.mark.parametrize("name", ("ediff1d", "trapezoid", "unwrap"))
+def test_differences_of_few_elements_are_numpys_when_their_number_is_run_time(name: str) -> None:
+    x = sg.placeholder("x", ("n",), "float64")
+    compiled = sg.compile([x], getattr(sg, name)(x))
+    for values in (real(), real(3), real(-0.0, 3.5, -3, 7)):
+        np.testing.assert_allclose(compiled(values), getattr(np, name)(values), rtol=1e-15)
