@@ -25,8 +25,8 @@ class Moved:
     _current: Any
     _link: Any
     _outside: bool
-    _seen: int
-    _stamp: int
+    _seen: Any
+    _stamp: Any
     _value: Any
     _viewed: bool
 

@@ -149,7 +149,7 @@ class Objects:
             every = every or self._is_handed(value, [*table.values()], name, place)
             keys = self._names.keys() & table.keys()
             if every or _is_read_by_own(kind):
-                keys = table.keys()
+                keys = {*table}
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
