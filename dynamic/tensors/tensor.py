@@ -28,8 +28,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NothingError, SizeError
-from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
-from staticgraph.dynamic.core.shape_texts import OF_SOME, in_pytorchs_words
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, in_pytorchs_words, known
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
@@ -473,8 +472,8 @@ def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) ->
 
 def _size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:
     shapes = [tuple(array.shape) for array in arrays]
-    kind = NothingError if op.name in OF_SOME else SizeError
-    return kind(in_pytorchs_words(op.name, shapes, str(error)))
+    kind = NothingError if known(op).of_some else SizeError
+    return kind(in_pytorchs_words(op, shapes, str(error)))
 
 
 def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
