@@ -227,7 +227,7 @@ def _renamed(group: Group, order: int, name: Callable[[int], int]) -> Group:
         return replace(group, order=order, node=name(group.node), items=items)
     pack = group.pack
     if pack is not None:
-        value, source, base = (name(one) for one in (pack.value, pack.source, pack.base))
+        value, source, base = map(name, (pack.value, pack.source, pack.base))
         pack = replace(pack, value=value, source=source, base=base)
     return replace(
         group,
