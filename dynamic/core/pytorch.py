@@ -35,6 +35,8 @@ class PyTorchOp:
         bent: the derivative is constant or has constant pieces, and is derived again all the same.
         places: puts numbers among elements, whose dtype must have a place for them.
         renews: keeps its operand alone, so that the output may be overwritten.
+        one_dtype: what to say of floating operands of different dtypes, which PyTorch refuses:
+            a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -50,6 +52,7 @@ class PyTorchOp:
     bent: bool = False
     places: bool = False
     renews: bool = False
+    one_dtype: str = ""
     of_numbers: bool = False
 
 
@@ -151,12 +154,15 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
     ops.strided_slice: PyTorchOp("Slice", view=True),
     ops.embed: PyTorchOp("ConstantPadNd"),
-    ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("matmul",)),
-    ops.dot: PyTorchOp(operands=("self", "tensor")),
+    ops.matmul: PyTorchOp(
+        names.matmul, operator="matmul", methods=("matmul",), one_dtype="by rank"
+    ),
+    ops.dot: PyTorchOp(operands=("self", "tensor"), one_dtype="by rank"),
     ops.outer: PyTorchOp("Mul"),
     ops.attention: PyTorchOp("ScaledDotProductFlashAttentionForCpu"),
     ops.conv2d: PyTorchOp(
         "Convolution",
+        one_dtype="bias first",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups"),),
     ),
@@ -164,6 +170,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.avg_pool2d: PyTorchOp("AvgPool2D", bent=True),
     ops.conv_transpose2d: PyTorchOp(
         "Convolution",
+        one_dtype="expected",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups", "output_padding"),),
     ),
@@ -181,7 +188,10 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.softmax: PyTorchOp(options=(names.along,)),
     ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
     ops.layer_norm: PyTorchOp(
-        "NativeLayerNorm", operands=("input", "weight", "bias"), options=(names.normalised,)
+        "NativeLayerNorm",
+        operands=("input", "weight", "bias"),
+        options=(names.normalised,),
+        one_dtype="all inputs",
     ),
     ops.cross_entropy: PyTorchOp("NllLoss", operands=("self", "target"), options=(names.mode,)),
     ops.mse_loss: PyTorchOp("MseLoss", operands=("self", "target"), options=(names.mode,)),
@@ -232,7 +242,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
-    eager_ops.bmm: PyTorchOp(operands=("self", "mat2")),
+    eager_ops.bmm: PyTorchOp(operands=("self", "mat2"), one_dtype="expected"),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
 }
