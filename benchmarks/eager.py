@@ -1,320 +1,167 @@
 """The eager engine against PyTorch's: small and large ops, layers and training steps.
 
     python benchmarks/eager.py --torch PATH/TO/PYTHON [WORKLOAD ...] [--rounds 7] [--seconds 0.2]
+        [--threads 2] [--before PATH/TO/CHECKOUT] [--json FILE [--page docs/eager_speed.md]]
 
-Both run the same code, `import dynamic as torch` or `import torch`. PyTorch lives in an
-environment of its own, whose interpreter `--torch` names, and runs with one and with two threads.
-Every contender has a process of its own; for each workload they are measured in turn, so that
-noise hits all. Printed are the median of the rounds' medians and the minimum, and both as ratios
-to PyTorch's better number of threads, with the limit that the project sets itself.
+Both run the same code, `import dynamic as torch` or `import torch` (`eager_workloads`), with the
+same number of threads. PyTorch lives in an environment of its own, whose interpreter `--torch`
+names. Every contender has a process of its own; for each workload they are measured in turn, so
+that noise hits all. Printed are the median of the rounds' medians and the minimum, and both as
+ratios to PyTorch's, with the limit that the project sets itself. `--json` keeps what was measured
+beside what the file has of other workloads, and `--page` writes the table of it all into a page.
 """
 
 from __future__ import annotations
 
-import itertools
+import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-Step = Callable[[], Any]
-SMALL_LIMIT, LARGE_LIMIT = 0.7, 1.1
+Record = dict[str, Any]
+"""What is kept of a workload: its class, the figures of all contenders, and the ratios."""
+
+LIMITS = {
+    "single ops": 0.7, "small graphs": 0.7, "training steps of small models": 0.8,
+    "large arrays": 1.0, "whole models": 1.0,
+}  # fmt: skip
+"""What kinds of workloads there are, and the part of PyTorch's time that each may take."""
 
 
-def tensor(torch: Any, *shape: int, scale: float = 1.0, grad: bool = True, seed: int = 0) -> Any:
-    """A float32 tensor of normal values, the same for every contender."""
-    import numpy as np
+def kinds_of(torch: Any) -> Iterator[tuple[str, dict[str, Callable[[], Any]]]]:
+    """Every workload by its kind."""
+    from benchmarks.eager_workloads import large, models, small, training
 
-    values = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-    made = torch.from_numpy(values * np.float32(scale))
-    return made.requires_grad_(True) if grad else made
-
-
-def single_ops(torch: Any) -> dict[str, Step]:
-    """One op on 8 elements, without and with gradient (not run backwards)."""
-    workloads: dict[str, Step] = {}
-    for grad in (False, True):
-        a = tensor(torch, 8, grad=grad)
-        b = tensor(torch, 8, grad=grad, seed=1)
-        m, n = tensor(torch, 2, 4, grad=grad), tensor(torch, 4, 2, grad=grad)
-        ops: dict[str, Step] = {
-            "a + b": lambda a=a, b=b: a + b,
-            "a * 2.0": lambda a=a: a * 2.0,
-            "tanh(a)": lambda a=a: torch.tanh(a),
-            "a.sum()": lambda a=a: a.sum(),
-            "a.mean(0)": lambda a=a: a.mean(0),
-            "a[2]": lambda a=a: a[2],
-            "a.reshape(2, 4)": lambda a=a: a.reshape(2, 4),
-            "m @ n": lambda m=m, n=n: m @ n,
-            "softmax(m, -1)": lambda m=m: torch.softmax(m, -1),
-        }
-        for name, step in ops.items():
-            workloads[f"{name}, grad" if grad else name] = step
-    return workloads
+    yield "single ops", small.single_ops(torch)
+    yield "small graphs", small.small_graphs(torch)
+    yield "training steps of small models", training.small_steps(torch)
+    for part in (large.elementwise, large.reductions, large.rearranged, large.products):
+        yield "large arrays", part(torch)
+    yield "large arrays", models.convolutions(torch)
+    yield "large arrays", large.recurrent(torch)
+    yield "whole models", training.large_steps(torch) | models.whole_models(torch)
 
 
-def small_graphs(torch: Any) -> dict[str, Step]:
-    """A graph of a few ops on 8 elements, forward and backward."""
-    c, d = tensor(torch, 8), tensor(torch, 8, seed=1)
-    x = torch.tensor(4.0, requires_grad=True)
-    y = torch.tensor(3.14159265, requires_grad=True)
-
-    def product() -> Any:
-        loss = (c * d).sum()
-        loss.backward()
-        c.grad = d.grad = None
-        return loss
-
-    def seed() -> Any:
-        z = x * x + torch.sin(2 * y)
-        z.backward()
-        x.grad = y.grad = None
-        return z
-
-    return {"(c * d).sum().backward()": product, "x*x + sin(2y), backward": seed}
-
-
-def mlp(torch: Any, batch: int, *widths: int, optimizer: bool = False) -> Step:
-    """A training step: relu layers, cross entropy, SGD by hand or by optim.SGD."""
-    import numpy as np
-
-    x = tensor(torch, batch, widths[0], grad=False)
-    labels = torch.from_numpy(np.random.default_rng(1).integers(0, widths[-1], batch))
-    layers = [
-        (tensor(torch, m, n, scale=0.1), tensor(torch, n, scale=0.1))
-        for m, n in itertools.pairwise(widths)
-    ]
-    parameters = [parameter for layer in layers for parameter in layer]
-    sgd = torch.optim.SGD(parameters, lr=0.001)
-
-    def step() -> Any:
-        h = x
-        for w, b in layers[:-1]:
-            h = torch.relu(h @ w + b)
-        w, b = layers[-1]
-        loss = torch.nn.functional.cross_entropy(h @ w + b, labels)
-        loss.backward()
-        if optimizer:
-            sgd.step()
-            sgd.zero_grad()
-            return loss
-        with torch.no_grad():
-            for p in parameters:
-                p -= 0.001 * p.grad
-                p.grad = None
-        return loss
-
-    return step
-
-
-def large_graphs(torch: Any) -> dict[str, Step]:
-    """Large arrays: a million elements, and rows of 1024."""
-    x = tensor(torch, 1_000_000)
-    rows, weight, bias = tensor(torch, 4096, 1024), torch.ones(1024), torch.zeros(1024)
-    weight.requires_grad_(True)
-    bias.requires_grad_(True)
-
-    def elementwise() -> Any:
-        loss = (torch.tanh(x) * torch.exp(-x * x) + torch.log1p(x * x)).sum()
-        loss.backward()
-        x.grad = None
-        return loss
-
-    def normalised() -> Any:
-        h = torch.nn.functional.layer_norm(rows, (1024,), weight, bias)
-        loss = (torch.softmax(h, -1) ** 2).sum()
-        loss.backward()
-        rows.grad = weight.grad = bias.grad = None
-        return loss
-
-    return {"elementwise 1e6": elementwise, "layer norm + softmax": normalised}
-
-
-def large_layers(torch: Any) -> dict[str, Step]:
-    """Activations, batch normalisation and recurrent layers on large arrays, with gradients."""
-    functional, nn = torch.nn.functional, torch.nn
-    x, images = tensor(torch, 4096, 1024), tensor(torch, 64, 64, 32, 32)
-    scale, shift = torch.ones(64).requires_grad_(True), torch.zeros(64).requires_grad_(True)
-    sequence = tensor(torch, 50, 32, 128, grad=False)
-    layers = {"LSTM 50x32x128": nn.LSTM(128, 128), "GRU 50x32x128": nn.GRU(128, 128)}
-
-    def activation(function: Callable[[Any], Any]) -> Step:
-        def step() -> Any:
-            loss = function(x).sum()
-            loss.backward()
-            x.grad = None
-            return loss
-
-        return step
-
-    def batch_norm() -> Any:
-        h = functional.batch_norm(images, None, None, scale, shift, True)
-        loss = (h * images).sum()
-        loss.backward()
-        images.grad = scale.grad = shift.grad = None
-        return loss
-
-    def recurrent(layer: Any) -> Step:
-        for i, parameter in enumerate(layer.parameters()):
-            parameter.data.copy_(tensor(torch, *parameter.shape, scale=0.1, grad=False, seed=i))
-
-        def step() -> Any:
-            loss = (layer(sequence)[0] ** 2).sum()
-            loss.backward()
-            layer.zero_grad()
-            return loss
-
-        return step
-
-    return {
-        "gelu 4e6": activation(functional.gelu),
-        "silu 4e6": activation(functional.silu),
-        "relu 4e6": activation(torch.relu),
-        "batch norm 4e6": batch_norm,
-        **{name: recurrent(layer) for name, layer in layers.items()},
-    }
-
-
-def convolutions(torch: Any) -> dict[str, Step]:
-    """Convolution and pooling, with gradients and some without, and a training step of a CNN."""
-    functional = torch.nn.functional
-    images = {
-        "1x3x8": (1, 3, 8, 8), "32x1x28": (32, 1, 28, 28), "32x16x26": (32, 16, 26, 26),
-        "8x64x56": (8, 64, 56, 56),
-    }  # fmt: skip
-
-    def forward(layer: Callable[..., Any], *operands: Any) -> Step:
-        def step() -> Any:
-            with torch.no_grad():
-                return layer(*operands)
-
-        return step
-
-    def backward(layer: Callable[..., Any], *operands: Any) -> Step:
-        def step() -> Any:
-            value = layer(*operands)
-            value.backward(value.detach())
-            for one in operands:
-                one.grad = None
-            return value
-
-        return step
-
-    found: dict[str, Step] = {}
-    for size, shape in images.items():
-        x, filters = tensor(torch, *shape), max(16, shape[1])
-        bias = tensor(torch, filters, scale=0.1)
-        for k, stride in ((3, 1), (3, 2), (1, 1)):
-            weight = tensor(torch, filters, shape[1], k, k, scale=0.1)
-
-            def layer(x: Any, w: Any, b: Any, stride: int = stride) -> Any:
-                return functional.conv2d(x, w, b, stride)
-
-            name = f"conv {k}x{k}/{stride} {size}"
-            found[f"{name}, grad"] = backward(layer, x, weight, bias)
-            if (k, stride) == (3, 1):
-                found[name] = forward(layer, x, weight, bias)
-        found[f"max pool {size}"] = backward(lambda x: functional.max_pool2d(x, 3, 2, 1), x)
-    return found | {"cnn 32x1x28": cnn(torch)}
-
-
-def cnn(torch: Any) -> Step:
-    """A training step: two convolutions with pooling, a linear layer, cross entropy, SGD."""
-    import numpy as np
-
-    nn, functional = torch.nn, torch.nn.functional
-    x = tensor(torch, 32, 1, 28, 28, grad=False)
-    labels = torch.from_numpy(np.random.default_rng(1).integers(0, 10, 32))
-    first, second, last = nn.Conv2d(1, 16, 3), nn.Conv2d(16, 32, 3), nn.Linear(800, 10)
-    parameters = [p for layer in (first, second, last) for p in layer.parameters()]
-    for i, parameter in enumerate(parameters):
-        parameter.data.copy_(tensor(torch, *parameter.shape, scale=0.1, grad=False, seed=i))
-    sgd = torch.optim.SGD(parameters, lr=0.001)
-
-    def step() -> Any:
-        h = functional.max_pool2d(torch.relu(first(x)), 2)
-        h = functional.max_pool2d(torch.relu(second(h)), 2)
-        loss = functional.cross_entropy(last(h.flatten(1)), labels)
-        loss.backward()
-        sgd.step()
-        sgd.zero_grad()
-        return loss
-
-    return step
-
-
-def workloads(torch: Any) -> dict[str, tuple[Step, float]]:
-    """Every workload with the limit of its ratio."""
-    small = {
-        **single_ops(torch),
-        **small_graphs(torch),
-        "mlp_small": mlp(torch, 64, 64, 128, 10),
-        "mlp_small, optim.SGD": mlp(torch, 64, 64, 128, 10, optimizer=True),
-    }
-    large = {
-        "mlp_large": mlp(torch, 256, 784, 512, 512, 10), **large_graphs(torch),
-        **large_layers(torch), **convolutions(torch),
-    }  # fmt: skip
-    limited = {name: (step, SMALL_LIMIT) for name, step in small.items()}
-    return limited | {name: (step, LARGE_LIMIT) for name, step in large.items()}
-
-
-def contender(name: str, threads: int) -> tuple[Any, dict[str, Step]]:
-    """The limit and the value of every workload, and the workloads."""
+def contender(name: str, threads: int, wanted: list[str]) -> tuple[Any, dict[str, Any]]:
+    """Kind and value of each workload that is wanted, and the workloads."""
     if name == "torch":
         import torch
 
         torch.set_num_threads(threads)
-        found = workloads(torch)
+        version = torch.__version__
     else:
-        import dynamic
+        import dynamic as torch
 
-        found = workloads(dynamic)
-    report = {key: [limit, float(step().sum().item())] for key, (step, limit) in found.items()}
-    return report, {key: step for key, (step, _) in found.items()}
+        version = ""
+    made = {}
+    kinds: dict[str, Any] = {}
+    for kind, makers in kinds_of(torch):
+        for workload, maker in makers.items():
+            if not wanted or any(part in workload or part in kind for part in wanted):
+                made[workload] = step = maker()
+                kinds[workload] = [kind, float(step().sum().item())]
+    return {"version": version, "workloads": kinds}, made
+
+
+def agreed(reports: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of each workload, whose values are the same for all contenders."""
+    ours, *others = (report["workloads"] for report in reports.values())
+    for name, (_, mine) in ours.items():
+        for other in others:
+            theirs = other[name][1]
+            if not abs(mine - theirs) <= 2e-3 * max(1.0, abs(theirs)):
+                sys.exit(f"{name}: {mine} and {theirs} differ: not the same computation")
+    return {name: kind for name, (kind, _) in ours.items()}
+
+
+def measured(kind: str, times: Mapping[str, Any]) -> Record:
+    """What is kept of a workload."""
+    first, *_, last = times.values()
+    return {
+        "kind": kind,
+        "times": {label: [one.median, one.minimum] for label, one in times.items()},
+        "ratios": [first.median / last.median, first.minimum / last.minimum],
+    }
+
+
+def row(name: str, record: Record) -> list[str]:
+    """A line of the table."""
+    by_median, by_minimum = record["ratios"]
+    limit = LIMITS[record["kind"]]
+    figures = [f"{a * 1e6:,.1f} ({b * 1e6:,.1f})" for a, b in record["times"].values()]
+    ratio = f"{by_median:.2f} ({by_minimum:.2f})"
+    return [name, *figures, ratio, f"{limit:.1f}{'' if by_median <= limit else ' missed'}"]
+
+
+def summary(kind: str, records: list[Record]) -> list[str]:
+    """A line for a kind: how many there are, how many keep the limit, the mean of the ratios."""
+    ratios = [record["ratios"][0] for record in records]
+    mean = 1.0
+    for ratio in ratios:
+        mean *= ratio ** (1 / len(ratios))
+    kept = sum(ratio <= LIMITS[kind] for ratio in ratios)
+    return [kind, f"{LIMITS[kind]:.1f}", f"{kept} of {len(ratios)}", f"{mean:.2f}"]
+
+
+def write_page(page: Path, records: Mapping[str, Record]) -> None:
+    """Write the tables between the page's marks; all else stays."""
+    from staticgraph.compare.scripts import markdown
+
+    kinds = list(LIMITS)
+    ordered = sorted(records.items(), key=lambda item: kinds.index(item[1]["kind"]))
+    parts = {
+        kind: dict(group) for kind, group in groupby(ordered, key=lambda item: item[1]["kind"])
+    }
+    heads = ["", "limit", "within it", "geometric mean"]
+    rows = [summary(kind, list(part.values())) for kind, part in parts.items()]
+    text = markdown(heads, rows)
+    for kind, part in parts.items():
+        labels = list(next(iter(part.values()))["times"])
+        lines = [row(name, record) for name, record in part.items()]
+        table = markdown([f"{kind}, µs", *labels, "ratio", "limit"], lines)
+        text += f"\n{table}"
+    before = page.read_text(encoding="utf-8")
+    marks = re.compile(r"(<!-- tables -->\n).*(<!-- end of tables -->)", re.DOTALL)
+    page.write_text(marks.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before), "utf-8")
 
 
 def main() -> None:
     """The command line."""
-    from staticgraph.compare.scripts import Entrant, parser, raced, running, show
+    from staticgraph.compare.scripts import ROOT, Entrant, parser, raced, running, show
 
     given = parser(__doc__, rounds=7, seconds=0.2)
-    given.add_argument("workloads", nargs="*", help="parts of names; all if none is given")
+    given.add_argument("workloads", nargs="*", help="parts of names or kinds; all if none is given")
     given.add_argument("--torch", help="an interpreter whose environment has PyTorch")
-    given.add_argument("--threads", type=int, default=2, help="of dynamic; PyTorch tries 1 and 2")
+    given.add_argument("--before", type=Path, help="another checkout, measured too")
+    given.add_argument("--threads", type=int, default=2)
+    given.add_argument("--json", type=Path, help="a file of what was measured, which is added to")
+    given.add_argument("--page", type=Path, help="a page whose tables are written")
     options = given.parse_args()
-    tried = [("dynamic", sys.executable, options.threads)]
+    threads = options.threads
+    arguments = [threads, options.workloads]
+    tried = [Entrant("dynamic", ["dynamic", *arguments], threads=threads)]
+    if options.before:
+        tried.append(
+            Entrant("before", ["dynamic", *arguments], threads=threads, root=options.before)
+        )
     if options.torch:
-        tried += [("torch", options.torch, threads) for threads in (1, 2)]
-    entrants = [
-        Entrant(f"{name}, {threads} thread{'s' * (threads > 1)}", [name, threads], python, threads)
-        for name, python, threads in tried
-    ]
-    rows = []
-    with running(__file__, entrants) as processes:
-        ours, *others = (process.report for process in processes.values())
-        wanted = [
-            name
-            for name in ours
-            if not options.workloads or any(part in name for part in options.workloads)
-        ]
-        for name in wanted:
-            for other in others:
-                mine, theirs = ours[name][1], other[name][1]
-                if abs(mine - theirs) > 1e-3 * max(1.0, abs(theirs)):
-                    sys.exit(f"{name}: {mine} and {theirs} differ: not the same computation")
-        for name, times in raced(processes, wanted, options.rounds, options.seconds):
-            first, *rest = times.values()
-            row = [name]
-            row += [f"{one.median * 1e6:.2f} ({one.minimum * 1e6:.2f})" for one in times.values()]
-            if rest:
-                by_median = first.median / min(one.median for one in rest)
-                by_minimum = first.minimum / min(one.minimum for one in rest)
-                limit = ours[name][0]
-                sign = "" if by_median <= limit else "!"
-                row += [f"{by_median:.2f} ({by_minimum:.2f})", f"{limit:.1f}{sign}"]
-            rows.append(row)
-    heads = ["", *(one.label for one in entrants), *(["ratio", "limit"] if options.torch else [])]
-    show("µs: medians (minima)", heads, rows)
+        tried.append(Entrant("PyTorch", ["torch", *arguments], options.torch, threads, ROOT))
+    records: dict[str, Record] = {}
+    with running(__file__, tried) as processes:
+        kinds = agreed({label: process.report for label, process in processes.items()})
+        for name, times in raced(processes, list(kinds), options.rounds, options.seconds):
+            records[name] = measured(kinds[name], times)
+    heads = ["", *(one.label for one in tried), "ratio", "limit"]
+    show("µs: medians (minima)", heads, [row(name, record) for name, record in records.items()])
+    if options.json:
+        kept = json.loads(options.json.read_text()) if options.json.exists() else {}
+        records = kept | records
+        options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    if options.page:
+        write_page(options.page, records)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import networkx as nx
 
+from staticgraph.compiler.codegen.budget import recompute_groups
 from staticgraph.compiler.codegen.kernel import Kernel, arena_bytes, emit
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.reports import accept, on_trial
@@ -36,12 +37,21 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
         if not takes_less:
             lowered, reports = kept, reports_of_kept
     accept(reports)
-    return lowered, emit(
-        lowered,
-        separate=not options.fuse,
-        checks=options.on_nonfinite is not None,
-        blas_alone=options.numerics == "exact",
-    )
+    separate, checks = not options.fuse, options.on_nonfinite is not None
+    fusion = None
+    if options.memory is not None:
+        again = recompute_groups.__name__ not in options.disabled
+        fitted = recompute_groups(
+            lowered,
+            options.memory,
+            dict(options.memory_at),
+            separate=separate,
+            keeps=checks,
+            again=again,
+        )
+        lowered, fusion = fitted.graph, fitted.fusion
+    exact = options.numerics == "exact"
+    return lowered, emit(lowered, separate, checks=checks, blas_alone=exact, fusion=fusion)
 
 
 def _rewritten(

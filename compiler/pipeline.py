@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 
+from staticgraph.compiler.codegen.budget import recompute_groups
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.lowering import Alias, IndexMap
@@ -96,7 +97,7 @@ def rule_names() -> set[str]:
     """The names of all rewrites that can be switched off."""
     others = (
         *_ALWAYS, *_LAST, *LOOPS, join_embedded, *_AT_THE_END, recompute_values, arrange_rows,
-        recompute_regions, view_inputs,
+        recompute_regions, recompute_groups, view_inputs,
     )  # fmt: skip
     return {rule.name for rule in RULES} | {one.__name__ for one in others}
 

@@ -40,6 +40,7 @@ def pages() -> Iterator[Page]:
     """All pages, in the order in which they are listed."""
     public = {name: getattr(sg, name) for name in sg.__all__ if not _is_module(getattr(sg, name))}
     errors = {name: one for name, one in public.items() if _is_error(one)}
+    known = set(errors.values())  # links to an error lead to one place
     classes = {name: one for name, one in public.items() if inspect.isclass(one)}
     ops = {name: one for name, one in public.items() if isinstance(one, Op)}
     composed = {name: function_named(name, NAMES) for name in {*NAMES} & public.keys() - ops.keys()}
@@ -59,7 +60,8 @@ def pages() -> Iterator[Page]:
                    dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.distributions,
                    dynamic.utils.data):  # fmt: skip
         name = module.__name__.removeprefix("staticgraph.")
-        yield Page(name, name, _members(module))
+        own = {one: value for one, value in _members(module).items() if value not in known}
+        yield Page(name, name, own)
 
 
 def write(folder: Path) -> None:

@@ -24,7 +24,6 @@ from staticgraph.dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
     autograd as autograd,
     func as func,
-    later as _later,
     linalg as linalg,
     nn as nn,
     optim as optim,
@@ -37,7 +36,7 @@ from staticgraph.dynamic.autograd import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
-from staticgraph.dynamic.core import errors as errors
+from staticgraph.dynamic.core import errors as errors, later as _later
 from staticgraph.dynamic.core.dtypes import (
     DType as dtype,  # noqa: N813 - PyTorch's name
     bfloat16 as bfloat16,
@@ -59,8 +58,9 @@ from staticgraph.dynamic.core.dtypes import (
     uint64 as uint64,
 )
 from staticgraph.dynamic.core.results import Size as Size
-from staticgraph.dynamic.drawing import make_dot as make_dot
+from staticgraph.dynamic.files.serialization import load as load, save as save
 from staticgraph.dynamic.func import vmap as vmap
+from staticgraph.dynamic.functions.drawing import make_dot as make_dot
 from staticgraph.dynamic.kernels.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
@@ -69,7 +69,6 @@ from staticgraph.dynamic.linalg import functions as _linear
 from staticgraph.dynamic.linalg.functions import *
 from staticgraph.dynamic.operations import public as _functions
 from staticgraph.dynamic.operations.public import *
-from staticgraph.dynamic.serialization import load as load, save as save
 from staticgraph.dynamic.tape.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     is_anomaly_enabled as is_anomaly_enabled,

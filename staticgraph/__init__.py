@@ -15,6 +15,7 @@ from staticgraph.compiler.core.errors import (
     CaptureError as CaptureError,
     CheckError as CheckError,
     CompileError as CompileError,
+    DistributedError as DistributedError,
     DTypeError as DTypeError,
     EffectError as EffectError,
     FeedError as FeedError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from staticgraph import (
+        distributed as distributed,
         fft as fft,
         optim as optim,
         random as random,
@@ -114,9 +116,9 @@ _CREATED = (
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
-        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "EffectError",
-        "Executable", "Expression", "FeedError", "FormatError", "Function", "GraphError",
-        "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
+        "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "DistributedError",
+        "EffectError", "Executable", "Expression", "FeedError", "FormatError", "Function",
+        "GraphError", "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
         "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
         "TensorType", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
@@ -175,7 +177,9 @@ def _array_namespace(version: "str | None") -> Any:
 _provided.for_scipy.provide(_for_scipy)
 _provided.array_namespace.provide(_array_namespace)
 
-_MODULES = {"draw", "fft", "onnx", "optim", "random", "sklearn", "special", "view", "xp"}
+_MODULES = {
+    "distributed", "draw", "fft", "onnx", "optim", "random", "sklearn", "special", "view", "xp",
+}  # fmt: skip
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 if not TYPE_CHECKING:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.core.arrays import to_array
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from staticgraph.compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
-from staticgraph.compiler.core.options import ON_NONFINITE, Options
+from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of
 from staticgraph.compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import substituted, unify
+from staticgraph.compiler.graph.collectives import in_turn
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.effects import effects_of, with_effects
 from staticgraph.compiler.graph.expression import (
@@ -94,6 +95,8 @@ def compile(
     background: bool = False,
     debug: bool | Callable[[Step], None] = False,
     on_nonfinite: str | None = None,
+    memory: float | None = None,
+    memory_at: Mapping[str, int] | None = None,
     lint: str | None = "certain",
     checks: str | None = None,
     on_unused_input: str = "raise",
@@ -143,6 +146,12 @@ def compile(
             more. None checks nothing.
             What in-place updates overwrite is kept until then: where there was a gradient, or
             else in memory of its own.
+        memory: what a call may take beside its inputs, as `plan.peak_bytes` counts it: bytes, or a
+            part of what it takes without (a float up to 1, such as 0.5). Values are not kept for
+            the gradient but computed again, those that free most for their work, until it fits;
+            results have the same bits. Refused, with the least that was found, if it cannot be met.
+        memory_at: the unknown sizes for which that holds, by their names in `plan.sizes`; the
+            kernel is for any.
         lint: what to do about what is most likely a slip: a gradient that is zero everywhere, a
             softmax over the batch, float64 in a graph of float32, ... "certain" warns where it
             cannot be meant (LintWarning, at your line), "warn" gives advice too, "error" raises
@@ -193,14 +202,19 @@ def compile(
     roots = without_rules([*flat, *(new for _, new in pairs)])
     flat, news = roots[: len(flat)], roots[len(flat) :]
     pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
-    definition = define(list(inputs), flat, pairs)
+    turned = in_turn(title, roots)
+    turned_pairs = [
+        (variable, new) for (variable, _), new in zip(pairs, turned[len(flat) :], strict=True)
+    ]
+    definition = define(list(inputs), turned[: len(flat)], turned_pairs)
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     if on_nonfinite is not None and on_nonfinite not in ON_NONFINITE:
         raise OptionError(
             f"compile: on_nonfinite is None or one of {ON_NONFINITE}, not {on_nonfinite!r}"
         )
-    options = Options(numerics, frozenset(disable), fuse, backend, threads, on_nonfinite)
+    budget = budget_of(memory, memory_at)
+    options = Options(numerics, frozenset(disable), fuse, backend, threads, on_nonfinite, *budget)
     made = executable_of(definition, restructure, title, options, background, debug)
     for variable, _ in pairs:
         variable.attrs["key"].changes = True

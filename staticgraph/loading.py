@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.forms import Form
 from staticgraph.compiler.graph.serialise import Reader
 from staticgraph.compiler.graph.state import State
 from staticgraph.compiler.pipeline import expand_composites
-from staticgraph.executables.saving import CHECKED, FORMAT, GRAPH, HASHES, OPTIONS, array_name
+from staticgraph.executables.saving import FORMAT, GIVEN, GRAPH, HASHES, OPTIONS, array_name
 from staticgraph.leaves import Variable
 
 
@@ -160,7 +160,7 @@ def _checked(reader: Reader, record: object) -> tuple[tuple[Any, ...], dict[str,
     if not isinstance(record, dict) or not isinstance(record.get("name"), str):
         raise FormatError(f"{record!r:.80} is no executable")
     options = record.get("options")
-    if not isinstance(options, dict) or set(options) - {CHECKED} != OPTIONS:
+    if not isinstance(options, dict) or set(options) - set(GIVEN) != OPTIONS:
         raise FormatError(f"the options {options!r:.80} are not {sorted(OPTIONS)}")
     if not isinstance(options["disable"], list) or type(options["fuse"]) is not bool:
         raise FormatError(f"the options {options!r:.80} have not the types that they should")

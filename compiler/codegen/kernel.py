@@ -101,6 +101,7 @@ def emit(
     shared: bool = True,
     checks: bool = False,
     blas_alone: bool = False,
+    fusion: Fusion | None = None,
 ) -> Kernel:
     """Fuse and plan a graph of primitive ops.
 
@@ -111,8 +112,9 @@ def emit(
         checks: whether the kernel stops, and updates nothing, where an output or the new value of a
             variable is not finite.
         blas_alone: see `Kernel`.
+        fusion: the groups of the graph, if it is not to be fused.
     """
-    root = region_of(graph, separate)
+    root = region_of(graph, separate, fusion=fusion)
     unknowns = _unknowns(root)
     labels = {atom: f"n{i}" for i, atom in enumerate(unknowns)}
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from staticgraph.compiler.codegen.accesses import accesses_of, by_node, fits, replaces, storage
 from staticgraph.compiler.codegen.chunks import ChunkPlan, own_memory
-from staticgraph.compiler.codegen.statements import Access, Body, Memory
-from staticgraph.compiler.core.affine import Affine
+from staticgraph.compiler.codegen.statements import Body, Memory
 from staticgraph.compiler.core.dims import Unknown, evaluate
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.lowering import Alias
 from staticgraph.compiler.core.record import Record, record
-from staticgraph.compiler.core.types import DType, Shape, TupleType
+from staticgraph.compiler.core.types import DType, Shape
 from staticgraph.compiler.graph.definition import LEAVES
 from staticgraph.compiler.schedule.arena import arrange
 from staticgraph.compiler.schedule.chunks import Cut
-from staticgraph.compiler.schedule.groups import Fusion, HostGroup, MatmulGroup, WholeGroup
+from staticgraph.compiler.schedule.groups import Fusion, HostGroup, MatmulGroup
 
 
 @record
@@ -146,7 +146,7 @@ class _Planner:
         hosts = [i for i, group in enumerate(fusion.groups) if isinstance(group, HostGroup)]
         # a loop may be interrupted, and what a step calls may raise anything
         self.fallible = max([*checking, *nested, *hosts], default=-1)
-        self.accesses = [list(self._accesses_of(i)) for i in range(len(fusion.groups))]
+        self.accesses = accesses_of(fusion, bodies)
 
     def plan(self) -> MemoryPlan:
         self._require_writers()
@@ -170,7 +170,8 @@ class _Planner:
         for accesses in self.accesses:
             written.update(access.node for access in accesses if access.write)
             self._require_written([access.node for access in accesses], written)
-        self._require_written(map(self.storage, self.fusion.stored), written)
+        held = (storage(self.nodes, node) for node in self.fusion.stored)
+        self._require_written(held, written)
 
     def _require_written(self, needed: Iterable[int], written: Container[int]) -> None:
         for node in (self.nodes[node] for node in needed if node not in written):
@@ -178,63 +179,19 @@ class _Planner:
                 f"compile: no step computes {node.op.name}, {node.type} ({node.source})"
             )
 
-    def storage(self, node: int) -> int:
-        """The node whose memory a value lies in."""
-        while isinstance(self.nodes[node].op.lowering, Alias):
-            node = self.nodes[node].operands[0]
-        return node
-
-    def _accesses_of(self, index: int) -> list[Access]:
-        group = self.fusion.groups[index]
-        anywhere = Affine()
-        if isinstance(group, WholeGroup):
-            read = map(self.storage, self.nodes[group.node].operands)
-            several = isinstance(self.nodes[group.node].type, TupleType)
-            written = group.items.values() if several else (group.node,)
-            return [
-                *(Access(node, anywhere, 0, False, whole=False) for node in read),
-                *(Access(node, anywhere, 0, True, whole=False) for node in written),
-            ]
-        if isinstance(group, MatmulGroup):
-            return self._accesses_of_product(group)
-        return [
-            Access(self.storage(a.node), a.place, a.row_pass, a.write, a.whole)
-            for a in self.bodies[index].accesses
-        ]
-
-    def _accesses_of_product(self, group: MatmulGroup) -> list[Access]:
-        """The factors are read until the end; what is added to may become the result."""
-        read = [self.storage(base) for base in group.read]
-        anywhere = Affine()
-        accesses = [Access(node, anywhere, 1, False, whole=False) for node in read]
-        if group.onto is not None:
-            accesses.append(Access(self.storage(group.onto), anywhere, 0, False))
-        return [*accesses, Access(group.node, anywhere, 0, True, whole=group.onto is not None)]
-
     def _update_in_place(self, variable: int, new: int) -> bool:
         """Whether the new value may be written over the variable as soon as it is known."""
         at = self.completed[new]
         if not self.in_place or at <= self.fallible or self.last.get(variable, -1) > at:
             return False
-        if not self._replaces(_by_node(self.accesses[at]), new, variable):
+        if not replaces(by_node(self.accesses[at]), new, variable):
             return False
         self.kind[new] = ("variable", variable)
         return True
 
-    def _replaces(self, accesses: Mapping[int, Sequence[Access]], new: int, old: int) -> bool:
-        """Whether each element of `old` is read for the last time where `new` is written."""
-        writes = [a for a in accesses.get(new, ()) if a.write]
-        if len(writes) != 1 or not writes[0].whole:
-            return False
-        (write,) = writes
-        return all(
-            not a.write and a.place == write.place and a.row_pass <= write.row_pass
-            for a in accesses.get(old, ())
-        )
-
     def _share_within(self, index: int) -> None:
         """Let what a group writes take the memory of what it reads for the last time."""
-        accesses = _by_node(self.accesses[index])
+        accesses = by_node(self.accesses[index])
         written = [
             node for node, those in accesses.items() if any(a.write and a.whole for a in those)
         ]
@@ -250,7 +207,7 @@ class _Planner:
                     continue
                 if self.first[new] != index or self._kind(new)[0] == "variable":
                     continue
-                if self._fits(old, new) and self._replaces(accesses, new, old):
+                if fits(self.nodes, old, new) and replaces(accesses, new, old):
                     self.leader[self._leader(old)] = self._leader(new)
                     taken.add(old)
                     break
@@ -288,7 +245,7 @@ class _Planner:
             place[node] = place[self._leader(node)]
         for node in self.nodes:
             if isinstance(self.nodes[node].op.lowering, Alias):
-                root = self.storage(node)
+                root = storage(self.nodes, node)
                 if self._leader(root) in place:
                     place[node] = place[self._leader(root)]
         own: dict[tuple[int, Memory], int] = {}
@@ -337,22 +294,17 @@ class _Planner:
         if isinstance(group, MatmulGroup):
             is_there = group.onto is not None and place[group.onto] == place[new]
             return own[index, ("product", new)] if is_there else None
-        accesses = _by_node(self.accesses[index])
+        accesses = by_node(self.accesses[index])
         found = (
             place[old]
             for old in accesses
             if self.last[old] == index
             and self._temporary(old)
             and old not in self.leader
-            and self._fits(old, new)
-            and self._replaces(accesses, new, old)
+            and fits(self.nodes, old, new)
+            and replaces(accesses, new, old)
         )
         return next((slot for slot in found if slot not in taken), None)
-
-    def _fits(self, old: int, new: int) -> bool:
-        """Whether values take the same memory."""
-        one, other = self.nodes[old].type, self.nodes[new].type
-        return one.size == other.size and one.dtype == other.dtype
 
     def _ticks(self) -> tuple[int, ...]:
         """When each group begins, and when the last one has ended."""
@@ -389,10 +341,3 @@ class _Planner:
             return self.kind[node]
         name = self.nodes[node].op.name
         return (name, node) if name in ("variable", "constant") else ("arena", node)
-
-
-def _by_node(accesses: Sequence[Access]) -> dict[int, list[Access]]:
-    found: dict[int, list[Access]] = {}
-    for access in accesses:
-        found.setdefault(access.node, []).append(access)
-    return found

@@ -91,9 +91,11 @@ class Region:
         return {index: loops.body for index, loops in self.loops.items()}
 
 
-def region_of(graph: nx.MultiDiGraph[int], separate: bool, first: int = 0) -> Region:
-    """The groups of a graph and of the bodies below it."""
-    region = Region(graph, fuse(graph, separate), first, first + len(graph))
+def region_of(
+    graph: nx.MultiDiGraph[int], separate: bool, first: int = 0, fusion: Fusion | None = None
+) -> Region:
+    """The groups of a graph, which is fused if they are not given, and of the bodies below it."""
+    region = Region(graph, fusion or fuse(graph, separate), first, first + len(graph))
     for index, group in enumerate(region.fusion.groups):
         if isinstance(group, NestedGroup):
             below = []

@@ -87,6 +87,11 @@ class CompileError(StaticGraphError, RuntimeError):
 
 
 @_public
+class DistributedError(StaticGraphError, RuntimeError):
+    """Ranks are out of step, one of them has not come, or there is no way to reach them."""
+
+
+@_public
 class NonFiniteWarning(RuntimeWarning):
     """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
 
@@ -133,6 +138,7 @@ def located(error: StaticGraphError, source: str, message: str) -> StaticGraphEr
     if hasattr(error, "is_of_user"):
         made_again = type(error)(*error.args)
         made_again.is_of_user = True  # type: ignore[attr-defined]
+        made_again.drawn = getattr(error, "drawn", 0)  # type: ignore[attr-defined]
         made_again.add_note(f"in a captured function, at {source}")
         return made_again
     if not isinstance(error, CheckError):

@@ -51,7 +51,9 @@ Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diago
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
 Meaning: TypeAlias = Literal["", "linear", "holomorphic", "own", "any"]
-Sweep: TypeAlias = Literal["", "rows", "reduction", "windows", "blocks"]
+Sweep: TypeAlias = Literal[
+    "", "rows", "reduction", "windows", "blocks", "pairs", "slices", "places"
+]
 
 
 class Operand:
@@ -144,8 +146,9 @@ class Op:
         sweep: how one kernel of it, or of its cotangents, goes over memory if it is not
             elementwise: "rows" along one axis or the last ones, which have the operand's shape;
             "reduction" of such rows to one element; "windows" over images, (n, c, h, w); "blocks"
-            of rows of matrices; "" where it is worth none of its own. Eager tensors that are large
-            are computed so.
+            of rows of matrices; "pairs" of them; "slices" along `axis` that the last operand, an
+            index, names, or single "places" along it; "" where it is worth none of its own. Eager
+            tensors that are large are computed so.
         choices: values of arguments, by their names in the signature, that random programs try;
             of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all

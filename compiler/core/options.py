@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.record import Record, record
 
 BACKENDS = ("llvm", "numba")
@@ -20,6 +23,9 @@ class Options(Record):
         threads: how many threads a call may use; None for as many as are set.
         on_nonfinite: what is done where an output or update is inf or nan, one of `ON_NONFINITE`;
             None checks nothing.
+        memory: what a call may take: bytes if it is an int, a part of what it takes without a
+            budget if it is a float; None for any.
+        memory_at: the unknown sizes for which that is, by their names.
         backend: what lowers the emitted source to LLVM's IR: "llvm" (our own way) or "numba".
     """
 
@@ -29,3 +35,33 @@ class Options(Record):
     backend: str = "llvm"
     threads: int | None = None
     on_nonfinite: str | None = None
+    memory: float | None = None
+    memory_at: tuple[tuple[str, int], ...] = ()
+
+
+def budget_of(memory: object, at: object) -> tuple[float | None, tuple[tuple[str, int], ...]]:
+    """The fields `memory` and `memory_at` of options, from what a user gives.
+
+    Raises:
+        OptionError: they are no budget, or no sizes.
+    """
+    if memory is None:
+        if at is not None:
+            raise OptionError(f"compile: memory_at={at!r:.80} is given without memory")
+        return None, ()
+    is_part = isinstance(memory, float) and 0 < memory <= 1
+    if not isinstance(memory, int | float) or not (is_part or _is_count(memory)):
+        raise OptionError(
+            f"compile: memory is a number of bytes, or a part as a float up to 1, not {memory!r}"
+        )
+    sizes = {} if at is None else at
+    if not isinstance(sizes, Mapping):
+        raise OptionError(f"compile: memory_at is a dict of sizes by names, not {at!r:.80}")
+    for name, size in sizes.items():
+        if not isinstance(name, str) or not _is_count(size):
+            raise OptionError(f"compile: memory_at has names with ints from 0, not {at!r:.80}")
+    return memory, tuple(sorted(sizes.items()))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

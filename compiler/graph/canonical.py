@@ -89,6 +89,53 @@ class _Writer(Encoder):
         return self.unknowns.setdefault(atom, len(self.unknowns))
 
 
+class _Outlined(_Writer):
+    """A writer of lines, which says of all values what it can."""
+
+    def line(self, node: Node) -> str:
+        """A node as a line."""
+        attrs = [
+            f" {name}={self.value(value)}"
+            for name, value in sorted(node.attrs.items())
+            if node.op not in (leaves.placeholder, leaves.variable) and _NAMED.get(node.op) != name
+        ]
+        operands = ", ".join(map(str, node.operands))
+        type = self.value(node.type)
+        return f"{node.id}: {node.op.name}({operands}){''.join(attrs)} {_plain(type)}"
+
+    def other(self, value: object) -> Form:
+        try:
+            form = super().other(value)
+            if isinstance(value, leaves.Literal):
+                return value.array.item() if value.array.size == 1 else form[3][:16]
+            return form
+        except FormatError:
+            return type(value).__name__
+
+
+def outline(definition: Definition) -> list[str]:
+    """The nodes of a definition and what it gives, as lines that are equal on all ranks."""
+    writer = _Outlined()
+    lines = list(map(writer.line, definition.nodes))
+    return [*lines, f"gives {definition.outputs}, updates {definition.updates}"]
+
+
+def _plain(form: Form) -> str:
+    """A type of a line, with words for sizes: n0 is the first one that is unknown."""
+    if "tensor" not in form:
+        return str(form)
+    tensor = form["tensor"]
+    sizes = [
+        f"n{size[0][1]}" if isinstance(size, list) and _is_atom(size) else str(size)
+        for size in tensor["shape"]
+    ]
+    return f"{tensor['dtype']}[{', '.join(sizes)}]"
+
+
+def _is_atom(size: Form) -> bool:
+    return len(size) == 1 and len(size[0]) == 2 and size[0][0] == 1 and type(size[0][1]) is int
+
+
 def _is_known(op: Op) -> bool:
     """Whether an op is one that is declared: another may be called the same."""
     return (op.name in LIBRARY or is_own(op)) and op_named(op.name) is op

@@ -107,6 +107,11 @@ def quiet(when: bool = True) -> Iterator[None]:
         _is_quiet.reset(token)
 
 
+def is_quiet() -> bool:
+    """Whether a call is run again, or to be measured."""
+    return _is_quiet.get()
+
+
 def _show(token: object, *values: object, text: UserText, batched: bool, place: int) -> Any:
     if _is_quiet.get():
         return np.array(token)
@@ -126,10 +131,19 @@ def _require(
 
 
 def _fail(
-    token: object, holds: object, *, error: Raised, expected: bool, batched: bool, place: int
+    token: object,
+    holds: object,
+    *,
+    error: Raised,
+    expected: bool,
+    batched: bool,
+    place: int,
+    drawn: int = 0,
 ) -> Any:
     if not np.all(np.asarray(holds) == expected):
-        raise error_of(error)
+        made = error_of(error)
+        made.drawn = drawn  # type: ignore[attr-defined]
+        raise made
     return np.array(token)
 
 

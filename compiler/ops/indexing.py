@@ -97,6 +97,7 @@ take = register(
         batching=_batched_take,
         linearity="multilinear",
         exact=True,
+        sweep="slices",
         complex="linear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
         "negative ones count from the end. OutOfRangeError outside.",
@@ -220,6 +221,7 @@ take_along_axis = register(
         batching=shifted_one,
         linearity="multilinear",
         exact=True,
+        sweep="places",
         complex="linear",
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
         "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",

@@ -18,7 +18,7 @@ from staticgraph.compiler.ops.indexing import take_along_axis
 from staticgraph.compiler.ops.nn import log_softmax, softmax
 from staticgraph.compiler.ops.reduction import mean, positions, sum
 from staticgraph.compiler.ops.shape import expand_dims, squeeze
-from staticgraph.compiler.reference import classes
+from staticgraph.compiler.reference import classes, squares
 
 __all__ = ["binary_cross_entropy_with_logits", "cross_entropy", "mse_loss"]
 
@@ -150,6 +150,20 @@ def _mse_by_x(g: object, o: object, x: object, target: Any, *, reduction: str) -
     return unbroadcast(_seed(g, difference, reduction) * (2 * difference), x)
 
 
+def _mse_numpy(x: Any, target: Any, *, reduction: str) -> Any:
+    if isinstance(x, np.ndarray) and isinstance(target, np.ndarray) and x.size and target.size:
+        return squares.squared_error(x, target, reduction=reduction)
+    return _mse(x, target, reduction=reduction)
+
+
+def _mse_arrays(
+    positions: Sequence[int], g: Any, o: object, x: Any, target: Any, *, reduction: str
+) -> Sequence[Any]:
+    found = squares.squared_error_vjp(positions, g, x, target, reduction)
+    operands = x, target
+    return [unbroadcast(one, operands[i]) for i, one in zip(positions, found, strict=True)]
+
+
 def _mse_by_target(g: object, o: object, x: object, target: Any, *, reduction: str) -> Any:
     difference = target - x
     return unbroadcast(_seed(g, difference, reduction) * (2 * difference), target)
@@ -158,6 +172,7 @@ def _mse_by_target(g: object, o: object, x: object, target: Any, *, reduction: s
 mse_loss = composite(
     "mse_loss", _mse, bind=_loss_bind("mse_loss"), check=_pair_check, promotes=slice(None),
     floating=True, vjp=(_mse_by_x, _mse_by_target), saves=("ab", "ab"),
+    evaluate=_mse_numpy, vjp_arrays=_mse_arrays,
     sweep="reduction",
     doc="The squared difference; reduction 'mean', 'sum' or 'none'.",
     example=">>> sg.mse_loss(np.array([1.0, 2.0]), np.array([0.0, 4.0]))\nnp.float64(2.5)",

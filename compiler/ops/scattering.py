@@ -248,7 +248,7 @@ scatter_add: Op = composite(
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(gathered(g, c, axis, wrap), b),
         None,
     ),
-    saves=("", "c", ""), promotes=slice(0, 2), complex="linear",
+    saves=("", "c", ""), promotes=slice(0, 2), complex="linear", sweep="places",
     doc="x to which `values` are added at the places of `index`: see `scatter`. Where several fall "
     "on one place all are added.",
     example=">>> sg.scatter_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "
@@ -337,7 +337,7 @@ index_add: Op = composite(
         lambda g, o, a, b, c, *, axis, wrap: unbroadcast(take(g, c, axis), b),
         None,
     ),
-    saves=("", "c", ""), promotes=slice(0, 2), complex="linear",
+    saves=("", "c", ""), promotes=slice(0, 2), complex="linear", sweep="slices",
     doc="x to whose slices along `axis` that a vector of indices names those of `values` are "
     "added. OutOfRangeError outside; negative indices count from the end if `wrap`.",
     example=">>> sg.index_add(np.array([1.0, 2.0]), np.array([0, 0]), np.array([10.0, 20.0]), "

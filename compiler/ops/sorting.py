@@ -13,15 +13,9 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.ops.along import axis_or_flat, host_along
 from staticgraph.compiler.ops.declare import INT64
 from staticgraph.compiler.ops.indexing import along_add
+from staticgraph.compiler.reference.orders import order
 
 __all__ = ["argsort", "sort"]
-
-
-def _order(x: Any, *, axis: int, descending: bool) -> Any:
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    found = np.argsort(np.flip(x, axis), axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - found, axis)
 
 
 def _bind_as(name: str) -> Any:
@@ -40,7 +34,7 @@ def _bind_as(name: str) -> Any:
 
 
 argsort: Op = host_along(
-    "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
+    "argsort", order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
     exact=True,
     doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
     "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
@@ -49,7 +43,7 @@ argsort: Op = host_along(
 
 
 def _in_order(x: Any, *, axis: int, descending: bool) -> Any:
-    return np.take_along_axis(x, _order(x, axis=axis, descending=descending), axis)
+    return np.take_along_axis(x, order(x, axis=axis, descending=descending), axis)
 
 
 @wraps(_in_order)  # which is what an exported file has

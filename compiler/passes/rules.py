@@ -22,6 +22,7 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import TupleType
 from staticgraph.compiler.graph.expression import Expression, constant, construct
+from staticgraph.compiler.ops.collectives import COLLECTIVES, STEPS
 from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand, shifted_by_largest
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small
@@ -85,7 +86,7 @@ def _unless_broadcast(x: Expression, *others: Expression) -> Expression | None:
 
 def fold_constants(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Expression | None:
     """f(constants) = constant."""
-    if not operands or op.name == "broadcast_to":
+    if not operands or op.name == "broadcast_to" or op in (*COLLECTIVES, *STEPS):
         return None
     if any(operand.op.name != "constant" for operand in operands):
         return None

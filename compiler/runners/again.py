@@ -50,7 +50,9 @@ def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tr
         if not without:
             return definition_of(runner.lowered)
         disabled = options.disabled.union(without)
-        return definition_of(lower(runner.graph, replace(options, disabled=disabled))[0])
+        # in any memory: what runs again computes the same
+        free = replace(options, disabled=disabled, memory=None)
+        return definition_of(lower(runner.graph, free)[0])
 
     rewrites = rule_names() - options.disabled
     parts = runner.definition, runner.feeds, runner.name

@@ -279,11 +279,14 @@ class CompiledRunner:
     ) -> tuple[CompiledRunner, Sequence[Array], dict[Unknown, int]]:
         """What runs on validated inputs: this or the kernel for their order, its inputs and sizes.
 
-        Inputs that are not row-major are copied unless such a kernel reads them in place.
+        Inputs that are not row-major are copied unless such a kernel reads them in place, which
+        would need a budget of memory of its own.
         """
         sizes = sizes_of(self.feeds, arrays)
         orders = tuple([order_of(array) for array in arrays])
-        if any(orders) and view_inputs.__name__ not in self.options.disabled:
+        options = self.options
+        reads = options.memory is None and view_inputs.__name__ not in options.disabled
+        if reads and any(orders):
             strided = self._strided_for(orders)
             if strided is not None:
                 sizes = strided.sizes(sizes, arrays)

@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.ops.reduction import logsumexp
+from staticgraph.compiler.transforms.averaged import averaged
 from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand
 from staticgraph.compiler.transforms.regions import close_region, copy_region, regions_of
 from staticgraph.compiler.transforms.zero_gradients import note_zeros
@@ -51,7 +52,8 @@ def gradients(
 
     Returns:
         One expression per element of `wrt`, of its shape and dtype. Where the dependence goes
-        only through ops without a gradient (comparisons, argmax), it is zero.
+        only through ops without a gradient (comparisons, argmax), it is zero. By variables, of
+        what ranks combine, it is the mean over ranks.
 
     Raises:
         GraphError: the output is no floating-point scalar, or does not depend on a `wrt`.
@@ -66,7 +68,7 @@ def gradients(
         seed = constant(np.ones((), output.dtype))
     found = pullback([output], wrt, [seed])
     note_zeros(output, wrt, nodes, found, implied)
-    return found
+    return averaged(nodes, wrt, found)
 
 
 def pullback(

@@ -33,10 +33,14 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caught:
-    """What was raised on one way, after some prints and checks."""
+    """What was raised on one way, after some prints and checks.
+
+    `drawn`: a number of the engine's for the random numbers that were drawn before; 0: none.
+    """
 
     error: Exception
     shown: Sequence[Effect]
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +50,12 @@ class _Failure:
     Attributes:
         error: what it raises, as an attribute.
         shown: its prints and checks before.
+        drawn: that of `Caught`.
     """
 
     error: Raised
     shown: Sequence[Effect]
+    drawn: int
 
 
 def as_checks(
@@ -88,7 +94,7 @@ def as_checks(
                 "use sg.check(condition, message), which raises when it runs, or raise it outside",
                 place_of(one.error),
             )
-        failures[way] = _Failure(attribute, one.shown)
+        failures[way] = _Failure(attribute, one.shown, one.drawn)
     assert whole is not None
     empty = nothing(whole)
     left: list[Way[Made | _Failure]] = [
@@ -131,7 +137,7 @@ def _without_failures(
             for other in others:
                 assert not isinstance(other.made, _Failure)
                 decision = other.decisions[len(way.decisions) - 1]
-                check = _check(decision, failure.error)
+                check = _check(decision, failure)
                 before = [one for one in shown(other.made) if one.enter.serial < decision.start]
                 behind = shown(other.made)[len(before) :]
                 rest = [one for one in other.decisions if one is not decision]
@@ -139,7 +145,7 @@ def _without_failures(
                 left[left.index(other)] = Way(tuple(rest), changed)
         else:
             token = constant(last.token.attrs["value"].array)
-            check = _check(replace(last, token=token, start=next_serial()), failure.error, False)
+            check = _check(replace(last, token=token, start=next_serial()), failure, False)
             kept.append(instead([*failure.shown, check]))
             left[left.index(way)] = Way(way.decisions, kept[-1])
     return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, _Failure)]
@@ -168,13 +174,15 @@ def _may_raise(roots: Iterable[Expression], start: int) -> bool:
     return any(isinstance(x.op.lowering, kinds) and x.op not in effects.EFFECTS for x in made)
 
 
-def _check(decision: Decision, error: Raised, holds: bool = True) -> Effect:
+def _check(decision: Decision, failure: _Failure, holds: bool = True) -> Effect:
     """A check that a decision has its outcome, or has it not.
 
     Its serial is that of the decision: effects are in the order of their serials.
     """
     expected = decision.outcome is holds
-    attrs = {"error": error, "expected": expected, "batched": False, "place": 0}
+    attrs = {"error": failure.error, "expected": expected, "batched": False, "place": 0}
+    if failure.drawn:
+        attrs["drawn"] = failure.drawn
     with at_line(decision.source):
         made = construct(effects.fail, (decision.token, decision.predicate), attrs)
     made.serial = decision.start

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.source import gradient_of, place_of
+from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.notes import ZeroGradient, note
-from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.graph.notes import ZeroGradient, note, notes_of
+from staticgraph.compiler.graph.traversal import ancestors, between
+from staticgraph.compiler.ops import control, leaves
 from staticgraph.compiler.ops.arithmetic import flat
+
+Zero: TypeAlias = "bool | tuple[bool, ...]"
+"""Whether a value is zero everywhere; of a tuple, whether each item is."""
 
 
 def note_zeros(
@@ -39,47 +43,146 @@ def note_zeros(
                 note(result, what)
 
 
-def _zeros(made: Sequence[Expression]) -> set[int]:
-    """The serials of the expressions that are zero whatever the others are, if they are finite."""
-    zeros: set[int] = set()
+def note_joined(made: Expression, ways: Sequence[Expression]) -> None:
+    """Note that a result is a gradient of zeros if it is one on each way through a function."""
+    found = [notes_of(_before_stops(one)) for one in ways]
+    whats = [what for one in found for _, what in one if isinstance(what, ZeroGradient)]
+    if not whats or notes_of([made]):
+        return
+    if all(one or _is_filled_with_zeros(way) for one, way in zip(found, ways, strict=True)):
+        blocks = tuple(dict.fromkeys(block for what in whats for block in what.blocks))
+        implied = all(what.implied for what in whats)
+        note(made, ZeroGradient(whats[0].output, whats[0].target, blocks, implied))
+
+
+def _before_stops(value: Expression) -> list[Expression]:
+    """A value, and what it was before `stop_gradient`."""
+    found = [value]
+    while found[-1].op.name == "stop_gradient":
+        found.append(found[-1].operands[0])
+    return found
+
+
+def _is_filled_with_zeros(value: Expression) -> bool:
+    """Whether a value is what stands for results where a way has none."""
+    return value.serial in _zeros(ancestors([value]))
+
+
+def _zeros(made: Sequence[Expression], given: Sequence[Expression] = ()) -> dict[int, Zero]:
+    """The expressions, by serial, that are zero whatever the others are, if they are finite.
+
+    `given`: others that are known to be zero.
+    """
+    zeros: dict[int, Zero] = {one.serial: True for one in given}
     for node in made:
         if node.op is leaves.constant:
             array: Any = node.attrs["value"].array
-            if array.size and not array.any():
-                zeros.add(node.serial)
-        elif zeros and node.operands and _is_zero(node, [o.serial in zeros for o in node.operands]):
-            zeros.add(node.serial)
+            found: Zero = bool(array.size) and not array.any()
+        elif node.op is control.item:
+            parts = zeros.get(node.operands[0].serial)
+            found = isinstance(parts, tuple) and parts[node.attrs["index"]]
+        elif node.op in _NESTED:
+            found = _items(node, [one.serial in zeros for one in node.operands])
+        elif not (zeros and node.operands):
+            continue
+        else:
+            found = _is_zero(node, [one.serial in zeros for one in node.operands])
+        if found:
+            zeros[node.serial] = found
     return zeros
 
 
+_NESTED = (control.cond, control.scan, control.while_loop)
+
+
+def _items(node: Expression, given: Sequence[bool]) -> tuple[bool, ...]:
+    """Which items of a branch or a loop are zero, given that of its operands.
+
+    What a loop carries is zero if it is before the first step and a step leaves it so.
+    """
+    attrs = node.attrs
+    if node.op is control.cond:
+        sides = (_given(attrs[side], given[1:]) for side in ("on_true", "on_false"))
+        return tuple(map(all, zip(*sides, strict=True)))
+    start = attrs["consts"]
+    count = attrs["carries"] if node.op is control.scan else len(given) - start
+    carried = tuple(given[start : start + count])
+    while True:
+        result = _given(attrs["body"], [*given[:start], *carried, *given[start + count :]])
+        left = tuple(map(all, zip(carried, result[:count], strict=True)))
+        if left == carried:
+            return (*carried, *result[count:])
+        carried = left
+
+
+def _given(body: Body, given: Sequence[bool]) -> tuple[bool, ...]:
+    """Which outputs of a body are zero, given which inputs are."""
+    inputs, outputs = body.expressions()
+    known = [one for one, zero in zip(inputs, given, strict=True) if zero]
+    zeros = _zeros(ancestors(outputs), known)
+    return tuple([one.serial in zeros for one in outputs])
+
+
+_SUMS = frozenset(("add", "negative", "stop_gradient", "subtract"))
+_PRODUCTS = frozenset(("multiply", "square"))
+
+
 def _is_zero(node: Expression, given: Sequence[bool]) -> bool:
-    if node.op.linearity == "multilinear":  # a product
-        return any(given)
-    return given[0] if node.op.name == "divide" else all(given) and node.op.linearity == "linear"
+    name, linearity = node.op.name, node.op.linearity
+    if linearity == "multilinear" or name in _PRODUCTS:  # an index of zeros is no factor
+        pairs = zip(given, node.operands, strict=True)
+        return any(zero and is_float(one.dtype) for zero, one in pairs)
+    if name == "divide" or linearity == "affine":
+        return given[0] and not node.attrs.get("value", 0)
+    if name == "where":
+        return all(given[1:])
+    return all(given) and (linearity == "linear" or name in _SUMS)
 
 
 def _named(one: Expression) -> str:
+    made = one.operands[0] if one.op is control.item else one
     label = f" {one.name!r}" if one.name else ""
-    return f"{one.op.name}{label} {one.type}"
+    return f"{made.op.name}{label} {one.type}"
 
 
 def _blocks(target: Expression, nodes: Sequence[Expression]) -> tuple[str, ...]:
     """The ops between `target` and the output that hand no gradient on; none if one of them is
     part of a gradient, where that is what a second derivative mostly is.
     """
-    reached = {target.serial}
     found: dict[str, None] = {}
+    is_derived = _find_blocks([target], nodes, found)
+    return () if is_derived else tuple(found)
+
+
+def _find_blocks(
+    targets: Sequence[Expression], nodes: Sequence[Expression], found: dict[str, None]
+) -> bool:
+    """Find them, in branches and loops too; whether one is part of a gradient."""
+    reached = {one.serial for one in targets}
+    is_derived = False
     for node in nodes:
         positions = [i for i, one in enumerate(node.operands) if one.serial in reached]
         if not positions:
             continue
+        if node.op in _NESTED:
+            for body in node.attrs.values():
+                if isinstance(body, Body):
+                    is_derived |= _find_in_body(node, body, positions, found)
         if _blocks_at(node, positions):
-            if gradient_of(node.source):
-                return ()
+            is_derived |= bool(gradient_of(node.source))
             found[f"{node.op.name} at {place_of(node.source)}"] = None
         else:
             reached.add(node.serial)
-    return tuple(found)
+    return is_derived
+
+
+def _find_in_body(
+    node: Expression, body: Body, positions: Sequence[int], found: dict[str, None]
+) -> bool:
+    inputs, outputs = body.expressions()
+    first = len(node.operands) - len(inputs)  # of a branch the predicate comes before
+    targets = [inputs[i - first] for i in positions if i >= first]
+    return _find_blocks(targets, ancestors(outputs), found)
 
 
 def _blocks_at(node: Expression, positions: Sequence[int]) -> bool:

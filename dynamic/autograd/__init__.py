@@ -5,6 +5,7 @@ from __future__ import annotations
 from staticgraph.dynamic.autograd import custom as custom, forward_ad, functional, graph
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from staticgraph.dynamic.tape import grad_mode as grad_mode
 from staticgraph.dynamic.tape.anomaly import detect_anomaly, set_detect_anomaly
 from staticgraph.dynamic.tape.grad_mode import (
     enable_grad,
@@ -14,11 +15,13 @@ from staticgraph.dynamic.tape.grad_mode import (
     set_grad_enabled,
 )
 from staticgraph.dynamic.tape.gradients import backward, grad
+from staticgraph.dynamic.tape.saved_tensors import SavedTensor
 from staticgraph.dynamic.tensors.variables import Variable
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

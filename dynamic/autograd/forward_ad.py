@@ -31,11 +31,17 @@ class _Current(threading.local):
 _current = _Current()
 
 
+def __getattr__(name: str) -> int:
+    if name == "_current_level":
+        return -1 if _current.level is None else 0
+    raise AttributeError(f"module 'dynamic.autograd.forward_ad' has no attribute {name!r}")
+
+
 def enter_dual_level() -> int:
     """Start forward mode: dual tensors are made at level 0. RuntimeError if it has started."""
     if _current.level is not None:
         raise AutogradError("Nested forward mode AD is not supported at the moment: func.jvp nests")
-    _current.level = enter_level()
+    _current.level = enter_level(by_hand=True)
     return 0
 
 
@@ -86,7 +92,23 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
             "same level 0 is not supported."
         )
-    return duals.make_dual(current, tensor, tangent)
+    if duals.split(tangent, current)[1] is not None:
+        raise AutogradError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    tensor = settled(tensor)
+    alike = tensor.shape != tangent.shape or _laid_out(tensor) == _laid_out(tangent)
+    return duals.make_dual(current, tensor, tangent if alike else tangent.contiguous().clone())
+
+
+def _laid_out(tensor: Any) -> tuple[object, ...]:
+    """What a tangent has in common with its primal, so that views of both are alike."""
+    strides = tensor.stride()
+    if not tensor.numel():
+        return ()
+    moving = tuple(s for s, n in zip(strides, tensor.shape, strict=True) if n > 1)
+    return moving, tensor.untyped_storage().nbytes() // tensor.element_size()
 
 
 def unpack_dual(tensor: object, *, level: int | None = None) -> UnpackedDualTensor:
@@ -94,4 +116,5 @@ def unpack_dual(tensor: object, *, level: int | None = None) -> UnpackedDualTens
     tensor = settled(tensor)
     if _current.level is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(*duals.split(tensor, _current.level))
+    primal, tangent = duals.split(tensor, _current.level)
+    return UnpackedDualTensor(primal if tangent is None else primal.view_as(primal), tangent)

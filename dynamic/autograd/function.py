@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from staticgraph.dynamic.autograd.context import FunctionCtx
 from staticgraph.dynamic.autograd.function_node import FunctionNode, place_outputs
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingMethodError
+from staticgraph.dynamic.tape.accumulate_grad import leaf_node
 from staticgraph.dynamic.tape.grad_mode import mode, record_if
-from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tape.nodes import Failing, class_named
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tensors.tensor import Tensor
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +37,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return results
         single = not isinstance(results, tuple)
-        marked = [_undifferentiable(one) for one in ((results,) if single else results)]
+        listed = (results,) if single else results
+        edges = tuple(
+            [leaf_node(one.detach()) if isinstance(one, Tensor) else None for one in listed]
+        )
+        marked = [_undifferentiable(one, edges) for one in listed]
         return marked[0] if single else tuple(marked)
 
     return wrapper
@@ -44,11 +50,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 _TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
-def _undifferentiable(result: object) -> Any:
+def _undifferentiable(result: object, edges: tuple[object, ...]) -> Any:
     if not isinstance(result, Tensor):
         return result
     marked = result.detach()
-    marked._node = Failing(marked._array, AutogradError(_TWICE), "Error")
+    marked._node = Failing(marked._array, AutogradError(_TWICE), "Error", edges)
     return marked
 
 
@@ -61,6 +67,20 @@ class Function:
     """
 
     generate_vmap_rule = False
+    _backward_cls: Any = FunctionNode
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._backward_cls = class_named(f"{cls.__name__}Backward", FunctionNode)
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """RuntimeError: instances are of no use."""
@@ -121,6 +141,12 @@ class Function:
         return cls.vjp if other else cls.backward
 
     @classmethod
+    def _has_jvp(cls) -> bool:
+        """Whether forward mode is to call `jvp`: it is there, or nothing else is."""
+        own = cls.jvp is not Function.jvp
+        return own or (cls.backward is Function.backward and cls.vjp is Function.vjp)
+
+    @classmethod
     def _sets_context_apart(cls) -> bool:
         """Whether forward takes no ctx."""
         return cls.setup_context is not Function.setup_context
@@ -141,6 +167,12 @@ class Function:
             )
 
             return apply_traced(cls, args)
+        return cls._called(args)[1]
+
+    @classmethod
+    def _called(cls, args: tuple[Any, ...]) -> tuple[FunctionCtx, Any]:
+        """The context of a call on tensors that are no tracers, and its value, recorded."""
+        apart = cls._sets_context_apart()
         ctx = FunctionCtx()
         edges = tuple([arg._node if isinstance(arg, Tensor) else None for arg in args])
         ctx.needs_input_grad = tuple([edge is not None for edge in edges])
@@ -156,9 +188,21 @@ class Function:
         outputs = output if isinstance(output, tuple) else (output,)
         node = None
         if recording and any(ctx.needs_input_grad):
-            node = FunctionNode(ctx, cls, edges, args, outputs)
+            node = cls._backward_cls(ctx, cls, edges, args, outputs)
             announce(node)
         placed = place_outputs(ctx, node, args, outputs)
         if node is not None:
             node.save(args, outputs)
-        return placed if isinstance(output, tuple) else placed[0]
+        return ctx, placed if isinstance(output, tuple) else placed[0]
+
+
+class InplaceFunction(Function):
+    """The old base class of a Function that overwrites an argument: `inplace` is kept, no more.
+
+    RuntimeError from `apply` on a leaf that requires grad, as with any Function that says
+    `mark_dirty`.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,19 @@ from staticgraph.compiler.ops import astype
 from staticgraph.compiler.ops.declare import unbroadcast
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.hooks import as_tensor
 from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
-from staticgraph.dynamic.tape.saved_tensors import Packed
+from staticgraph.dynamic.tape.saved_tensors import Packed, SavedTensor
 from staticgraph.dynamic.tape.tape import mutated
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
 
 
-class SavedTensor:
+class SavedArgument(SavedTensor):
     """A tensor that `save_for_backward` kept, or of an output only its memory: it has the node."""
 
     __slots__ = ("_counter", "_kept", "_number", "_version")
@@ -68,7 +70,7 @@ class SavedTensor:
 class FunctionNode(SeveralOutputs):
     """One call of a Function; attributes that it has not itself are those of its ctx."""
 
-    __slots__ = ("ctx", "found", "function", "outputs", "specs")
+    __slots__ = ("ctx", "found", "function", "moving", "outputs", "specs", "tensors")
 
     def __init__(
         self,
@@ -93,6 +95,8 @@ class FunctionNode(SeveralOutputs):
             for edge, arg in zip(edges, args, strict=True)
         )
         self.found: list[int] = []
+        self.tensors = tuple(i for i, one in enumerate(args) if isinstance(one, Tensor))
+        self.moving = {i for i, one in enumerate(outputs) if not _is_one_of(one, ctx._constant)}
         self.heads = {}
         self.serial = next_number()
         ctx._node = weakref.ref(self)
@@ -109,7 +113,8 @@ class FunctionNode(SeveralOutputs):
         passed_on = {id(one) for one in args} - {id(one) for one in ctx._dirty}
         numbers = {id(one): i for i, one in enumerate(outputs) if id(one) not in passed_on}
         ctx._saved = tuple(
-            None if one is None else SavedTensor(one, numbers.get(id(one))) for one in ctx._to_save
+            None if one is None else SavedArgument(one, numbers.get(id(one)))
+            for one in ctx._to_save
         )
         ctx._to_save = ctx._dirty = ctx._constant = ()
 
@@ -117,8 +122,9 @@ class FunctionNode(SeveralOutputs):
         """The cotangents that the user's backward returns, checked."""
         given = [as_tensor(one) for one in g.listed(self.count)]
         if self.ctx._materialize:
+            all_of_them = self.ctx._materialize_non_diff_grads
             for i, spec in enumerate(self.outputs):
-                if given[i] is None and spec is not None:
+                if given[i] is None and spec is not None and (all_of_them or i in self.moving):
                     given[i] = wrap(np.zeros(spec.shape, spec.dtype))
         results = self.function._reverse()(self.ctx, *given)
         if not isinstance(results, tuple | list):
@@ -159,6 +165,10 @@ class FunctionNode(SeveralOutputs):
             result = unbroadcast(result, spec)
         return result if result._array.dtype == spec.dtype else astype(result, spec.dtype)
 
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the tensors among the arguments."""
+        return self.tensors
+
     def places(self) -> tuple[int, ...]:
         """The arguments for which backward returned a gradient when it ran last."""
         return tuple(self.found)
@@ -176,6 +186,19 @@ class FunctionNode(SeveralOutputs):
         return getattr(self.ctx, name)
 
 
+def _is_one_of(value: object, others: Sequence[object]) -> bool:
+    return any(value is one for one in others)
+
+
+_SEVERAL = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+    "should either make sure the input is not a view (using .clone() for example) or make your "
+    "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
+    "inplace that returns a single Tensor and a second one that does the other operations)."
+)
+
+
 def place_outputs(
     ctx: Any, node: FunctionNode | None, args: tuple[object, ...], outputs: tuple[object, ...]
 ) -> tuple[Any, ...]:
@@ -190,13 +213,20 @@ def place_outputs(
             "Some elements marked as dirty during the forward method were not returned as output. "
             "The inputs that are modified inplace must all be outputs of the Function."
         )
-    constant = {id(one) for one in ctx._constant}
+    if dirty - inputs:
+        warn(
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+            "have been mutated should be passed to ctx.mark_dirty()."
+        )
+    ctx._marked = constant = frozenset(id(one) for one in ctx._constant)
     several = sum(isinstance(one, Tensor) for one in outputs) > 1
     placed = []
     for i, output in enumerate(outputs):
         if isinstance(output, Tensor):
             origin = MULTI_OUTPUT if several else CUSTOM
-            if id(output) in dirty:
+            if id(output) in dirty & inputs:
+                if several and node is not None and output._view is not None:
+                    raise AutogradError(_SEVERAL)
                 _overwritten(output, node, i)
             else:
                 if id(output) in inputs:

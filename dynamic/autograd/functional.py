@@ -34,6 +34,12 @@ _INDEPENDENT = (
 )
 
 
+_NO_GRADIENT = (
+    "The output of the user-provided function is independent of input {}. This is not allowed in "
+    "strict mode."
+)
+
+
 class _Call:
     """A call of the user's function on inputs that require grad.
 
@@ -101,7 +107,9 @@ def _filled(found: Sequence[object], like: Sequence[object]) -> tuple[Any, ...]:
     return tuple(zeros_like(x) if g is None else g for g, x in zip(found, like, strict=True))
 
 
-def _vectors(v: object, like: Sequence[Any], single: bool, missing: str) -> tuple[Any, ...]:
+def _vectors(
+    name: str, v: object, like: Sequence[Any], single: bool, missing: str
+) -> tuple[Any, ...]:
     """`v` as one vector per tensor; ones if it is None and there is one tensor of one element."""
     if v is None:
         if not single or like[0].numel() != 1:
@@ -109,7 +117,7 @@ def _vectors(v: object, like: Sequence[Any], single: bool, missing: str) -> tupl
         return (
             ops.broadcast_to(like[0].constant(np.ones((), like[0].dtype.dtype)), like[0].shape),
         )
-    given, _ = _as_tuple("v", "v", v)
+    given, _ = _as_tuple(f"v given to {name}", "v", v)
     if len(given) != len(like):
         if single:
             raise AutogradError("The given v should contain a single Tensor.")
@@ -127,9 +135,14 @@ _ONE_OUTPUT = "the user-provided function returns a single Tensor with a single 
 _ONE_INPUT = "the input to the user-provided function is a single Tensor with a single element"
 
 
-def _check_reached(found: Sequence[Any], i: int, create_graph: bool) -> None:
-    """RuntimeError unless every input has a gradient, one that depends on the inputs if needed."""
+def _check_reached(found: Sequence[Any], i: int | None, create_graph: bool) -> None:
+    """RuntimeError unless every input has a gradient, one that depends on the inputs if needed.
+
+    `i` is the output that is meant, or None: all of them.
+    """
     for j, g in enumerate(found):
+        if g is None and i is None:
+            raise AutogradError(_NO_GRADIENT.format(j))
         if g is None:
             raise AutogradError(
                 f"Output {i} of the user-provided function is independent of input {j}. This is "
@@ -166,10 +179,10 @@ def vjp(
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
-        vectors = _vectors(v, call.outputs, call.single_output, _ONE_OUTPUT)
+        vectors = _vectors("vjp", v, call.outputs, call.single_output, _ONE_OUTPUT)
         found = _gradients(call.outputs, call.inputs, vectors, create_graph)
         if strict:
-            _check_reached(found, 0, create_graph)
+            _check_reached(found, None, create_graph)
     results = _unpacked(_filled(found, call.inputs), call.single_input)
     return call.finished(_unpacked(call.outputs, call.single_output)), call.finished(results)
 
@@ -188,17 +201,17 @@ def jvp(
     """
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
-        vectors = _vectors(v, call.inputs, call.single_input, _ONE_INPUT)
+        vectors = _vectors("jvp", v, call.inputs, call.single_input, _ONE_INPUT)
         cotangents = tuple(zeros_like(out).requires_grad_() for out in call.outputs)
         pulled = _gradients(call.outputs, call.inputs, cotangents, True)
         if strict:
-            _check_reached(pulled, 0, False)
+            _check_reached(pulled, None, False)
         used = [i for i, g in enumerate(pulled) if g is not None]
         found = _gradients(
             [pulled[i] for i in used], cotangents, [vectors[i] for i in used], create_graph
         )
         if strict:
-            _check_reached(found, 0, create_graph)
+            _check_reached(found, None, create_graph)
     results = _unpacked(_filled(found, call.outputs), call.single_output)
     return call.finished(_unpacked(call.outputs, call.single_output)), call.finished(results)
 
@@ -231,8 +244,8 @@ def _hessian_product(
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         value = _scalar(name, call.outputs, call.single_output)
-        vectors = _vectors(v, call.inputs, call.single_input, _ONE_INPUT)
-        slopes = _slopes(value, call.inputs, strict)
+        vectors = _vectors(name, v, call.inputs, call.single_input, _ONE_INPUT)
+        slopes = _slopes(value, call.inputs, strict, _NO_GRADIENT)
         found = _gradients(slopes, call.inputs, vectors, create_graph)
     results = _unpacked(_filled(found, call.inputs), call.single_input)
     return call.finished(call.outputs[0]), call.finished(results)
@@ -385,12 +398,15 @@ def _scalar(name: str, outputs: Sequence[Any], single: bool) -> Any:
     return outputs[0].reshape(())
 
 
-def _slopes(value: Any, inputs: Sequence[object], strict: bool) -> tuple[Any, ...]:
-    """The recorded gradient of a 0-d tensor."""
+def _slopes(
+    value: Any, inputs: Sequence[object], strict: bool, missing: str | None = None
+) -> tuple[Any, ...]:
+    """The recorded gradient of a 0-d tensor; `missing` is what to say where there is none."""
     one = value.constant(np.ones((), value.dtype.dtype))
     found = _gradients([value], inputs, [one], True)
     if strict:
         for j, g in enumerate(found):
             if g is None or not g.requires_grad:
-                raise AutogradError(_INDEPENDENT.format(j))
+                text = missing if g is None and missing is not None else _INDEPENDENT
+                raise AutogradError(text.format(j))
     return _filled(found, inputs)

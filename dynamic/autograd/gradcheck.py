@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.dynamic.autograd import forward_ad
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.func.batched import Batched
-from staticgraph.dynamic.func.dual import make_dual, split
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tracer import batch_of, new_level
 from staticgraph.dynamic.tape.grad_mode import enable_grad
@@ -27,6 +27,10 @@ class GradcheckError(AutogradError):
     """A derivative is not what the values say."""
 
 
+class GradcheckOptionError(StaticGraphError, AssertionError):
+    """A check is asked for that cannot be done; PyTorch asserts it."""
+
+
 @dataclass(frozen=True)
 class _Check:
     """The options of a check.
@@ -37,6 +41,7 @@ class _Check:
         nondet_tol: by how much two runs of backward may differ.
         dtypes: whether gradients must have the dtype of their inputs.
         forward, backward, batched: which modes to check.
+        parted: the outputs whose elements are the parts of complex numbers in turn.
     """
 
     eps: float
@@ -47,6 +52,7 @@ class _Check:
     forward: bool
     backward: bool
     batched: bool
+    parted: frozenset[int] = frozenset()
 
 
 def gradcheck(
@@ -79,7 +85,13 @@ def gradcheck(
     Raises:
         RuntimeError (GradcheckError): a derivative is wrong, unless `raise_exception` is False.
         ValueError: no input requires grad.
+        AssertionError: neither mode is to be checked, or the outputs have other shapes or dtypes
+            for inputs that are a little different.
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise GradcheckOptionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     check = _Check(
         eps, atol, rtol, nondet_tol, check_grad_dtypes, check_forward_ad, check_backward_ad,
         check_batched_grad,
@@ -88,7 +100,7 @@ def gradcheck(
     try:
         _check_inputs(given)
         with enable_grad():
-            _check_function(_of_parts(func, given), [_parts(x) for x in given], check)
+            _check_function(_OfParts(func, given), [_parts(x) for x in given], check)
     except GradcheckError:
         if raise_exception:
             raise
@@ -207,22 +219,30 @@ def _parts(x: Any) -> Any:
     return ops.view_as_real(x.detach()).requires_grad_(x.requires_grad)
 
 
-def _of_parts(func: _Function, inputs: Sequence[Any]) -> _Function:
-    """`func` of the real and imaginary parts of what is complex: all its derivatives are real."""
-    places = {i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()}
+class _OfParts:
+    """A function of the real and imaginary parts of what is complex: its derivatives are real.
 
-    def of_parts(*args: Any) -> tuple[Any, ...]:
-        given = (ops.view_as_complex(x) if i in places else x for i, x in enumerate(args))
-        outputs = _listed(func(*given))
+    Attributes:
+        complex: the numbers of the outputs that are parts of a complex one.
+    """
+
+    def __init__(self, func: _Function, inputs: Sequence[Any]) -> None:
+        self._func = func
+        self._places = {i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()}
+        self.complex: set[int] = set()
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        given = (ops.view_as_complex(x) if i in self._places else x for i, x in enumerate(args))
+        outputs = _listed(self._func(*given))
+        self.complex = {k for k, out in enumerate(outputs) if out.is_complex()}
         return tuple(ops.view_as_real(out) if out.is_complex() else out for out in outputs)
 
-    return of_parts
 
-
-def _check_function(func: _Function, inputs: Sequence[object], check: _Check) -> None:
+def _check_function(func: _OfParts, inputs: Sequence[object], check: _Check) -> None:
     places = [i for i, x in enumerate(inputs) if _is_checked(x)]
     outputs = _listed(func(*inputs))
     numerical = [_differences(func, inputs, i, check.eps) for i in places]
+    check = replace(check, parted=frozenset(func.complex))
     for k, out in enumerate(outputs):
         if not out.is_floating_point():
             continue
@@ -248,6 +268,8 @@ def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> 
             array[place] = before + step
             ends.append([np.array(out._array) for out in _listed(func(*inputs))])
         array[place] = before
+        for high, low in zip(*ends, strict=True):
+            _check_alike(high, low, place, eps)
         rows.append(
             [
                 ((high.astype(np.float64) - low) / (2 * eps)).reshape(-1)
@@ -257,6 +279,16 @@ def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> 
     if not rows:
         return [np.zeros((0, out.numel())) for out in _listed(func(*inputs))]
     return [np.stack(columns) for columns in zip(*rows, strict=True)]
+
+
+def _check_alike(high: Any, low: Any, place: object, eps: float) -> None:
+    for what in ("shape", "dtype"):
+        one, other = getattr(high, what), getattr(low, what)
+        if one != other:
+            raise GradcheckOptionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed "
+                f"on index {place} by {eps}, but got: {what}s {one} and {other}."
+            )
 
 
 def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
@@ -331,10 +363,13 @@ def _check_forward(
         for row in range(x.numel()):
             basis = np.zeros(x.numel(), x.dtype.dtype)
             basis[row] = 1
-            with new_level() as level:
+            with forward_ad.dual_level():
                 duals = list(inputs)
-                duals[i] = make_dual(level, x, x.constant(basis.reshape(x.shape)))
-                tangents = [split(out, level)[1] for out in _listed(func(*duals))]
+                for j in places:
+                    zeros = np.zeros(inputs[j].shape, inputs[j].dtype.dtype)
+                    direction = basis.reshape(x.shape) if i == j else zeros
+                    duals[j] = forward_ad.make_dual(inputs[j].detach(), x.constant(direction))
+                tangents = [forward_ad.unpack_dual(out).tangent for out in _listed(func(*duals))]
             for k, tangent in enumerate(tangents):
                 wanted = expected[k][row]
                 found = np.zeros_like(wanted) if tangent is None else tangent._array.reshape(-1)
@@ -342,6 +377,12 @@ def _check_forward(
 
 
 def _compare(what: str, k: int, i: int, found: Any, expected: Any, check: _Check) -> None:
+    if k in check.parted:
+        for part, name in ((1, "imaginary"), (0, "real")):
+            prefix = f"While considering the {name} part of complex outputs only, {what}"
+            one, other = (x[..., part::2] for x in (found, expected))
+            _compare(prefix, k, i, one, other, replace(check, parted=frozenset()))
+        return
     if not np.allclose(found, expected, check.rtol, check.atol):
         raise GradcheckError(
             f"{what} mismatch for output {k} with respect to input {i},\n"

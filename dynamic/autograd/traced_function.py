@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.dynamic.autograd.captured_function import captured
+from staticgraph.dynamic.autograd.forward_rule import by_jvp
 from staticgraph.dynamic.capture import Traced
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
@@ -20,8 +21,9 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 def apply_traced(function: Any, args: Sequence[object]) -> Any:
     """`function.apply(*args)` where a tensor is a tracer.
 
-    A batch is computed one example after the other. Tangents come from backward, which is
-    differentiated by its cotangents and has to be written in ops (the double vjp).
+    A batch is computed one example after the other. Tangents come from `jvp`, or without one from
+    backward, which is differentiated by its cotangents and has to be written in ops (the double
+    vjp).
     """
     values = [settled(arg) for arg in args]
     top = innermost(values)
@@ -55,6 +57,8 @@ def _stacked(examples: Sequence[object], top: Tracer) -> Any:
 
 
 def _dual(function: Any, args: Sequence[object], top: Tracer) -> Any:
+    if function._has_jvp():
+        return by_jvp(function, args, top)
     level = top._level
     tangents = [tangent_of(arg, level) for arg in args]
     moving = [i for i, tangent in enumerate(tangents) if tangent is not None]

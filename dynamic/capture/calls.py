@@ -86,6 +86,13 @@ def _failing(function: CompiledFunction, values: Sequence[Any], error: Any) -> l
 
 def perform(function: CompiledFunction, effects: Effects, given: Sequence[Any]) -> list[Any]:
     """The caller's results of a function that does more than computing them."""
+    if not (effects.draws or effects.failures):
+        return _performed(function, effects, given)
+    with effects.drawing(given):
+        return _performed(function, effects, given)
+
+
+def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any]) -> list[Any]:
     operands = effects.operands(given)
     if effects.steps and any(isinstance(one, Tracer) for one in operands):
         raise CaptureError(

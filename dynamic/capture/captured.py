@@ -12,7 +12,7 @@ from staticgraph.compiler.transforms.autodiff import origins
 from staticgraph.compiler.transforms.branches import padded
 from staticgraph.dynamic.capture.branched import Branched, Taken, common, numbers
 from staticgraph.dynamic.capture.captures import Capture
-from staticgraph.dynamic.capture.effects import Effects
+from staticgraph.dynamic.capture.effects import Draw, Effects
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, record_if
 
@@ -36,6 +36,7 @@ class Captured:
     ) -> None:
         self._name = name
         self._operands = Operands(inputs, given, held)
+        self._failures: list[tuple[Draw, ...]] = []
         self.leaves = self._operands.leaves
         self.close = self._operands.close
 
@@ -65,6 +66,14 @@ class Captured:
             mode.capture, mode.inference, _ = before
             record_if(before[2])
 
+    def drawn(self, capture: Capture | None) -> int:
+        """A number, from 1 on, for what was drawn on a way that raises; 0: nothing."""
+        draws = () if capture is None else capture.draws
+        if not draws:
+            return 0
+        self._failures.append(draws)
+        return len(self._failures)
+
     def alone(self, effects: Effects) -> Effects:
         """What is done on the one way that returns, with what those read that raise.
 
@@ -75,6 +84,7 @@ class Captured:
         self._operands.draws = {key: one for key, one in draws.items() if key in own}
         effects.lifted, effects.grads = self._operands.lifted, dict(self._operands.grads)
         effects.recording = self._operands.recording
+        effects.failures = tuple(self._failures)
         return effects
 
     def joined(
@@ -108,7 +118,10 @@ class Captured:
         draws = tuple(self._operands.draws)
         alike = all(one == depends[0] for one in depends)
         if effects is not None and alike and len(effects.draws) == len(draws):
+            effects.failures = tuple(self._failures)
             return made, effects
         made = [[*one, number] for one, number in zip(made, numbers(len(ways)), strict=True)]
         taken = [Taken(*one) for one in zip(ways, slots, depends, strict=True)]
-        return made, Branched(self._name, taken, lifted, draws, recording, grads)
+        branched = Branched(self._name, taken, lifted, draws, recording, grads)
+        branched.failures = tuple(self._failures)
+        return made, branched

@@ -29,6 +29,7 @@ from staticgraph.dynamic.capture.effects import (
     Step,
     View,
     Write,
+    is_leaf,
     requires,
 )
 from staticgraph.dynamic.capture.flagged import Flagged
@@ -167,6 +168,11 @@ class Capture:
         """What an operand is, and became by the steps of optimizers."""
         return [self._inputs[place], *self._later.get(place, ())]
 
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The random numbers that it draws, so far."""
+        return tuple(self._draws)
+
     def draw(self, method: str, args: tuple[Any, ...], shape: Shape, options: Any) -> Any:
         """Random numbers, drawn anew at each call."""
         if self.body is not self.top:
@@ -193,6 +199,12 @@ class Capture:
         """Whether an operand requires grad, which each call must have in common."""
         answer = requires(self._given[place])
         self._operands.asked[requires, place] = answer
+        return answer
+
+    def is_leaf(self, place: int) -> bool:
+        """Whether nothing that is recorded made an operand, which each call must have in common."""
+        answer = is_leaf(self._given[place])
+        self._operands.asked[is_leaf, place] = answer
         return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
@@ -343,6 +355,7 @@ class Capture:
             what else is done.
         """
         values = [self.lifted(one) for one in values]
+        numbers = [i for i, one in enumerate(values) if _is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
@@ -387,6 +400,7 @@ class Capture:
             self._operands.grads,
             self._late,
             self._breaks,
+            numbers,
         )
         return made, self._outputs[::-1], effects
 
@@ -461,6 +475,11 @@ class Capture:
     def refuse_mode(self, what: str) -> NoReturn:
         """Refuse to tell a mode of the call."""
         refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is one of Python's, or stands for one."""
+    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
 
 
 def _is_known(attrs: Mapping[str, object]) -> bool:

@@ -8,8 +8,8 @@ are results behind those of the caller, with a list of steps that say where they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -214,6 +214,8 @@ class Effects:
         grads: operands that are the gradients of others before the call, with the others.
         late: operands that are read only in a later stage than the first.
         breaks: how many steps are done before each of these stages.
+        numbers: the results that are Python numbers.
+        failures: per way that raises after it has drawn random numbers, these.
     """
 
     def __init__(
@@ -230,8 +232,9 @@ class Effects:
         grads: Mapping[int, int],
         late: Mapping[int, Late],
         breaks: Sequence[int],
+        numbers: Sequence[int] = (),
     ) -> None:
-        self.grads = dict(grads)
+        self.grads, self.numbers = dict(grads), tuple(numbers)
         self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
         self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
@@ -245,12 +248,14 @@ class Effects:
         passes = {i: one.line for one in steps if isinstance(one, Backward) for i, _ in one.pairs}
         self._passes = {i: one for i, one in passes.items() if i not in self.grads.values()}
         self._apart: Apart | None = None
+        self.failures: Sequence[tuple[Draw, ...]] = ()
 
     def __bool__(self) -> bool:
         """Whether there is anything to do that a plain call does not."""
         return bool(
             self.lifted or self.draws or self.views or self.steps or self.asks or self.freed
-        )
+            or self.numbers or self.failures
+        )  # fmt: skip
 
     @property
     def asks(self) -> bool:
@@ -303,6 +308,22 @@ class Effects:
                     found[atom] = int(actual)
         return found
 
+    @contextmanager
+    def drawing(self, given: Sequence[Any]) -> Iterator[None]:
+        """Where the block raises an error of the user's, draw what was drawn before it, alone."""
+        stream = generator().bit_generator
+        before = stream.state
+        try:
+            yield
+        except Exception as error:
+            drawn = getattr(error, "drawn", None)
+            if drawn is not None:
+                stream.state = before
+                sizes = self._sizes(given)
+                for draw in self.failures[drawn - 1] if drawn else ():
+                    draw.array(sizes)
+            raise
+
     def check(self, operands: Sequence[Any]) -> None:
         """Refuse a call in which what is overwritten is something else, too.
 
@@ -353,12 +374,19 @@ class Effects:
                     with nullcontext() if recorded else no_grad():
                         base = base.apply(op, (base,), known)
                 results[view.result] = base
+        for i in self.numbers:
+            results[i] = results[i]._array.item()
         return results[: self.results]
 
 
 def requires(operand: object) -> bool:
     """Whether an operand requires grad: an array does not."""
     return isinstance(operand, Tensor) and operand._node is not None
+
+
+def is_leaf(operand: object) -> bool:
+    """Whether nothing that is recorded made an operand: nothing makes an array."""
+    return not isinstance(operand, Tensor) or bool(operand.is_leaf)
 
 
 def _memory_of_gradient(operand: Any) -> Any:

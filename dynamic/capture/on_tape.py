@@ -77,9 +77,7 @@ class OnTape:
         capture, value = mode.capture, self._current()
         place = capture.place_of(self)
         if place is not None and value is capture.input_at(place):
-            if capture.requires(place) and not capture.tensor_at(place).is_leaf:
-                refuse_tape("is_leaf")
-            return True
+            return bool(capture.is_leaf(place))
         if isinstance(value, Expression) and capture.gradients.is_leaf(value.serial):
             return True
         return not self.requires_grad

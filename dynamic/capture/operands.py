@@ -10,8 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.graph.expression import Expression, Handle, as_expression, construct
 from staticgraph.compiler.graph.promoted import note_promoted
 from staticgraph.compiler.ops import leaves
@@ -22,14 +21,6 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 
 _ELEMENT = {"b": False, "u": 0, "i": 0, "f": 0.0}
 """A Python number of the kind of a dtype."""
-_OF_NUMBERS = frozenset(
-    (
-        "absolute", "add", "divide", "equal", "floor_divide", "greater", "greater_equal", "less",
-        "less_equal", "multiply", "negative", "not_equal", "remainder", "subtract",
-    )
-)  # fmt: skip
-"""The ops that mean of Python numbers what Python means."""
-
 
 _LOGICAL = (ops.logical_and, ops.logical_not, ops.logical_or, ops.logical_xor)
 """The ops that take of a tensor whether it is 0."""
@@ -49,18 +40,6 @@ def operand(op: Op, value: object) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return mode.capture.made(known_array(op.name, value).copy())
-
-
-def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
-    """The value of an op of numbers, which is a number."""
-    if op.name not in _OF_NUMBERS:
-        refuse(
-            f"{op.name} of Python numbers that were given by position, which are arrays here",
-            "give them by keyword, then they are static",
-        )
-    values = [one.expression if isinstance(one, Handle) else one for one in operands]
-    first = next(value for value in values if isinstance(value, Expression))
-    return mode.capture.made(first.apply(op, values, attrs))
 
 
 def promoted(op: Op, operands: Sequence[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,13 +35,15 @@ from staticgraph.dynamic.capture.indexing import (
     parts,
     positions,
 )
-from staticgraph.dynamic.capture.moved import move
+from staticgraph.dynamic.capture.links import Link
+from staticgraph.dynamic.capture.moved import Moved
+from staticgraph.dynamic.capture.numbers import Numbers, of_numbers
 from staticgraph.dynamic.capture.on_tape import OnTape, refuse_tape
-from staticgraph.dynamic.capture.operands import of_numbers, operand, promoted
+from staticgraph.dynamic.capture.operands import operand, promoted
 from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
 from staticgraph.dynamic.capture.written import written
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.pytorch import VIEWS
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
@@ -61,22 +63,7 @@ def _is_plain(operand: object) -> bool:
     return type(operand) in _PLAIN or isinstance(operand, Handle | Tensor)
 
 
-class Link(NamedTuple):
-    """How a tensor is a view of another.
-
-    Attributes:
-        parent: the other.
-        op: what makes it of the parent, with `attrs`; None: what cannot be told in an op.
-        sure: whether it is on the memory of the parent; else it may be a copy.
-    """
-
-    parent: Traced
-    op: Op | None
-    attrs: Attrs
-    sure: bool
-
-
-class Traced(Handle, OnTape, Asked, Tracer, plain=False):
+class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
     """A tensor of a function that is captured: see the module.
 
     Attributes:
@@ -89,10 +76,12 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         _changed: where its value was changed the last time, or "".
         _outside: whether it stands for a tensor that exists outside.
         _body: the function in which it was made.
+        _viewed: whether another one was made as a view of it.
     """
 
     __slots__ = (
         "_body", "_changed", "_link", "_lost", "_moved", "_outside", "_seen", "_stamp", "_value",
+        "_viewed",
     )  # fmt: skip
 
     _value: Any
@@ -104,6 +93,7 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
     _changed: str
     _outside: bool
     _body: object
+    _viewed: bool
 
     @classmethod
     def made(cls, value: object, link: Link | None = None, outside: bool = False) -> Any:
@@ -111,6 +101,9 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
         result: Traced = _new(cls)
         result._value, result._link, result._outside = value, link, outside
         result._stamp = result._moved = 0
+        result._viewed = False
+        if link is not None:
+            link.parent._viewed = True
         result._lost = result._changed = ""
         result._seen = 0 if link is None else link.parent._stamp
         result._level, result._body = mode.capture.level, mode.capture.body
@@ -294,38 +287,6 @@ class Traced(Handle, OnTape, Asked, Tracer, plain=False):
     def contiguous(self, memory_format: object = None) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
         return self.apply(eager_ops.contiguous, (self,), {})
-
-    def as_view_of(self, other: Traced) -> Any:
-        """Itself, which stands for a view of another; no op tells where in its memory."""
-        self._link, self._seen = Link(other, None, {}, True), other._stamp
-        return self
-
-    def detach(self) -> Any:
-        """The tensor without what it was computed from, for gradients."""
-        value = self._current()
-        if isinstance(value, Expression):
-            value = ops.stop_gradient(value)
-        return Traced.made(value, Link(self, ops.stop_gradient, {}, True))
-
-    def detach_(self) -> Any:
-        """Itself, which was computed of nothing, for gradients."""
-        if self._link is not None:
-            raise AutogradError("Can't detach views in-place. Use detach() instead.")
-        value = self._current()
-        if self._outside and self.requires_grad:
-            refuse("detaches a tensor from outside", "use detach(), which gives another one")
-        if isinstance(value, Expression):
-            self._value = ops.stop_gradient(value)
-        return self
-
-    @property
-    def data(self) -> Any:
-        """As `detach`."""
-        return self.detach()
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        move(self, mode.capture.lifted(value))
 
     def __getitem__(self, key: object) -> Any:
         key = lifted_key(key)

@@ -10,8 +10,8 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.types import DType, Shape, TensorType
 
 _NUMBER = (
-    "leave it a tensor (x.detach() for x.item()), or return it and take its number of what the "
-    "function returned"
+    "write x.item() for float(x) and int(x), compute with tensors rather than with math, or return "
+    "it and take its number of what the function returned"
 )
 _ARRAY = (
     "compute with tensors, put into tensors (torch.zeros(n), torch.stack) rather than arrays, or "

@@ -16,7 +16,7 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import part_dtype
 from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
-from staticgraph.compiler.core.types import TensorType, require_same_dtype
+from staticgraph.compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
 from staticgraph.compiler.ops.batching import (
     Apply,
     Example,
@@ -249,6 +249,41 @@ norm = Op(
     batching=shifted,
     complex="own",
     doc="The square root of the sum of squares; its gradient at 0 is 0, as PyTorch's.",
+)
+
+
+def _differences(a: Any, b: Any) -> Any:
+    return ops.expand_dims(a, -2) - ops.expand_dims(b, -3)
+
+
+def _distances_type(a: TensorType, b: TensorType) -> TensorType:
+    require_same_dtype("cdist", a, b)
+    lead = [TensorType(one.shape[:-2], one.dtype) for one in (a, b)]
+    batch = broadcast_shapes("cdist: leading axes", *lead)
+    return TensorType((*batch, a.shape[-2], b.shape[-2]), a.dtype)
+
+
+def _distances_vjp(g: Any, o: Any, a: Any, b: Any) -> Any:
+    """Per pair of rows the part of the cotangent of the first along their difference."""
+    zero = ops.equal(o, 0)
+    slope = ops.where(zero, 0, g / ops.where(zero, 1, o))
+    return ops.expand_dims(slope, -1) * _differences(a, b)
+
+
+distances = Op(
+    name="cdist",
+    infer_type=_distances_type,
+    evaluate=lambda a, b: np.sqrt(np.square(a[..., :, None, :] - b[..., None, :, :]).sum(-1)),
+    vjp=(
+        lambda g, o, a, b: unbroadcast(ops.sum(_distances_vjp(g, o, a, b), axis=-2), a),
+        lambda g, o, a, b: unbroadcast(-ops.sum(_distances_vjp(g, o, a, b), axis=-3), b),
+    ),
+    saves=("abo", "abo"),
+    checked=True,
+    sweep="pairs",
+    promotes=slice(None),
+    expand=lambda a, b: ops.sqrt(ops.sum(ops.square(_differences(a, b)), axis=-1)),
+    doc="The Euclidean distances of all pairs of rows, of differences; the gradient at 0 is 0.",
 )
 
 

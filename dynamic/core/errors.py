@@ -21,6 +21,18 @@ class MissingMethodError(StaticGraphError, NotImplementedError):
     """A Function lacks the method that the call needs."""
 
 
+class MissingKernelError(StaticGraphError, NotImplementedError):
+    """A function is not there for tensors of this dtype."""
+
+
+class MutationContextError(StaticGraphError, AssertionError):
+    """A pass is outside of the context that its graph was recorded in; PyTorch asserts it."""
+
+
+class MixedError(AutogradError):
+    """An op that takes one dtype got tensors of several."""
+
+
 class DeferredError(Exception):
     """An error, the cause, of whoever differentiates a part of a graph, not of who makes it."""
 

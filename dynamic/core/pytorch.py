@@ -229,6 +229,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,)),
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
+    eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
     eager_ops.bmm: PyTorchOp(operands=("self", "mat2")),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),

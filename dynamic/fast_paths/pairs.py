@@ -87,7 +87,7 @@ def scaled(op: Op, operator: Any) -> Any:
     """The method of a sum or difference, of which the second operand may be scaled."""
 
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
-        if alpha != 1:
+        if type(alpha) is not int or alpha != 1:  # nobody knows whether a traced number is 1
             other = scaled_operand(self, other, alpha)
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result

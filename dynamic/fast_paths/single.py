@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
@@ -12,14 +15,17 @@ from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tape.noted import flat
-from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tape.tape import new_node, recipe
 from staticgraph.dynamic.tensors import dims
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 
+_clamped = recipe(ops.clamp, (True, False, False), True)
+_BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
 _ANY = object()  # the axis that the op takes where none is given
 _RANKS = range(9)
@@ -145,6 +151,34 @@ def reduction(
     return method
 
 
+def _is_bound(value: Any) -> bool:
+    """Whether a value is None, or a number that every floating dtype has a place for."""
+    return type(value) in _BOUNDS and (value is None or -MOST_F32 <= value <= MOST_F32)
+
+
+def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:
+    """The elements limited to [min, max]."""
+    x = self._array
+    dtype = x.dtype
+    fits = _is_bound(min) and _is_bound(max) and min is not max
+    if fits and not paused and (dtype is F32 or dtype is F64) and x.size < LARGE:
+        low = np.array(-math.inf if min is None else min, dtype)
+        high = np.array(math.inf if max is None else max, dtype)
+        result = fresh(np.minimum(np.maximum(x, low), high))
+        edge = self._node
+        if edge is not None:
+            counter = self._counter
+            saved, guards = (x, low, high, None), (counter, None, None, None)
+            edges, versions = (edge, None, None), (counter[0], 0, 0, 0)
+            array = result._array
+            result._maker = new_node(_clamped, edges, saved, guards, versions, _NO_ATTRS, array)
+        return result
+    return _general_clamp(self, min, max)
+
+
+_general_clamp: Any = Tensor.clamp
+
+
 def _mean(x: Any) -> Any:
     return totals.whole(x) / x.size
 
@@ -191,6 +225,7 @@ METHODS: dict[str, Any] = {
 METHODS |= {
     "neg": UNARY[ops.negative],
     "__neg__": UNARY[ops.negative],
+    "clamp": _clamp,
     "__abs__": UNARY[ops.abs],
     **{
         name: reduction(op, along, getattr(Tensor, name), whole, **options)

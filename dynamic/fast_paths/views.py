@@ -8,11 +8,13 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
-from staticgraph.dynamic.tape.grad_mode import copying, mode
+from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.tape import recipe
 from staticgraph.dynamic.tensors.indexing import Indexing
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_view
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
@@ -20,6 +22,11 @@ _INDICES = frozenset((int, slice, type(None)))
 """The types of keys that make a view, beside an Ellipsis."""
 _SEQUENCES = (tuple, list)
 _FLAT = (-1,)
+_FIRST: Attrs = {"axis": 0}
+_take = {
+    (True, True): recipe(ops.take, (True, False)),
+    (True, False): recipe(ops.take, (True, False)),
+}
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
 
@@ -38,6 +45,8 @@ def _getitem(self: Any, key: object) -> Any:
             if type(one) not in _INDICES or (type(one) is slice and one.step is not None):
                 return Indexing.__getitem__(self, key)
         basic = (*key, Ellipsis)
+    elif type(key) in PLAIN:
+        return _rows(self, key)
     else:
         return Indexing.__getitem__(self, key)
     try:
@@ -45,6 +54,19 @@ def _getitem(self: Any, key: object) -> Any:
     except IndexError:
         return Indexing.__getitem__(self, key)
     return new_view(_select, self, array, {"key": basic})
+
+
+def _rows(self: Any, key: Any) -> Any:
+    """`self[key]`: the slices that a tensor of indices names, copied by NumPy if they are few."""
+    x, index = self._array, key._array
+    few = index.dtype is INT64 and index.ndim and x.ndim and x.size < LARGE > index.size
+    if few and not (paused and mode.capture is not None):
+        try:
+            value = x.take(index, 0)
+        except IndexError:
+            return Indexing.__getitem__(self, key)
+        return new_value_of_two(_take, self, key, x, index, value, _FIRST)
+    return Indexing.__getitem__(self, key)
 
 
 def _has_less_than_one(shape: tuple[object, ...]) -> bool:

@@ -46,6 +46,18 @@ class Dual(Tracer, plain=False):
         """The primal without its history of either mode."""
         return self._primal.detach() if self._level.open else self._held.detach()
 
+    def detach_(self) -> Any:
+        """Forget the tangent, and make the primal a leaf that requires no grad."""
+        self._primal = self._primal.detach()
+        self._tangent = None
+        return self
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        """Pull the primal back; RuntimeError inside of a transform."""
+        if not self._level.by_hand:
+            super().backward()
+        self._primal.backward(*args, **kwargs)
+
     def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
         primals = [primal_of(operand, self._level) for operand in operands]
         tangents = [tangent_of(operand, self._level) for operand in operands]

@@ -32,11 +32,13 @@ class Level:
         depth: how many levels were open when it was opened, it among them.
         size: how many examples a level of `vmap` has; None for dual numbers.
         open: whether the run has not ended.
+        by_hand: whether it is one of `forward_ad`, inside of which the user may call `backward`.
     """
 
-    __slots__ = ("depth", "number", "open", "size")
+    __slots__ = ("by_hand", "depth", "number", "open", "size")
 
-    def __init__(self, size: int | None) -> None:
+    def __init__(self, size: int | None, by_hand: bool = False) -> None:
+        self.by_hand = by_hand
         self.number = next(_numbers)
         self.depth = len(_open.levels) + 1
         self.size = size
@@ -51,9 +53,9 @@ class _Open(threading.local):
 _open = _Open()
 
 
-def enter_level(size: int | None = None) -> Level:
+def enter_level(size: int | None = None, by_hand: bool = False) -> Level:
     """Open a level inside those that this thread has open."""
-    level = Level(size)
+    level = Level(size, by_hand)
     _open.levels.append(level)
     return level
 

@@ -17,11 +17,16 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import computing, is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, Rule
 from staticgraph.compiler.core.op_arguments import in_computing
+from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels import memory, native, native_windows
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""
+
+
+_BY_WORK = ("windows", "pairs")
+"""Ops whose operands say less than their attributes, or all of them together."""
 
 
 class Rules(Protocol):
@@ -50,9 +55,9 @@ class Rules(Protocol):
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
-    if op.widens(arrays):
+    if _has_narrow(arrays) and op.widens(arrays):
         return op.rounded(partial(evaluate, op), arrays, attrs)
-    if arrays and (arrays[0].size >= LARGE or op.sweep == "windows"):
+    if arrays and (arrays[0].size >= LARGE or op.sweep in _BY_WORK or _is_large(arrays)):
         if not memory.state.asked:
             memory.keep_freed_memory()
         kernels = native_windows if op.sweep == "windows" else native
@@ -60,6 +65,11 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
         if value is not None:
             return value
     return op.evaluate(*arrays, **attrs)
+
+
+def _is_large(arrays: Sequence[Any]) -> bool:
+    """Whether the second operand is large, such as what is added to a few slices."""
+    return len(arrays) > 1 and arrays[1].size >= LARGE
 
 
 def cotangents(
@@ -74,7 +84,7 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
-    if any(one is not None and is_narrow(one.dtype) for one in (g, *operands)):
+    if (g.dtype is not F32 and is_narrow(g.dtype)) or _has_narrow(operands):
         return _rounded_cotangents(rules, edges, g, out, operands, attrs)
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
@@ -89,6 +99,16 @@ def cotangents(
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]
     return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
+
+
+def _has_narrow(operands: Sequence[Any]) -> bool:
+    """Whether floats of 16 bits are stored in one of them."""
+    for one in operands:
+        if one is not None:
+            dtype = one.dtype
+            if dtype is not F32 and dtype is not F64 and is_narrow(dtype):
+                return True
+    return False
 
 
 def _rounded_cotangents(
@@ -119,7 +139,7 @@ def _wide(one: Any) -> Any:
 
 
 def _is_work(op: Op, operand: Any) -> bool:
-    return op.sweep == "windows" or math.prod(operand.shape) >= LARGE
+    return op.sweep in _BY_WORK or math.prod(operand.shape) >= LARGE
 
 
 def _by_kernel(

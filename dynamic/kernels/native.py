@@ -46,7 +46,9 @@ MOST_SUMS = 1 << 14
 KEPT = 1024
 """How many kernels are kept."""
 
-_SWEPT = ("rows", "reduction", "blocks")
+_SWEPT = ("rows", "reduction", "blocks", "pairs", "slices", "places")
+_INDEXED = ("slices", "places")
+_COUNTED = ("pairs", *_INDEXED)
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
 _PLAIN = (int, str, type(None))
 
@@ -97,7 +99,7 @@ _kernels: dict[Any, _Kernel | None] = {}
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
-    if not serves(op, arrays):
+    if not serves(op, arrays) or (op.sweep in _COUNTED and _work(op, arrays, attrs) < LEAST):
         return None
     order = None
     if not all(one.flags.c_contiguous for one in arrays):
@@ -105,8 +107,21 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
             return None  # NumPy reads elements where they lie, in less time than a copy takes
         order = _order(op, arrays)
         arrays = [_permuted(one, order) for one in arrays]
-    found = compute((op, None), attrs, by_value(op, attrs), arrays)
+    if op is ops.power and (times := _factors(arrays[1])):
+        found = compute((op, times), attrs, lambda xs: [_multiplied(xs[0], times)], arrays[:1])
+    else:
+        found = compute((op, None), attrs, by_value(op, attrs), arrays, much=op.sweep in _COUNTED)
     return None if found is None else _permuted_back(found[0], order)
+
+
+def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
+    """How many elements an index, the last operand, names, or pairs of rows have."""
+    x, index = operands[0], operands[-1]
+    if op.sweep == "pairs":
+        return math.prod(x.shape) * int(index.shape[-2])
+    size = x.shape[attrs["axis"]]
+    slices: int = x.size // size if op.sweep == "slices" and size else 1
+    return slices * int(index.size)
 
 
 def cotangents(
@@ -118,14 +133,25 @@ def cotangents(
     """
     if _is_total(op) or not serves(op, operands):
         return None
+    if op.sweep == "pairs":
+        if _work(op, operands, attrs) < LEAST:
+            return None
+        given = (g, out, *operands)
+        return compute((op, positions), attrs, by_rules(op, positions, attrs), given, much=True)
     given: Sequence[Any] = (g, out, *operands)
+    if op.sweep in _INDEXED:  # memory that tells how large x is, and is not touched
+        x, *rest = operands
+        given = (g, out, x if isinstance(x, np.ndarray) else np.empty(x.shape, x.dtype), *rest)
     order = None if g.flags.c_contiguous else _order(op, given)
     given = [_permuted(one, order) for one in given]
     shapes = [given[2 + position].shape for position in positions]
     sums = [shape for shape in shapes if shape != given[0].shape and math.prod(shape) <= MOST_SUMS]
     known = frozenset([size for shape in sums for size in shape])
     make = by_rules(op, positions, attrs)
-    found = compute((op, tuple(positions)), attrs, make, given, known)
+    name: Any = (op, tuple(positions))
+    if op is ops.power and positions == (0,) and (times := _factors(operands[1])):
+        name, make, given = (op, times, "slope"), _slope_of_product(times), (given[0], given[2])
+    found = compute(name, attrs, make, given, known)
     return None if found is None else [_permuted_back(one, order) for one in found]
 
 
@@ -177,7 +203,7 @@ def by_rules(op: Op, positions: Sequence[int], attrs: Attrs) -> Make:
 
 def serves(op: Op, operands: Sequence[object]) -> bool:
     """Whether there are kernels for an op on such operands, and for its rules."""
-    if not state.enabled or not operands or (op is ops.power and _is_product(operands[-1])):
+    if not state.enabled or not operands:
         return False
     return op.elementwise or op.sweep in _SWEPT
 
@@ -187,13 +213,32 @@ def _is_total(op: Op) -> bool:
     return op.sweep == "reduction" and op.linearity == "linear"
 
 
-def _is_product(exponent: object) -> bool:
-    """Whether NumPy computes a power without logarithms: a**1 or a**2."""
-    return isinstance(exponent, np.ndarray) and not exponent.ndim and exponent in (1, 2)
+def _factors(exponent: object) -> int:
+    """How many factors a power has that is a product of 2 to 4, as PyTorch computes it; else 0."""
+    if not isinstance(exponent, np.ndarray) or exponent.ndim or exponent not in (2, 3, 4):
+        return 0
+    return int(exponent)
+
+
+def _multiplied(x: Any, times: int) -> Any:
+    """The product of x with itself, of 1 to 4 factors."""
+    if times == 1:
+        return x
+    square = ops.square(x)
+    return square if times == 2 else square * (x if times == 3 else square)
+
+
+def _slope_of_product(times: int) -> Make:
+    return lambda values: [values[0] * (times * _multiplied(values[1], times - 1))]
 
 
 def compute(
-    name: object, attrs: Attrs, make: Make, operands: Sequence[object], known: Collection[int] = ()
+    name: object,
+    attrs: Attrs,
+    make: Make,
+    operands: Sequence[object],
+    known: Collection[int] = (),
+    much: bool = False,
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -202,10 +247,11 @@ def compute(
         operands: arrays, or what has a shape and a dtype where no element is read. One at least
             has to be a large array of floats.
         known: sizes that the kernel knows.
+        much: whether it is worth a kernel where no array is large.
     """
     if not state.enabled:
         return None
-    described = _describe(operands, known)
+    described = _describe(operands, known, much)
     return None if described is None else run(name, attrs, make, operands, *described)
 
 
@@ -245,14 +291,14 @@ def run(
 
 
 def _describe(
-    operands: Sequence[Any], known: Collection[int]
+    operands: Sequence[Any], known: Collection[int], large: bool
 ) -> tuple[list[Any], tuple[Any, ...]] | None:
     """The arrays that a kernel takes, and the fields of an `KernelOperand` for each operand.
 
     None if an operand does not fit a kernel, or none is large.
     """
     numbers = {size: size for size in (1, *known)}
-    arrays, kinds, large = [], [], False
+    arrays, kinds = [], []
     for one in operands:
         if isinstance(one, np.generic):
             one = np.asarray(one)

@@ -22,6 +22,10 @@ Arrays = Sequence[Any]
 class Sweep(Protocol):
     """One kind of layer in one direction; `saved` is what `forward` hands to `backward`."""
 
+    @property
+    def name(self) -> str:
+        """What tells kinds apart."""
+
     def forward(
         self, x: Any, state: Arrays, weights: Arrays, reverse: bool
     ) -> tuple[Any, list[Any], list[Any]]:
@@ -82,6 +86,11 @@ class Plain:
 
     nonlinearity: str
 
+    @property
+    def name(self) -> str:
+        """That of the function."""
+        return self.nonlinearity
+
     def forward(
         self, x: Any, state: Arrays, weights: Arrays, reverse: bool
     ) -> tuple[Any, list[Any], list[Any]]:
@@ -126,6 +135,7 @@ class LSTM:
     the logistic function lie together.
     """
 
+    name = "LSTM"
     _order = (3, 0, 1, 2)
 
     def forward(
@@ -188,6 +198,8 @@ class LSTM:
 
 class GRU:
     """Gated recurrent units (Cho et al. 2014): the gates are r, z, n."""
+
+    name = "GRU"
 
     def forward(
         self, x: Any, state: Arrays, weights: Arrays, reverse: bool

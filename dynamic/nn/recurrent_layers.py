@@ -174,7 +174,9 @@ class _Recurrent(Module):
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         *weights, projection = (self._parameters.get(name + key) for name in names)
         if projection is None and fits(input, state, weights):
-            return sweep(self._kind(), self._stepwise, input, state, weights, backwards)
+            return sweep(
+                self._kind(), self._advance, self._stepwise, input, state, weights, backwards
+            )
         return self._stepwise(input, state, weights, backwards, projection)
 
     def _stepwise(
@@ -209,6 +211,12 @@ class _Recurrent(Module):
         if input.ndim not in (2, 3):
             what = "tensor instead" if name == "RNN" else "instead"
             raise OptionError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D {what}")
+        kept = self.weight_ih_l0.dtype
+        if input.dtype != kept:
+            raise OptionError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kept}). Convert "
+                f"input: input.to({kept}), or convert model: model.to({input.dtype})"
+            )
         if input.ndim == 2:
             input = ops.expand_dims(input, 1)
         elif self.batch_first:

@@ -13,7 +13,9 @@ from staticgraph.dynamic.autograd import grad
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.func.tracer import Tracer
+from staticgraph.dynamic.nn import recurrent_kernels
 from staticgraph.dynamic.nn.recurrent_arrays import Sweep, gradients
+from staticgraph.dynamic.nn.recurrent_kernels import Advance
 from staticgraph.dynamic.tape.grad_mode import is_grad_enabled
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
@@ -35,11 +37,12 @@ def fits(x: Any, state: Sequence[object], weights: Sequence[object]) -> bool:
 
 
 def sweep(
-    kind: Sweep, stepwise: Stepwise, x: object, state: Sequence[object], weights: Sequence[object],
+    kind: Sweep, advance: Advance, stepwise: Stepwise, x: object, state: Sequence[object],
+    weights: Sequence[object],
     reverse: bool,
 ) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
     """The outputs (length, n, size) of one layer in one direction, and the last states."""
-    out, *finals = _Sweep.apply(kind, stepwise, len(state), reverse, x, *state, *weights)
+    out, *finals = _Sweep.apply(kind, advance, stepwise, len(state), reverse, x, *state, *weights)
     return out, tuple(finals)
 
 
@@ -48,13 +51,19 @@ class _Sweep(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, kind: Sweep, stepwise: Stepwise, states: int, reverse: bool, *tensors: Any
-    ) -> tuple[Any, ...]:
+        ctx: Any, kind: Sweep, advance: Advance, stepwise: Stepwise, states: int, reverse: bool,
+        *tensors: Any,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """The outputs and the last states."""
         x, *rest = (None if one is None else one._array for one in tensors)
-        out, finals, saved = kind.forward(x, rest[:states], rest[states:], reverse)
-        results = tuple(wrap(one) for one in (out, *finals))
-        ctx.options = (kind, stepwise, states, reverse)
+        state, weights = rest[:states], rest[states:]
+        found = recurrent_kernels.forward(kind.name, advance, x, state, weights, reverse)
+        saved: Sequence[Any] = ()
+        if found is None:
+            out, finals, saved = kind.forward(x, state, weights, reverse)
+            found = [out, *finals]
+        results = tuple(wrap(one) for one in found)
+        ctx.options = (kind, advance, stepwise, states, reverse)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, results[0], *(wrap(one) for one in saved))
         return results
@@ -62,21 +71,29 @@ class _Sweep(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         """The cotangents of x, the first states and the weights."""
-        kind, stepwise, states, reverse = ctx.options
-        needed = ctx.needs_input_grad[4:]
+        kind, advance, stepwise, states, reverse = ctx.options
+        needed = ctx.needs_input_grad[5:]
         tensors, rest = ctx.saved_tensors[: len(needed)], ctx.saved_tensors[len(needed) :]
         if is_grad_enabled():
-            return (None,) * 4 + _again(stepwise, states, reverse, tensors, needed, grads)
+            return (None,) * 5 + _again(stepwise, states, reverse, tensors, needed, grads)
         g, *finals = (None if one is None else one._array for one in grads)
         out, *saved = (one._array for one in rest)
         x, *others = (None if one is None else one._array for one in tensors)
         state, weights = others[:states], others[states:]
+        if not saved:  # a kernel has computed it
+            given = (None if one is None else one._array for one in grads)
+            by_kernel = recurrent_kernels.backward(
+                kind.name, advance, x, state, weights, reverse, tuple(given), needed
+            )
+            if by_kernel is not None:
+                return (None,) * 5 + tuple(None if one is None else wrap(one) for one in by_kernel)
+            _, _, saved = kind.forward(x, state, weights, reverse)
         first, parts, ours = kind.backward(g, finals, x, state, weights, reverse, out, saved)
         wanted = (needed[0], *needed[1 + states :])
         dx, *dw = gradients(wanted, x, state[0], weights[0], out, parts, ours, reverse)
         starts = zip(first, needed[1 : 1 + states], strict=True)
         found = [dx, *(one if need else None for one, need in starts), *dw]
-        return (None,) * 4 + tuple(None if one is None else wrap(one) for one in found)
+        return (None,) * 5 + tuple(None if one is None else wrap(one) for one in found)
 
 
 def _again(

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
 
@@ -33,6 +36,8 @@ def cdist(
         )
     if p < 0:
         raise AutogradError("cdist only supports non-negative p values")
+    if p == 2 and type(x1) in PLAIN and type(x2) in PLAIN and is_float(x1._array.dtype):
+        return x1.apply(eager_ops.distances, (x1, x2), {})
     return (ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)).norm(p, -1)
 
 

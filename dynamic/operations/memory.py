@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.devices import (
     check_device,
     check_format,
@@ -165,7 +166,7 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _check_movable(name: str, tensor: Any) -> None:
     if tensor._node is not None and not tensor.is_leaf:
         raise AutogradError(f"{name}: the tensor is recorded: use detach() first")
-    if tensor.requires_grad:
+    if tensor.requires_grad and mode.enabled:
         raise AutogradError(
             f"{name}: a leaf Variable that requires grad is being used in an in-place operation."
         )

@@ -9,7 +9,6 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
@@ -28,10 +27,7 @@ def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
     attributes, or raises: after what the tape forbids.
     """
     if paused and mode.capture is not None:
-        refuse(
-            "changes the shape of a tensor in place",
-            "bind the name to the view: x = x.transpose(0, 1)",
-        )
+        return mode.capture.lifted(tensor).reshaped(op, described())
     check_writable(tensor, overlapping=True)
     attrs = described()
     array = op.evaluate(tensor._array, **attrs)

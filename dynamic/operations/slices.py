@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -92,11 +94,17 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 def nextafter(input: Any, other: Any) -> Any:
     """The next number of the dtype from each element towards that of another tensor."""
+    if mode.capture is not None:
+        refuse("nextafter has no form that can be compiled", "call it outside, and pass the result")
     return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
 
 
 def _shifted(name: str, function: Any) -> Any:
+    op = getattr(ops, function.__name__)
+
     def shift(input: Any, other: Any) -> Any:
+        if mode.capture is not None:
+            return op(mode.capture.lifted(input), mode.capture.lifted(other))
         a = values_of(input) if hasattr(input, "_array") else input
         b = values_of(other) if hasattr(other, "_array") else other
         try:

@@ -8,11 +8,12 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.reference.orders import first_in_order
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
 
@@ -101,9 +102,12 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
         raise AutogradError("selected index k out of range")
-    indices = argsort(input, dim, largest)
-    if input.ndim:
-        indices = indices.narrow(dim, 0, k)
+    if not input.ndim:
+        indices = argsort(input, dim, largest)
+    elif has_values(input):
+        indices = wrap(first_in_order(input._array, k, dim % input.ndim, largest))
+    else:
+        indices = argsort(input, dim, largest).narrow(dim, 0, k)
     return TopK(_pick(input, indices, dim), indices)
 
 
@@ -134,7 +138,8 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
-        return median(flat, 0).values
+        middle = median(flat, 0).values
+        return middle if not input.requires_grad else shared_by_ties(flat, middle)
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
@@ -144,6 +149,16 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         missing = ops.isnan(last)
         values, places = ops.where(missing, last, values), ops.where(missing, at, places)
     return Median(values, places)
+
+
+def shared_by_ties(flat: Any, middle: Any) -> Any:
+    """`middle`, an element of `flat`, each element of that value with a part of the gradient.
+
+    So it is with `amax`.
+    """
+    same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
+    tied: Any = ops.where(same, flat, -np.inf)
+    return tied.amax()
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:

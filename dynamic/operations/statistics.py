@@ -11,7 +11,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
-from staticgraph.dynamic.operations.sorting import argsort
+from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
@@ -158,8 +158,9 @@ def nanquantile(
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element of those that are not nan; with `dim` also where it is."""
     if dim is None:
-        flat: Any = nanmedian(ops.reshape(input, (-1,)), 0)
-        return flat.values
+        flat = ops.reshape(input, (-1,))
+        middle: Any = nanmedian(flat, 0)
+        return middle.values if not input.requires_grad else shared_by_ties(flat, middle.values)
     axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
     counts = (~ops.isnan(input)).sum(axis, True)

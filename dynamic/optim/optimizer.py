@@ -137,10 +137,9 @@ class Optimizer(State):
         place = user_place()
         for group in self.param_groups:
             for param in group["params"]:
-                grad = param.grad
-                if grad is None:
+                g = _gradient(param)
+                if g is None:
                     continue
-                g = grad._array
                 # a transposed gradient would slow down each of the passes over memory
                 self._update(param, g if g.flags.c_contiguous else np.array(g, order="C"), group)
                 counter = param._counter
@@ -165,6 +164,13 @@ class Optimizer(State):
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _gradient(param: Tensor) -> Any:
+    """The array of a parameter's gradient, or None: without a tensor that nobody looks at."""
+    home = param._home
+    grad = param.grad if home is None or paused else home.grad
+    return grad if grad is None or type(grad) is np.ndarray else grad._array
 
 
 def _separate(given: Any) -> tuple[list[Any], list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.dynamic.optim.blocks import descend, descent, in_blocks, scalar
+from staticgraph.dynamic.optim.blocks import BLOCK, descend, descent, in_blocks, scalar
 from staticgraph.dynamic.optim.hyperparameters import (
     LR,
     MOMENTUM,
@@ -53,6 +53,10 @@ class SGD(Optimizer):
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
         if not momentum:
+            values = param._array
+            if not decay and not maximize and values.size <= BLOCK:  # without a temporary to find
+                np.subtract(values, np.multiply(g, scalar(lr, g.dtype)), values)
+                return
 
             def step_along(p: object, d: object, t: object) -> None:
                 descend(p, descent(p, d, decay, maximize, t), lr, t)

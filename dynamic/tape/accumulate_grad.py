@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.core.eager_ops import copy
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.hooks import hooks_of
 from staticgraph.dynamic.tape.nodes import GraphNode, next_number
 
@@ -66,7 +68,14 @@ class AccumulateGrad(GraphNode):
     def _call_hooks(self, tensor: object) -> None:
         if self.hooks is not None and tensor is not None:
             for hook in tuple(self.hooks.accumulated.values()):
-                hook(tensor)
+                result = hook(tensor)
+                if result is None or result is tensor:
+                    continue
+                if not isinstance(result, Operand):
+                    raise ArgumentError(
+                        f"expected Variable, but hook returned '{type(result).__name__}'"
+                    )
+                raise AutogradError("Tensor post accumulate grad hooks should return None.")
 
     def accumulate(self, g: Any, create_graph: bool, own: bool) -> None:
         """Add `g`, in place unless recorded; it becomes the gradient if it is the first and `own`.
@@ -81,7 +90,7 @@ class AccumulateGrad(GraphNode):
         before = self.grad
         if before is None:
             if create_graph:
-                self.grad = g.clone()
+                self.grad = g.apply(copy, (g.constant(np.empty(self.shape, self.dtype)), g), {})
             elif own and g.dtype is self.dtype:
                 self.grad = g
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
 from typing import Any
@@ -136,12 +137,25 @@ def _warn(node: Any) -> None:
         )
     else:
         text += "Traceback of forward call that caused the error:\n" + "".join(lines)
+    _tell(text)
     parent = metadata.get("parent_")
     while parent is not None:
         metadata = noted(parent) or {}
-        text += (
-            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call "
-            "that induced the previous calculation:\n" + "".join(metadata.get("traceback_", ()))
-        )
+        lines = metadata.get("traceback_")
+        text = f"\n\nPrevious calculation was induced by {parent.name()}. "
+        if lines is None:
+            text += "No forward pass information available."
+        else:
+            text += "Traceback of forward call that induced the previous calculation:\n" + "".join(
+                lines
+            )
+        _tell(text)
         parent = metadata.get("parent_")
-    warn(text)
+
+
+def _tell(text: str) -> None:
+    """Warn; where warnings are errors, which would hide the one that is told of, print."""
+    try:
+        warn(text)
+    except Warning as warning:
+        print(warning, file=sys.stderr)

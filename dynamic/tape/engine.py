@@ -16,10 +16,12 @@ import numpy as np
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape import anomaly
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.callbacks import call, next_pass
 from staticgraph.dynamic.tape.grad_mode import mode, record_if
 from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
 from staticgraph.dynamic.tape.multi_grad import Pass, following
 from staticgraph.dynamic.tape.nodes import Cotangents
+from staticgraph.dynamic.tape.saved_tensors import leave
 
 Root = tuple[Any, Any]
 
@@ -62,13 +64,21 @@ def run(
     before = record_if(create_graph)
     mode.depth = depth + 1
     outer = mode.task if following else None
+    number, callbacks, packing = mode.number, mode.callbacks, mode.packing
+    mode.number, mode.callbacks = next_pass(), None
     try:
         if following:
             mode.task = Pass(roots, needed, wanted or ())
-        return _propagate(roots, retain_graph, create_graph, wanted, needed)
+        found = _propagate(roots, retain_graph, create_graph, wanted, needed)
+        if mode.callbacks is not None:
+            call(mode.callbacks)
+        return found
     finally:
         record_if(before)
         mode.depth = depth
+        mode.number, mode.callbacks = number, callbacks
+        if mode.packing is not packing:  # hooks that a function has entered, and not left
+            leave(packing)
         if following or outer is not None:
             mode.task = outer
 
@@ -191,10 +201,11 @@ def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
 def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[Any, Any]]:
     """The cotangents after the hooks that see them all, by the position of the operands."""
     by_place = dict(zip(node.places(), (part for _, part in parts), strict=True))
-    found = tuple(as_tensor(by_place.get(i)) for i in range(len(node.edges)))
+    shown = node.operands_shown()
+    found = tuple(as_tensor(by_place.get(i)) for i in shown)
     changed = run_after(node.hooks, found, gradients)
     result = []
-    for edge, after in zip(node.edges, changed, strict=True):
+    for edge, after in zip([node.edges[i] for i in shown], changed, strict=True):
         if edge is None or after is None:
             continue
         if mode.enabled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -17,6 +18,8 @@ class _Mode(threading.local):
     no_packing: str | None = None
     mutation: Any = None
     task: Any = None
+    number: int = -1
+    callbacks: Any = None
     capture: Any = None
 
 
@@ -31,6 +34,8 @@ Attributes:
     no_packing: why such functions are forbidden, or None.
     mutation: what may be mutated although it was saved (`dynamic.tape.mutation`), or None.
     task: the reverse pass that is running, if a hook over several tensors asks for it.
+    number: that of the reverse pass that is running, or -1.
+    callbacks: what is to be called when it has ended, or None.
     capture: the function that is being captured, a `dynamic.capture.Capture`, or None.
 """
 
@@ -76,6 +81,14 @@ def is_inference_mode_enabled() -> bool:
 
 def decorated(function: Callable[..., object], make: Callable[[], Any]) -> Callable[..., Any]:
     """`function` run in a context of its own; a generator only while it runs, not between."""
+    if isinstance(function, type):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should "
+            "only decorate functions or methods. To preserve the current behavior of class "
+            "decoration, you can directly decorate the `__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)

@@ -12,6 +12,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.watching import changing
 from staticgraph.compiler.ops import astype
 from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.eager_ops import stack
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.lint_level import lost
@@ -132,6 +133,8 @@ def grad(
         allow_unused = True
     retain = create_graph if retain_graph is None else retain_graph
     inputs = _listed(inputs)
+    if not inputs:
+        raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     if any(getattr(one, "_overwritten", None) is not None for one in (*inputs, *_listed(outputs))):
         return provided.traced_gradients(
             _listed(outputs), inputs, grad_outputs, create_graph, allow_unused, materialize_grads
@@ -149,7 +152,8 @@ def grad(
                 raise AutogradError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            results.append(tensor.constant(np.zeros_like(tensor._array)))
+            zeros = tensor.constant(np.zeros_like(tensor._array))
+            results.append(zeros.requires_grad_(create_graph))
         elif allow_unused:
             results.append(None)
         else:
@@ -163,6 +167,16 @@ def grad(
 def _batched(
     outputs: Sequence[object], inputs: Sequence[object], cotangents: Sequence[Any], options: Any
 ) -> tuple[Any, ...]:
+    for i, (one, out) in enumerate(zip(cotangents, outputs, strict=True)):
+        if one is not None and tuple(one.shape[1:]) != tuple(out.shape):
+            raise AutogradError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                f"match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {one.shape} and output[{i}] has a shape of "
+                f"{out.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
+            )
     rows = [
         grad(
             outputs, inputs, [one if one is None else one[i] for one in cotangents], True, *options
@@ -242,4 +256,12 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {given.shape} and output[{i}] "
             f"has a shape of {Size(array.shape)}."
         )
-    return given if given._array.dtype == array.dtype else astype(given, array.dtype)
+    if given._array.dtype == array.dtype:
+        return given
+    if "c" in (given._array.dtype.kind, array.dtype.kind):
+        raise AutogradError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{i}] has a dtype of {DTYPES[given._array.dtype]!r} "
+            f"and output[{i}] has a dtype of {DTYPES[array.dtype]!r}."
+        )
+    return astype(given, array.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 _numbers = itertools.count()
@@ -20,6 +21,11 @@ class Hooks(OrderedDict[int, Any]):
         if prepend:
             self.move_to_end(handle.id, last=False)
         return handle
+
+    def replace(self, hooks: Mapping[Any, object]) -> None:
+        """Have these hooks, under the keys that they have, instead of those that are there."""
+        self.clear()
+        self.update(hooks)
 
 
 class RemovableHandle:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MutationContextError
 from staticgraph.dynamic.tape.grad_mode import copying, mode
 from staticgraph.dynamic.tape.saved_tensors import saved_tensors_hooks
 
@@ -23,21 +23,35 @@ class _Kept:
 
 
 class AllowedMutation:
-    """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on."""
+    """What was saved inside `allow_mutation_on_saved_tensors`, by the memory that it is on.
+
+    Attributes:
+        tid_to_weakhandle: what is saved, by memory, version and form.
+        cloned: what was copied because it was going to be overwritten, and is still saved.
+    """
 
     def __init__(self) -> None:
+        self.cloned: weakref.WeakKeyDictionary[_Kept, Any] = weakref.WeakKeyDictionary()
         self._kept: dict[int, weakref.WeakSet[_Kept]] = {}
+        self.tid_to_weakhandle: weakref.WeakValueDictionary[Any, _Kept] = (
+            weakref.WeakValueDictionary()
+        )
 
     def pack(self, tensor: Any) -> _Kept:
-        """What a node keeps instead of a tensor."""
-        kept = _Kept(tensor)
-        self._kept.setdefault(id(tensor._counter), weakref.WeakSet()).add(kept)
+        """What nodes keep instead of a tensor: the same for all that save it as it is."""
+        array, counter = tensor._array, tensor._counter
+        place = array.__array_interface__["data"][0]
+        key = id(counter), counter[0], place, array.shape, array.strides, array.dtype
+        kept = self.tid_to_weakhandle.get(key)
+        if kept is None or kept.tensor._node is not tensor._node:
+            kept = self.tid_to_weakhandle[key] = _Kept(tensor)
+            self._kept.setdefault(id(counter), weakref.WeakSet()).add(kept)
         return kept
 
     def unpack(self, kept: _Kept) -> Any:
         """The tensor as it was; RuntimeError outside of the context."""
         if mode.mutation is not self:
-            raise AutogradError(
+            raise MutationContextError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
                 "in which the graph was originally recorded."
             )
@@ -47,10 +61,13 @@ class AllowedMutation:
         """Copy what was saved of the memory that a version counter belongs to."""
         for kept in self._kept.pop(id(counter), ()):
             kept.tensor._array = kept.tensor._array.copy()
+            self.cloned[kept] = kept.tensor
 
     def clear(self) -> None:
         """Forget what was saved."""
         self._kept.clear()
+        self.tid_to_weakhandle.clear()
+        self.cloned.clear()
 
 
 @contextmanager

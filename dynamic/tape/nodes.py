@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+
+from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.handles import RemovableHandle
-from staticgraph.dynamic.tape.hooks import Hook, Hooks, hooks_of
+from staticgraph.dynamic.tape.hooks import Hook, Hooks, as_tensor, hooks_of
 
 PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 """What makes something of a saved tensor, and what makes the tensor of that again."""
@@ -66,15 +72,40 @@ class GraphNode(Spec):
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple(i for i, edge in enumerate(self.edges) if edge is not None)
 
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the operands that users see: those that are tensors."""
+        return tuple(range(len(self.edges)))
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Per operand the node that made it, or None, and which of its outputs it is."""
-        return tuple(graph_edge(edge) for edge in self.edges)
+        return tuple(graph_edge(self.edges[i]) for i in self.operands_shown())
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for whoever looks at the graph; anomaly mode notes the traceback here."""
         return _metadata.setdefault(self, {})
+
+    @property
+    def _input_metadata(self) -> tuple[Any, ...]:
+        """Per output its shape and dtype."""
+        return tuple(InputMetadata(one) for one in getattr(self, "outputs", None) or (self,))
+
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients of the operands for those of the outputs, without going further.
+
+        One tensor for one operand, else a tuple with None where there is none. TypeError for
+        another number of gradients.
+        """
+        count = getattr(self, "count", 1)
+        if len(gradients) != count:
+            raise ArgumentError(f"expected {count} arguments, got {len(gradients)} instead")
+        given = [one if mode.enabled else one._array for one in gradients]
+        g = Cotangents(dict(enumerate(given))) if isinstance(self, SeveralOutputs) else given[0]
+        parts = self.pull(g, mode.enabled)
+        by_place = dict(zip(self.places(), (part for _, part in parts), strict=True))
+        found = tuple(as_tensor(by_place.get(i)) for i in range(len(self.edges)))
+        return found[0] if len(found) == 1 else found
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node; a tuple replaces grad_inputs."""
@@ -99,6 +130,20 @@ class GraphNode(Spec):
         raise ArgumentError(f"cannot pickle '{self.name()}' object: the graph is not copied")
 
 
+class InputMetadata:
+    """What a node knows of one of its outputs.
+
+    Attributes:
+        shape, dtype: those.
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, output: Any) -> None:
+        self.shape = Size(output.shape)
+        self.dtype = DTYPES[np.dtype(output.dtype)]
+
+
 def noted(node: object) -> dict[Any, Any] | None:
     """The metadata of a node if it has any."""
     return _metadata.get(node)
@@ -111,6 +156,13 @@ def graph_edge(node: Any) -> tuple[Any, int]:
     if type(node) is Output:
         return node.edges[0].shown(), node.index
     return node.shown(), 0
+
+
+@functools.cache
+def class_named(name: str, base: type) -> Any:
+    """A class of nodes by its name, which tools that draw graphs print, without a namespace."""
+    members = {"__slots__": (), "__doc__": base.__doc__, "name_": name}
+    return type(name.rpartition("::")[2], (base,), members)
 
 
 class Cotangents:
@@ -177,13 +229,18 @@ class Output(GraphNode):
 
 
 class Failing(GraphNode):
-    """The node of a tensor that cannot be differentiated: what reaches it is an error."""
+    """The node of a tensor that cannot be differentiated: what reaches it is an error.
+
+    `edges` are only shown.
+    """
 
     __slots__ = ("error", "label")
 
-    def __init__(self, array: Any, error: Exception, label: str) -> None:
+    def __init__(
+        self, array: Any, error: Exception, label: str, edges: tuple[Any, ...] = ()
+    ) -> None:
         super().__init__(array.shape, array.dtype)
-        self.edges = ()
+        self.edges = edges
         self.hooks = None
         self.error = error
         self.label = label
@@ -196,3 +253,8 @@ class Failing(GraphNode):
     def name(self) -> str:
         """PyTorch's name of the node."""
         return self.label
+
+    def shown(self) -> Any:
+        """The node, with its label as the name of its class."""
+        self.__class__ = class_named(self.label, Failing)
+        return self

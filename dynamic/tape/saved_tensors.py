@@ -14,6 +14,29 @@ from staticgraph.dynamic.tape.nodes import PackHooks
 from staticgraph.dynamic.tape.observers import observe
 
 
+class SavedTensor:
+    """A tensor as a node keeps it: `register_hooks` changes how. Nodes make them."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        raise AutogradError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def register_hooks(
+        self, pack_hook: Callable[[Any], object], unpack_hook: Callable[[Any], object]
+    ) -> None:
+        """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that."""
+        raise NotImplementedError
+
+
+GONE = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
+    "of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to "
+    "access saved variables after calling backward."
+)
+
+
 class Packed:
     """What a pack function made of a saved tensor."""
 
@@ -63,6 +86,12 @@ def saved_tensor(array: object, maker: object, counter: object) -> Any:
     if isinstance(counter, list):
         result._counter = counter
     return result
+
+
+def leave(packing: tuple[Any, ...]) -> None:
+    """Have these pairs of functions in force, and none that was entered after them."""
+    observe(pack_saved, len(packing) - len(mode.packing))
+    mode.packing = packing
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.tape.nodes import FREED
-from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
+from staticgraph.dynamic.tape.saved_tensors import GONE, Packed, SavedTensor, saved_tensor
 
 if TYPE_CHECKING:
     from staticgraph.dynamic.tape.tape import Node
@@ -88,7 +88,7 @@ def saved_value(node: Node, attribute: str) -> Any:
     name = attribute.removeprefix("_raw_saved_" if raw else "_saved_")
     position = _positions(node).get(name)
     if position is not None:
-        saved = SavedTensor(node, position)
+        saved = SavedOperand(node, position)
         return saved if raw else saved.data
     if not raw:
         for table in (_options(node), _sizes(node)):
@@ -97,7 +97,7 @@ def saved_value(node: Node, attribute: str) -> Any:
     raise MissingAttributeError(f"{node.name()!r} object has no attribute {attribute!r}")
 
 
-class SavedTensor:
+class SavedOperand(SavedTensor):
     """A tensor as a node keeps it. Final.
 
     RuntimeError from all but the class itself once the graph was freed.
@@ -123,7 +123,9 @@ class SavedTensor:
         if counter is not None and counter[0] != node.versions[position]:
             raise AutogradError(node._mutated())
         if isinstance(value, Packed):
-            value = value.unpacked()._array
+            unpacked: Any = provided.wrap(value.unpacked()._array)
+            unpacked._node = maker
+            return unpacked
         if not isinstance(value, np.ndarray):
             return None
         if maker is None and not value.ndim:
@@ -143,10 +145,12 @@ class SavedTensor:
         called.
         """
         if not callable(pack_hook) or not callable(unpack_hook):
-            raise ArgumentError("register_hooks(): expected two functions")
+            raise ArgumentError(
+                "register_hooks(): incompatible function arguments: two functions are expected"
+            )
         node, position = self._node, self._position
         if node.saved is None:
-            raise AutogradError(FREED)
+            raise AutogradError(GONE)
         value = node.saved[position]
         if isinstance(value, Packed):
             raise AutogradError(

@@ -24,7 +24,15 @@ from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, node_name
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents
-from staticgraph.dynamic.tape.nodes import FREED, Failing, GraphNode, Output, PackHooks, next_number
+from staticgraph.dynamic.tape.nodes import (
+    FREED,
+    Failing,
+    GraphNode,
+    Output,
+    PackHooks,
+    class_named,
+    next_number,
+)
 from staticgraph.dynamic.tape.noted import flat
 from staticgraph.dynamic.tape.observers import announce, observers
 from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
@@ -62,7 +70,9 @@ class Recipe:
 
 def _reduces(op: Op) -> bool:
     """Whether the result may be small where the cotangents take much work."""
-    return op.sweep == "windows" or (op.sweep == "reduction" and op.linearity != "linear")
+    return op.sweep in ("windows", "pairs") or (
+        op.sweep == "reduction" and op.linearity != "linear"
+    )
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool], Recipe] = {}
@@ -203,11 +213,7 @@ class Node(GraphNode):
         """The node, with its name as the name of its class, which tools that draw graphs print."""
         kind = type(self)
         base = kind if "name_" not in kind.__dict__ else kind.__mro__[1]
-        name = self.name()
-        made = _classes.get((base, name))
-        if made is None:
-            members = {"__slots__": (), "__doc__": Node.__doc__, "name_": name}
-            made = _classes[base, name] = type(name, (base,), members)
+        made = class_named(self.name(), base)
         if made is not kind:
             self.__class__ = made
         return self
@@ -257,10 +263,6 @@ class PackedNode(Node):
             return super().pull(g, create_graph)
         finally:
             self.saved = saved
-
-
-_classes: dict[tuple[type, str], type] = {}
-"""The classes that `Node.shown` made, by what they are based on and their names."""
 
 
 def mutated(array: Any, maker: object, counter: Any, version: int, saver: str) -> str:

@@ -62,6 +62,10 @@ class Autograd(Operand):
         else:
             raise AutogradError(_LEAVES + _DETACHED)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool")
+
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` and return the tensor; no error if it has been true all along."""
         if not self._is_made():
@@ -107,9 +111,32 @@ class Autograd(Operand):
         node = self._node
         if node is None or type(node) is AccumulateGrad:
             return None
-        if type(node) is Failing and node.label == "Invalid":
+        if isinstance(node, Failing) and node.label == "Invalid":
             raise node.error
         return graph_edge(node)[0]
+
+    @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise AutogradError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of `register_hook`, by number; None without any."""
+        hooks = None if self._node is None else self._node.hooks
+        return hooks.tensor if hooks is not None and hooks.tensor else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if self._node is not None:  # nothing calls those of another tensor
+            hooks_of(self._node).tensor.replace(hooks or {})
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise AutogradError("Deletion of _backwards_hooks not allowed!")
 
     @property
     def output_nr(self) -> int:
@@ -272,9 +299,20 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             mode.capture.lifted(self).data = value
             return
+        if not isinstance(value, Autograd):
+            raise ArgumentError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._node is not None and not is_inexact(value._array.dtype):
+            raise AutogradError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
         self._move(value._array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise AutogradError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def _move(self, array: Any) -> None:
         """Put the tensor on other memory, of another shape or dtype too."""

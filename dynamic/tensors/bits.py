@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core.dtypes import DTYPES, result_type
 from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.values import values_of
 
 
@@ -16,6 +18,8 @@ def bitwise(op: Op, function: Any) -> Any:
     """A method: `op` on bools, NumPy's bitwise function on integers."""
 
     def method(self: Any, *others: object) -> Any:
+        if paused and mode.capture is not None:
+            return _traced(op, function, self, others)
         arrays = [values_of(self), *(bits(function.__name__, self, other) for other in others)]
         if all(_is_bool(array) for array in arrays):
             return op(self, *others)
@@ -30,6 +34,24 @@ def bitwise(op: Op, function: Any) -> Any:
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method
+
+
+_TRACED = {
+    "bitwise_and": ops.bitwise_and, "bitwise_or": ops.bitwise_or, "bitwise_xor": ops.bitwise_xor,
+    "invert": ops.bitwise_not,
+}  # fmt: skip
+
+
+def _traced(op: Op, function: Any, tensor: Any, others: tuple[Any, ...]) -> Any:
+    """The same in a function that is captured."""
+    every = [mode.capture.lifted(one) for one in (tensor, *others)]
+    if all(type(one) is bool or (hasattr(one, "dtype") and _is_bool(one)) for one in every):
+        return op(*every)
+    for one in every:
+        if not isinstance(one, Operand | int | np.ndarray | np.integer | np.bool_):
+            kind = type(one).__name__
+            raise ArgumentError(f"{function.__name__}: takes a tensor or an int, not {kind}")
+    return _TRACED[function.__name__](*every)
 
 
 def bits(name: str, tensor: Any, other: object) -> Any:

@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -183,6 +183,8 @@ def tensor(
     Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
     """
     _check("tensor", options)
+    if paused and mode.capture is not None and isinstance(data, Tensor):
+        return _copied(data, dtype, requires_grad)
     return _leaf(np.array(_as_array(data, dtype)), requires_grad)
 
 
@@ -262,11 +264,31 @@ def full(
 ) -> Tensor:
     """One number in this shape; its dtype that of the number as a tensor."""
     _check("full", options)
+    if paused and mode.capture is not None and isinstance(fill_value, Tensor):
+        return _of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     number = element(value, wanted)
     make = functools.partial(np.full, fill_value=number)
     return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad)
+
+
+def _copied(data: Any, dtype: object, requires_grad: bool) -> Any:
+    """A leaf with what a tensor has when a captured function runs."""
+    lifted = mode.capture.lifted(data)
+    if lifted._weak:
+        return _of_tensor(lifted, (), dtype, requires_grad)
+    made = lifted.detach().clone() if dtype is None else lifted.detach().to(dtype, copy=True)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _of_tensor(number: Any, shape: Any, dtype: object, requires_grad: bool) -> Any:
+    """A number of which a captured function learns the value when it runs, in a shape."""
+    value = mode.capture.lifted(number).number().expression
+    own = get_default_dtype().dtype if value.dtype.kind == "f" else value.dtype
+    value = ops.astype(value, own if dtype is None else as_numpy_dtype(dtype))
+    made = mode.capture.made(ops.broadcast_to(value, shape))
+    return made.requires_grad_() if requires_grad else made
 
 
 def _like(make: Any) -> Any:
@@ -367,6 +389,9 @@ def eye(
 
 def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
     """Random numbers in the dtype that ops compute in; of complex ones the parts are drawn."""
+    if not is_inexact(dtype):
+        kernel = "normal_kernel_cpu" if "normal" in draw.__name__ else "check_uniform_bounds"
+        raise MissingKernelError(f'"{kernel}" not implemented for {DTYPES[dtype].legacy!r}')
     if dtype.kind != "c":
         return draw(shape, computing(dtype))
     return ops.view_as_complex(draw((*shape, 2), part_dtype(dtype)))

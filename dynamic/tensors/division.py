@@ -104,7 +104,8 @@ def refuse_zero(x: object, y: object) -> None:
     if mode.capture is not None:
         y = mode.capture.lifted(y)
     if isinstance(y, Handle):
-        raise_unless(ops.all(ops.not_equal(y, 0)).expression, error)
+        if not (getattr(y, "_weak", False) and _is_number(x)):  # those are Python's to refuse
+            raise_unless(ops.all(ops.not_equal(y.expression, 0)), error)
     elif not np.asarray(getattr(y, "_array", y)).all():
         raise error
 
@@ -113,6 +114,10 @@ def _requires_grad(value: Any) -> bool:
     if mode.capture is not None:
         value = mode.capture.lifted(value)  # so that a call is asked, too
     return bool(getattr(value, "requires_grad", False))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or bool(getattr(value, "_weak", False))
 
 
 def _is_whole(value: object) -> bool:

@@ -44,6 +44,12 @@ class Indexing(Operand):
         if advanced is None:
             return self._selected(key if type(key) is slice else basic)
         view = self if is_whole(basic, self._array) else self._selected(basic)
+        if len(advanced) == 1 and _is_of_slices(advanced[0], view._array):
+            # a tensor, whose version tells whether it is changed before the gradient reads it
+            index: Any = np.array(advanced[0])
+            if isinstance(key, Indexing) and advanced[0] is key._array:
+                index = key
+            return ops.take(view, index, 0)
         return ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
 
     def _selected(self, basic: object) -> Any:
@@ -103,6 +109,8 @@ class Indexing(Operand):
         array = self._array
         keys = _without_ellipsis(key, array.ndim)
         _check_masks(keys, array.shape)
+        if len(keys) == 1 and keys[0].dtype.kind == "b" and keys[0].ndim == array.ndim:
+            return np.flatnonzero(keys[0])
         positions = np.arange(array.size).reshape(array.shape)
         try:
             return positions[keys]
@@ -209,6 +217,14 @@ def is_whole(basic: tuple[object, ...], array: Any) -> bool:
         else:
             axis += 1
     return True
+
+
+def _is_of_slices(index: Any, array: Any) -> bool:
+    """Whether an index names slices along the first axis, all of which are there."""
+    if type(index) is not np.ndarray or index.dtype.kind == "b":
+        return False  # or its values are not known yet
+    size = array.shape[0]
+    return not index.size or bool(-size <= index.min() and index.max() < size)
 
 
 def _check_key_of_number(key: object) -> None:

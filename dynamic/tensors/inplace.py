@@ -15,7 +15,7 @@ from staticgraph.compiler.core.op_arguments import refuse_more
 from staticgraph.compiler.ops.complex_numbers import warn_of_lost_part
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
-from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError, SizeError
 from staticgraph.dynamic.core.places import user_place
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
@@ -226,6 +226,12 @@ def into(name: str, out: Any, result: Any, operands: Sequence[object]) -> Any:
     RuntimeError if anything would have to be recorded, or `out` has a dtype of a lower category.
     """
     tensors = [one for one in (out, *operands) if isinstance(one, Operand)]
+    tracers = any(getattr(one, "_overwritten", None) is not None for one in tensors)
+    if tracers and mode.capture is None:
+        raise MissingKernelError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an "
+            "out= function"
+        )
     if mode.enabled and any(getattr(one, "_node", None) is not None for one in tensors):
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "

@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.dtypes import (
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
@@ -36,6 +37,7 @@ from staticgraph.dynamic.tensors.inplace import (
     overwrite,
     refuse_axes,
     replace,
+    touch,
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -86,6 +88,8 @@ def _divided_whole(op: Op) -> Any:
 
 def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
+    if not isinstance(alpha, Operand) and alpha == 1:
+        return other
     number = not isinstance(other, Operand)
     if number:
         return other * alpha
@@ -107,7 +111,7 @@ def as_weight(x: Any, weight: Any) -> Any:
 
 def _scaled(op: Op) -> Any:
     def method(self: object, other: object, *, alpha: Any = 1) -> Any:
-        return overwrite(self, op, (other if alpha == 1 else scaled_operand(self, other, alpha),))
+        return overwrite(self, op, (scaled_operand(self, other, alpha),))
 
     method.__doc__ = f"In place, with b scaled by `alpha`: {op.doc}"
     return method
@@ -334,9 +338,12 @@ class InPlace(Operand):
 
         RuntimeError if the tensor requires grad, or is a view.
         """
-        if self._node is not None:
+        if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
         shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
+        if shape == self._array.shape:
+            return self
+        touch(self)
         old = self._array.reshape(-1)
         new = np.empty(shape, self._array.dtype)
         kept = min(old.size, new.size)
@@ -352,9 +359,10 @@ class InPlace(Operand):
     @property
     def _version(self) -> int:
         """How often the memory was changed in place; RuntimeError for an inference tensor."""
-        if self._counter is UNTRACKED:
+        counter = (self if mode.capture is None else mode.capture.lifted(self))._counter
+        if counter is UNTRACKED:
             raise AutogradError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
+        return int(counter[0])
 
 
 def _is_same(array: Any, source: Any) -> bool:

@@ -12,6 +12,7 @@ from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.whose_code import by_user
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     BOOL,
@@ -30,7 +31,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from staticgraph.dynamic.tape.grad_mode import paused
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
@@ -149,6 +150,10 @@ class Methods(_Made, Division, Indexing):
             raise AutogradError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
+        if paused and mode.capture is not None and by_user():
+            lifted = mode.capture.lifted(self)
+            if lifted is not self:
+                return lifted.number()
         array = values_of(self) if paused else self._array
         return (array.astype(F32) if array.dtype.kind == "V" else array).item()
 
@@ -464,6 +469,8 @@ class Methods(_Made, Division, Indexing):
     def __iter__(self) -> Iterator[Any]:
         if not self._array.ndim:
             raise ArgumentError("iteration over a 0-d tensor")
+        if paused and mode.capture is not None:
+            return iter(mode.capture.lifted(self).unbind())
         return iter(self.unbind())
 
     def __contains__(self, value: object) -> bool:

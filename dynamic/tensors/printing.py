@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dtypes import complex_dtype, is_float
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
-from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tensors.values import values_of
 
 
@@ -51,9 +51,14 @@ def tensor_text(tensor: Any) -> str:
     shown = (BOOL, INT64, default, complex_dtype(default))
     if array.dtype not in shown or (not array.size and array.dtype != shown[2]):
         notes.append(f"dtype={DTYPES[array.dtype]}")
-    if not tensor.is_leaf:
+    try:
+        is_leaf = tensor.is_leaf
+    except AutogradError:  # a view of what was overwritten since
+        notes.append("grad_fn=<Invalid>")
+        is_leaf = None
+    if is_leaf is False:
         notes.append(f"grad_fn=<{tensor._node.name().rsplit('::', 1)[-1]}>")
-    elif tensor.requires_grad:
+    elif is_leaf and tensor.requires_grad:
         notes.append("requires_grad=True")
     return _with_notes("tensor(" + _body(array, len("tensor(")), notes, len("tensor("))
 

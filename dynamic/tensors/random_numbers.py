@@ -35,6 +35,12 @@ def _stream(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed % 2**64)
 
 
+def _refuse_to_tell() -> None:
+    """Refuse to tell a captured function where a stream is: it is elsewhere at each call."""
+    if mode.capture is not None:
+        mode.capture.refuse_random()
+
+
 def manual_seed(seed: Any) -> Generator:
     """Start this thread's stream of random numbers anew; it is NumPy's, not PyTorch's."""
     if mode.capture is not None:
@@ -74,15 +80,18 @@ class Generator:
 
     def seed(self) -> int:
         """Start anew from a seed that the system gives; that seed."""
+        _refuse_to_tell()
         self.manual_seed(secrets.randbits(63))
         return self._seed
 
     def initial_seed(self) -> int:
         """The seed that it was started from."""
+        _refuse_to_tell()
         return self._seed
 
     def get_state(self) -> Any:
         """Where in the stream it is, as a tensor of bytes for `set_state`."""
+        _refuse_to_tell()
         state: Any = self.source.bit_generator.state
         numbers = state["state"]
         content = b"".join([

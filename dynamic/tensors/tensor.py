@@ -40,6 +40,7 @@ from staticgraph.dynamic.tensors.autograd_methods import Autograd
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.inplace_methods import InPlace
 from staticgraph.dynamic.tensors.methods import Methods
+from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.strided import Region
 from staticgraph.dynamic.tensors.views import (
     View,
@@ -158,6 +159,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
+            if mixed:
+                refuse_mixed(op, operands)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
@@ -250,7 +253,13 @@ Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object
+    plans: Plans,
+    left: Tensor | None,
+    right: Tensor | None,
+    x: object,
+    y: object,
+    array: object,
+    attrs: Attrs = _NO_ATTRS,
 ) -> Tensor:
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
     result = _new(Tensor)
@@ -259,11 +268,11 @@ def new_value_of_two(
     if paused:
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
-            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, _NO_ATTRS)
+            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, attrs)
             return captured
         if watching:
             pair = (x if left is None else left, y if right is None else right)
-            told(plans[True, True].op, pair, _NO_ATTRS, result)
+            told(plans[True, True].op, pair, attrs, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -277,7 +286,7 @@ def new_value_of_two(
         plan = plans[first is not None, second is not None]
         if plan.steps:
             edges = (first, second)
-            result._maker = record_pair(plan, edges, x, y, left, right, result, _NO_ATTRS)
+            result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.callbacks import ExecutionEngine
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
@@ -19,7 +20,12 @@ class Variable(metaclass=_AnyTensor):
 
     TypeError if the data are no tensor. `volatile`, from when there was no `no_grad`, has no
     effect, and a warning says so.
+
+    Attributes:
+        _execution_engine: what callbacks are given to that run after a reverse pass.
     """
+
+    _execution_engine = ExecutionEngine()
 
     def __new__(  # type: ignore[misc]
         cls, data: object = None, requires_grad: bool = False, volatile: bool = False

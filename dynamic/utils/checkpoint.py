@@ -25,7 +25,13 @@ from staticgraph.dynamic.tape.tape import Node
 from staticgraph.dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from staticgraph.dynamic.tensors.tensor import Tensor
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
 
 _Function = Callable[..., Any]
 _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -36,12 +42,35 @@ class CheckpointError(AutogradError):
 
 
 class _Enough(BaseException):
-    """Everything that was saved in forward has been computed again."""
+    """Everything that was saved in forward has been computed again, in this second run."""
+
+    def __init__(self, run: object) -> None:
+        self.run = run
 
 
 def noop_context_fn() -> _Contexts:
     """Contexts that do nothing, for forward and for the second run."""
     return nullcontext(), nullcontext()
+
+
+class _EarlyStop:
+    """What `set_checkpoint_early_stop` says, or None."""
+
+    enabled: bool | None = None
+
+
+_early_stop = _EarlyStop()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside, whether checkpoints end their second run early, whatever their own argument says."""
+    before = _early_stop.enabled
+    _early_stop.enabled = enable
+    try:
+        yield
+    finally:
+        _early_stop.enabled = before
 
 
 def checkpoint(
@@ -97,6 +126,7 @@ def checkpoint(
     if not is_grad_enabled() or any(isinstance(one, Tracer) for one in args):
         return function(*args, **kwargs)
     strict = determinism_check == "default"
+    early_stop = early_stop if _early_stop.enabled is None else _early_stop.enabled
     region = _Region(function, args, kwargs, context_fn(), strict, early_stop, preserve_rng_state)
     return region.run()
 
@@ -132,26 +162,42 @@ class _Region:
         self._saved: list[dict[str, Any]] = []
         self._ops: list[str] = []
         self._values: dict[int, Any] = {}
+        self._completed = False
+        self._read: dict[int, set[int]] = {}
 
     def run(self) -> Any:
         """The value of the function; what its graph saves is a number each."""
         args = self._args
         self._args = tuple(_Argument(one) if isinstance(one, Tensor) else one for one in args)
+        note = self._note
         with (
             self._contexts[0],
-            saved_tensors_hooks(self._note, self._value),
-            _listing(self._ops.append),
+            saved_tensors_hooks(note, self._value),
+            _listing(self._ops.append, note),
         ):
-            return self._function(*args, **self._kwargs)
+            result = self._function(*args, **self._kwargs)
+        self._completed = True
+        return result
 
     def _note(self, tensor: Any) -> int:
         self._saved.append(_metadata(tensor))
         return len(self._saved) - 1
 
     def _value(self, number: int) -> Any:
-        """The saved tensor of this number, once; then it is computed again."""
+        """The saved tensor of this number, once; in the next reverse pass it is computed again."""
+        if mode.depth == 1:  # what inner passes and earlier ones read does not matter any more
+            self._read = {one: read for one, read in self._read.items() if one == mode.number}
+        read = self._read.setdefault(mode.number, set())
         if number not in self._values:
+            if number in read and mode.depth:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was "
+                    "already unpacked once. If you are calling ctx.saved_tensors in backward, "
+                    "make sure to do so only once. Otherwise please open an issue with details on "
+                    "your use case."
+                )
             self._values = self._repeat()
+        read.add(number)
         return self._values.pop(number)
 
     def _repeat(self) -> dict[int, Any]:
@@ -162,14 +208,10 @@ class _Region:
             values[len(values)] = tensor.detach()
             return len(values) - 1
 
-        complete = 0  # how much the ops had saved before the last one listed, or it included
-
-        def listed(name: str) -> None:
-            nonlocal complete
-            if self._early_stop and complete >= len(self._saved):
-                raise _Enough
-            complete = len(values)
+        def listed(name: str) -> None:  # after what the op saves was kept
             ops.append(name)
+            if self._early_stop and len(values) >= len(self._saved):
+                raise _Enough(values)
 
         args = [one.again() if isinstance(one, _Argument) else one for one in self._args]
         with (
@@ -177,14 +219,15 @@ class _Region:
             self._contexts[1],
             _random_numbers_from(self._random),
             saved_tensors_hooks(keep, values.__getitem__),
-            _listing(listed),
+            _listing(listed, keep),
         ):
             try:
                 self._function(*args, **self._kwargs)
-            except _Enough:
-                for number in range(complete, len(values)):
-                    del values[number]
-        self._check(values, ops)
+            except _Enough as enough:  # those of a checkpoint around this one go on to it
+                if enough.run is not values:
+                    raise
+        if self._completed:  # which a reverse pass inside of the function does not wait for
+            self._check(values, ops)
         return values
 
     def _check(self, values: dict[int, Any], ops: Sequence[str]) -> None:
@@ -257,12 +300,12 @@ def _metadata(tensor: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _listing(note: Callable[[str], None]) -> Iterator[None]:
-    """Call `note` with the name of each op that this thread records."""
+def _listing(note: Callable[[str], None], pack: object) -> Iterator[None]:
+    """Call `note` with the name of each op that this thread records and `pack` packs."""
     thread = threading.get_ident()
 
     def observer(node: Any) -> None:
-        if threading.get_ident() == thread:
+        if threading.get_ident() == thread and mode.packing[-1][0] is pack:
             note(node.recipe.op.name if isinstance(node, Node) else node.name())
 
     observe(observer, 1)

@@ -29,7 +29,7 @@ from staticgraph.executables.executable import Executable
 FORMAT = "staticgraph executables 1"
 GRAPH, HASHES = "graph.json", "sha256"
 OPTIONS = {"numerics", "disable", "fuse", "backend"}
-CHECKED = "on_nonfinite"  # is there if it was given
+GIVEN = ("on_nonfinite", "memory", "memory_at")  # are there if they were given
 
 
 def save(executables: Executable | Mapping[str, Executable], path: str | os.PathLike[str]) -> None:
@@ -93,11 +93,18 @@ def _record(writer: Writer, executable: Executable) -> Form:
             "disable": sorted(options.disabled),
             "fuse": options.fuse,
             "backend": options.backend,
-            **({} if options.on_nonfinite is None else {CHECKED: options.on_nonfinite}),
+            **_given(options),
         },
         "graph": writer.graph(executable.graph),
         "structure": _write_structure(writer, structure),
     }
+
+
+def _given(options: Options) -> dict[str, Form]:
+    """The options that are not written unless they were given."""
+    values = options.on_nonfinite, options.memory, dict(options.memory_at) or None
+    found = zip(GIVEN, values, strict=True)
+    return {name: value for name, value in found if value is not None}
 
 
 def _write_structure(writer: Writer, structure: object) -> Form:

@@ -23,9 +23,16 @@ _LOCAL = ("LOAD_FAST", "STORE_FAST_LOAD_FAST", "LOAD_DEREF")
 _REFLECTION = frozenset(
     (
         "getattr", "hasattr", "setattr", "delattr", "vars", "__dict__", "attrgetter",
-        "methodcaller", "globals", "eval", "exec", "dir", "dumps",
+        "methodcaller", "globals", "eval", "exec", "dir", "dumps", "__getattribute__",
+        "__getattr__", "__setattr__", "__delattr__", "__getstate__", "__setstate__", "__reduce__",
+        "__reduce_ex__", "getattr_static",
     )
 )  # fmt: skip
+_ASKING = {
+    "get_annotations": "__annotations__", "get_type_hints": "__annotations__",
+    "getdoc": "__doc__", "signature": "__annotations__",
+}  # fmt: skip
+"""Functions of libraries, by name, and the attribute that they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class Named:
         reflects: whether it may find attributes and globals by texts.
         catches: whether it may catch an error, such as of an attribute that is not there.
         compares_identity: whether it asks whether one variable `is` another.
+        stores: the attributes that it sets.
+        computes: whether it may find attributes by texts that it computes.
     """
 
     file: str
@@ -49,6 +58,8 @@ class Named:
     reflects: bool
     catches: bool
     compares_identity: bool
+    stores: frozenset[str]
+    computes: bool
 
     def place(self, name: str, names: Mapping[str, int]) -> str:
         """`file:line` of a name."""
@@ -67,6 +78,10 @@ def named(code: CodeType) -> Named:
         for text in _texts(code):
             globals.setdefault(text, code.co_firstlineno)
             attributes.setdefault(text, code.co_firstlineno)
+    for asking, attribute in _ASKING.items():
+        for names in (globals, attributes):
+            if asking in names:
+                attributes.setdefault(attribute, names[asking])
     same = _compares_identity(code)
     return Named(
         code.co_filename,
@@ -77,6 +92,8 @@ def named(code: CodeType) -> Named:
         reflects,
         _catches(code) or "suppress" in globals or "suppress" in attributes,
         same,
+        frozenset(_stored(code)),
+        _computes(code),
     )
 
 
@@ -91,6 +108,12 @@ def _catches(code: CodeType) -> bool:
         name == "PUSH_EXC_INFO" and after != "WITH_EXCEPT_START" for name, after in pairwise(names)
     )
     return found or any(_catches(one) for one in code.co_consts if isinstance(one, CodeType))
+
+
+def _stored(code: CodeType) -> set[str]:
+    steps = dis.get_instructions(code)
+    found = {str(one.argval) for one in steps if one.opname == "STORE_ATTR"}
+    return found.union(*(_stored(one) for one in code.co_consts if isinstance(one, CodeType)))
 
 
 def _compares_identity(code: CodeType) -> bool:
@@ -129,6 +152,56 @@ def _texts(code: CodeType) -> set[str]:
         elif isinstance(one, CodeType):
             found |= _texts(one)
     return found
+
+
+_BY_TEXT = frozenset(("getattr", "hasattr", "__getattribute__"))
+_TABLE = frozenset(("vars", "__dict__", "__globals__"))
+_ALL = frozenset(("attrgetter", "methodcaller", "getattr_static", "getmembers", "dir", "eval"))
+
+
+def _computes(code: CodeType) -> bool:
+    """Whether code asks for attributes by texts that are not written where it asks."""
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _BETWEEN]
+    for i, one in enumerate(steps):
+        if one.opname not in (*_GLOBAL, *_ATTRIBUTE):
+            continue
+        rest = steps[i + 1 :]
+        if one.argval in _ALL:
+            return True
+        if one.argval in _BY_TEXT:
+            end = next((k for k, x in enumerate(rest) if x.opname.startswith("CALL")), 0)
+            wanted = (1,) if one.argval == "__getattribute__" else (2, 3)
+            given = rest[max(end - 2, 0) : end]
+            if rest[end].arg not in wanted or not any(map(_is_text, given)):
+                return True
+        if one.argval in _TABLE:
+            end = next((k for k, x in enumerate(rest) if x.opname.startswith("CALL")), -1)
+            key = rest[end + 1 if one.argval == "vars" else 0]
+            if not (_is_text(key) or key.opname == "CONTAINS_OP"):
+                return True
+    return any(_computes(one) for one in code.co_consts if isinstance(one, CodeType))
+
+
+def _is_text(step: dis.Instruction) -> bool:
+    return step.opname == "LOAD_CONST" and isinstance(step.argval, str)
+
+
+_BETWEEN = ("CACHE", "PRECALL", "PUSH_NULL")
+
+
+@functools.lru_cache(4096)
+def computes_names(code: CodeType) -> bool:
+    """Whether code calls `globals()` for more than to read names that it tells."""
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _OF_CALLS]
+    for one, after, then in zip(steps, steps[1:], steps[2:], strict=False):
+        if one.opname == "LOAD_GLOBAL" and one.argval == "globals":
+            key = then if after.argval == "get" else after
+            if key.opname not in ("LOAD_CONST", "CONTAINS_OP"):
+                return True
+    return False
+
+
+_OF_CALLS = ("CACHE", "CALL", "PRECALL", "PUSH_NULL")
 
 
 def handlers_of_errors(code: CodeType) -> list[tuple[str, object]]:

@@ -13,11 +13,14 @@ import builtins
 import datetime
 import functools
 import gc
+import importlib
+import inspect
 import io
 import locale
 import logging
 import os
 import queue
+import random
 import sys
 import threading
 import time
@@ -39,10 +42,15 @@ from staticgraph.compiler.core.refusals import (
 from staticgraph.compiler.core.watching import CHANGES, Watch
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import is_symbolic
-from staticgraph.tracing.code import type_questions
+from staticgraph.tracing.code import computes_names, type_questions
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
-from staticgraph.tracing.library_states import Settings, is_neutral, tables_read_by
+from staticgraph.tracing.library_states import (
+    Settings,
+    is_neutral,
+    names_in_format,
+    tables_read_by,
+)  # fmt: skip
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
 
@@ -74,9 +82,13 @@ _CALLS |= {
 }  # fmt: skip
 _ASKING = (sys.getrefcount, sys.getprofile, gc.get_count, time.mktime, gc.get_objects)
 _CALLS |= dict.fromkeys(_ASKING, _PLACE)
+_FRAME = "reads the frames of its callers", "pass what they have as an argument"
+_CALLS[builtins.__import__] = "imports by a text", "use an import statement, or import it outside"
 _QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
 _DIRECTLY: dict[CodeType, tuple[str, str]] = {
     threading.current_thread.__code__: _PLACE,
+    inspect.currentframe.__code__: _FRAME,
+    inspect.stack.__code__: _FRAME,
     locale.setlocale.__code__: _PLACE,
     locale.getlocale.__code__: _PLACE,
     queue.Queue.put.__code__: _QUEUE,
@@ -123,7 +135,7 @@ def watched(
             sys.setprofile(before)
         elif before is not None:
             before.enable()
-        changes = [*surroundings.guards.changes(), *given.changes()]
+        changes = [*surroundings.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
         same = [one for one in changes if _is_same(*one)]  # `table[name] += x`
@@ -143,7 +155,8 @@ def watched(
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
             read = changes[0][0]
-            before_it = "" if isinstance(read.value, bytes) else f" ({shown(read.value)} before)"
+            was = "nothing" if read.kind == "disjoint" else shown(read.was())
+            before_it = "" if isinstance(read.value, bytes) else f" ({was} before)"
             refuse_effect(
                 f"changes {read.name}{before_it}, which a graph would not",
                 "return the new value, and assign it outside",
@@ -173,7 +186,7 @@ def _place_in(read: Read) -> tuple[int, object]:
 
 
 def _put_back(changes: list[tuple[Read, Any]], moved: list[Any]) -> None:
-    with suppress(TypeError, ValueError, LookupError):
+    with suppress(AttributeError, TypeError, ValueError, LookupError):
         for read, _ in changes:
             read.put_back()
     for one in moved:
@@ -188,7 +201,8 @@ def _line_of(
 ) -> str | None:
     """The line after which the surroundings are others, of another run that no debugger sees."""
     fresh = surroundings.again()
-    compared = [one for one in fresh.guards.reads if _place_in(one) not in noted]
+    every = [*fresh.guards.reads, *fresh.stored]
+    compared = [one for one in every if _place_in(one) not in noted]
     guards = Guards(compared)
     states = [*shared_states(), *fresh.states]
     found: list[str] = []
@@ -263,6 +277,14 @@ class _Watch(Watch):
         if asked is not None and _is_users(frame):
             self._asked(frame, asked)
         owner = getattr(function, "__self__", None)
+        if type(owner) is str and function.__name__ in ("format", "format_map"):
+            self._follow_names(frame, names_in_format(owner))
+        if function is sys._getframe and not _of_library(frame):
+            what, instead = _FRAME
+            refuse_effect(what, instead, _place(frame))
+        if function is globals and _is_users(frame) and computes_names(frame.f_code):
+            what = "reads globals by names that are computed"
+            refuse_effect(what, "keep them in a dict, and read that", _place(frame))
         if id(owner) in self.surroundings.opaque and _is_users(frame):
             self._opaque(frame, owner, function.__name__)
         if found is None and function.__name__ in _STREAM:
@@ -301,8 +323,11 @@ class _Watch(Watch):
                     what, instead = _DIRECTLY[code]
                     refuse_effect(f"{what} when it is traced", instead, _place(frame))
             elif (asked := self.settings.asked(code)) is not None:
-                if _is_users(frame):
+                if _is_users(frame.f_back if is_own(code.co_filename) else frame):
                     self._asked(frame, asked)
+            elif code is random.Random.seed.__code__:
+                if frame.f_locals.get("a") is None and _is_users(frame):
+                    refuse_effect(*_SYSTEM, _place(frame))
             elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
                 self.seen.add(code)
                 if not is_own(code.co_filename):
@@ -326,6 +351,15 @@ class _Watch(Watch):
         finally:
             self.busy = False
 
+    def _follow_names(self, frame: FrameType, names: Collection[str]) -> None:
+        """Follow attributes that code reads by a text."""
+        if names and not self.busy:
+            self.busy = True
+            try:
+                self.surroundings.add_names(names, _place(frame))
+            finally:
+                self.busy = False
+
     def _handed(self, frame: FrameType) -> None:
         """A function of a library is called: by the user's code, with what it may read all of."""
         caller = frame.f_back
@@ -335,6 +369,8 @@ class _Watch(Watch):
             return
         self.busy = True
         try:
+            if frame.f_code is importlib.import_module.__code__:
+                self.surroundings.add_module(str(frame.f_locals["name"]), _place(frame))
             values = [*frame.f_locals.values()]
             more = [one for value in values if type(value) is tuple for one in value]
             self.surroundings.hand([*values, *more])

@@ -5,7 +5,7 @@ A `Read` says where something was read, and what was there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import CodeType, FunctionType, ModuleType
@@ -178,6 +178,13 @@ def _alike(now: Any, before: Any) -> bool:
     if isinstance(now, float | complex | np.generic):
         return repr(now) == repr(before)
     return False
+
+
+def older(before: Iterable[Read], after: Iterable[Read]) -> list[Read]:
+    """The reads of both, those of before where both read the same."""
+    found = {(one.kind, id(one.owner), one.key): one for one in after}
+    found |= {(one.kind, id(one.owner), one.key): one for one in before}
+    return [*found.values()]
 
 
 def reads_of_containers(value: object, name: str) -> list[Read]:

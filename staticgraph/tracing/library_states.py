@@ -8,9 +8,13 @@ thread. Types and functions are named by texts, so that nothing is imported for 
 from __future__ import annotations
 
 import functools
+import gc
 import operator
 import sys
+from _string import formatter_field_name_split
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from string import Formatter
 from types import CodeType
 from typing import Any
 
@@ -110,6 +114,13 @@ ASKED = (
     "posix.getcwd", "posix.getpid", "posix.getppid", "locale.localeconv", "numpy.geterr",
     "numpy.geterrcall", "numpy.getbufsize", "numpy.get_printoptions", "tempfile.gettempdir",
     "threading.active_count", "threading.enumerate", "_decimal.getcontext",
+    *(f"staticgraph.dynamic.{one}" for one in (
+        "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
+        "tape.anomaly.is_anomaly_check_nan_enabled", "settings.get_deterministic_debug_mode",
+        "settings.are_deterministic_algorithms_enabled", "settings.get_float32_matmul_precision",
+        "settings.get_num_interop_threads", "settings.is_warn_always_enabled",
+        "tensors.devices.get_default_device",
+    )),
 )  # fmt: skip
 """Functions without arguments that say what is set: their answers are compared at each call."""
 _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))
@@ -160,6 +171,36 @@ _TABLES = {
     ("mimetypes", "guess_type"): ("mimetypes", "types_map"),
 }
 """Functions of libraries, and the tables of their module that they answer from."""
+
+
+def results_of(function: Any) -> list[Any]:
+    """What a function with a cache has kept, beside the function itself."""
+    if not function.cache_info().currsize:
+        return []
+    own = function.__dict__, function.__wrapped__
+    found = [x for x in gc.get_referents(function) if x is not own[0] and x is not own[1]]
+    if function.cache_parameters()["maxsize"] is None:  # they are in a table
+        return [one for table in found if type(table) is dict for one in table.values()]
+    return [one for one in found if not (isinstance(one, type) or _has_links(one))]
+
+
+def _has_links(value: object) -> bool:
+    """Whether it is the table of a cache, of which the values are links to the next ones."""
+    if type(value) is not dict or not value:
+        return False
+    return all(type(one).__name__ == "_lru_list_elem" for one in value.values())
+
+
+def names_in_format(text: str) -> set[str]:
+    """The attributes that `text.format(...)` reads."""
+    found: set[str] = set()
+    with suppress(ValueError):
+        for _, field, spec, _ in Formatter().parse(text):
+            parts = formatter_field_name_split(field)[1] if field else ()
+            found |= {str(key) for is_attribute, key in parts if is_attribute}
+            if spec and "{" in spec:
+                found |= names_in_format(spec)
+    return found
 
 
 def tables_read_by(name: str, globals: Mapping[str, Any]) -> list[Any]:

@@ -7,7 +7,7 @@ import threading
 from abc import ABCMeta, get_cache_token
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from staticgraph.compiler.core.refusals import refuse
@@ -21,7 +21,7 @@ from staticgraph.tracing.inspection import (
     has_parts,
     slots_of,
 )  # fmt: skip
-from staticgraph.tracing.library_states import getter_of, is_fixed, of_subclasses
+from staticgraph.tracing.library_states import getter_of, is_fixed, of_bytes, of_subclasses
 from staticgraph.tracing.modules import TABLES
 
 MOST = 400
@@ -37,14 +37,17 @@ class Objects:
         cached: where cached properties and functions keep what they computed.
         tables: those of modules of layers.
         opaque: names of objects of other languages, by identity: nothing tells their state.
+        stored: reads of what some code sets and is not there: no call need look at it.
     """
 
     reads: list[Read]
+    stored: list[Read]
     on_tensors: bool
     cached: set[tuple[int, object]]
     tables: set[int]
     opaque: dict[int, str]
     _names: dict[str, str]
+    _stores: set[str]
     _reflects: bool
     _catches: bool
     _classes: set[tuple[type, bool]]
@@ -80,6 +83,10 @@ class Objects:
         if (kind, makes) in self._classes:
             return
         self._classes.add((kind, makes))
+        if getattr(kind, "_is_protocol", False):  # isinstance looks for all that it has
+            self._catches = True
+            for key in vars(kind):
+                self._names.setdefault(key, place)
         if makes:
             self._announced(kind, name)
             if "__subclasses__" in self._names:
@@ -96,8 +103,7 @@ class Objects:
         bases = [one for one in kind.__mro__ if is_library(file_of(one))]
         for place_of, one in enumerate(order):
             table = vars(one)
-            if self._catches or self._reflects:
-                self._lacks(table, one.__name__, place, True)
+            self._lacks(table, one.__name__, place)
             for key in table:
                 special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
                 # what a library calls by a name of its own: `forward`, `backward`
@@ -141,12 +147,15 @@ class Objects:
             # a collection of a library reads any of its attributes: a ChainMap its maps
             every = self._reflects or (of_library and isinstance(value, Collection))
             every = every or self._is_handed(value, [*table.values()], name, place)
-            keys = table.keys() if every else self._names.keys() & table.keys()
+            keys = self._names.keys() & table.keys()
+            if every or _is_read_by_own(kind):
+                keys = table.keys()
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
                 self._item(table, key, f"{name}.{key}", self._names.get(key, place))
-            self._lacks(table, name, place)
+            if not every:
+                self._lacks(table, name, place)
             for key in self._names.keys() - table.keys():
                 if any(key in vars(one) for one in kind.__mro__):
                     if isinstance(getattr(kind, key, None), functools.cached_property):
@@ -175,11 +184,24 @@ class Objects:
             refuse(what, "do it outside, and pass what comes out as an argument", place)
         return True
 
-    def _lacks(self, table: Any, name: str, place: str, always: bool = False) -> None:
-        """What is named and not there, where code may catch the error, and go on."""
-        if always or (self._catches and not self._reflects):
+    def _every(self, table: dict[str, Any], name: str, place: str) -> None:
+        """All that a Python module has: functions and classes are followed where they are used."""
+        self._read("keys", table, None, [*table], f"the attributes of {name}", place)
+        for key in [one for one in table if not one.startswith("__")]:
+            if isinstance(table[key], FunctionType | type | ModuleType):
+                self._read("item", table, key, table[key], f"{name}.{key}", place)
+            else:
+                self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+
+    def _lacks(self, table: Any, name: str, place: str) -> None:
+        """What is named and not there, where code may ask for it, or catch the error and go on."""
+        if self._catches or self._reflects:
             missing = frozenset(self._names.keys() - table.keys())
             self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
+            return
+        for key in self._stores - table.keys():
+            at = self._names[key]
+            self.stored.append(Read("absent", table, key, None, f"{name}.{key}", at))
 
     def _groups(self, groups: list[Any], name: str, place: str) -> None:
         """Which parameters an optimizer has: it reads its other settings at each step."""
@@ -189,12 +211,39 @@ class Objects:
             self._read("item", one, "params", one["params"], own, place)
             self._read("each", one["params"], None, [*one["params"]], own, place)
 
+    def _reference(self, value: Any, name: str, place: str) -> None:
+        """What a weak reference leads to, which is not held by what is read of it."""
+        target = value()
+        self._read("alive", value, None, target is not None, f"the object of {name}", place)
+        table = getattr(target, "__dict__", None)
+        if type(table) is not dict or is_library(file_of(type(target))):
+            self._value(target, name, place)
+            return
+        self._class(type(target), name, place)
+        every = self._reflects or id(value) in self._handed
+        for key in [*table] if every else self._names.keys() & table.keys():
+            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+        self._lacks(table, name, place)
+
+    def _error(self, error: BaseException, name: str, place: str) -> None:
+        self._slot(error, "args", f"{name}.args", place)
+        self._object(error, name, place)
+
+    def _bytes(self, value: Any, name: str, place: str) -> None:
+        try:
+            self._read("text", value, None, of_bytes(value), name, place)
+        except (BufferError, ValueError):
+            self.opaque[id(value)] = name
+
     def _slot(self, value: object, key: str, name: str, place: str) -> None:
         try:
             found = getattr(value, key)
         except AttributeError:
+            found = Read("unset", value, key, None, name, place)
             if self._catches or self._reflects:
-                self._read("unset", value, key, None, name, place)
+                self.reads.append(found)
+            elif key in self._stores:
+                self.stored.append(found)
             return
         self._read("attribute", value, key, found, name, place)
         self._value(found, name, place)
@@ -229,6 +278,11 @@ class Objects:
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
             self._class(kind, own, place)
+
+
+def _is_read_by_own(kind: Any) -> bool:
+    """Whether code of the engines reads what objects of a class have, and leaves it as it is."""
+    return is_own(file_of(kind)) and not (hasattr(kind, "step") or hasattr(kind, "manual_seed"))
 
 
 def _within(values: Iterable[object]) -> Iterator[object]:

@@ -44,7 +44,7 @@ from staticgraph.compiler.core.whose_code import is_library, is_library_code, is
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
 from staticgraph.tracing.code import Named, handlers_of_errors, named
-from staticgraph.tracing.guards import Guards, Read, reads_of_array
+from staticgraph.tracing.guards import Guards, Read, older, reads_of_array
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
@@ -57,11 +57,11 @@ from staticgraph.tracing.inspection import (
 )  # fmt: skip
 from staticgraph.tracing.library_states import (
     of_bits,
-    of_bytes,
     of_cache,
     of_decimals,
     of_flags,
     of_generator,
+    results_of,
 )  # fmt: skip
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.objects import Objects
@@ -114,7 +114,8 @@ class Surroundings(Objects):
         self.compares_identity = False
         self.codes: set[CodeType] = set()
         self._names: dict[str, str] = {}
-        self._reflects = self._catches = False
+        self._stores: set[str] = set()
+        self._reflects = self._catches = self._computes = False
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
         self.follow()
@@ -131,7 +132,7 @@ class Surroundings(Objects):
         """
         while True:
             before = len(self._names), self._reflects, self._catches, len(self._handed)
-            self.reads = []
+            self.reads, self.stored = [], []
             self._states = dict(states)
             self._seen: dict[int, Any] = {}
             self._classes = set()
@@ -155,11 +156,29 @@ class Surroundings(Objects):
         """The same, followed anew."""
         return Surroundings(self.roots, self.on_tensors, self._own, settings=self.settings)
 
+    def changes(self) -> list[tuple[Read, Any]]:
+        """What is no longer what it was, and what it is."""
+        return [*self.guards.changes(), *Guards(self.stored).changes()]
+
     def add_read(self, read: Read) -> None:
         """Take a read that was only seen when it happened."""
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
             self._extra.append(read)
             self.guards = Guards([*self.reads, *self._extra])
+
+    def add_names(self, names: Iterable[str], place: str) -> None:
+        """Take names of attributes that were only seen when they were used."""
+        new = [one for one in names if one not in self._names]
+        if new:
+            self._names.update(dict.fromkeys(new, place))
+            self.add_roots(())
+
+    def add_module(self, name: str, place: str) -> None:
+        """Take a module that was only seen when its name was asked for."""
+        if name in sys.modules:
+            module = sys.modules[name]
+            self.add_read(Read("item", sys.modules, name, module, f"module {name}", place))
+            self.add_roots((module,))
 
     def hand(self, values: Iterable[object]) -> None:
         """Take what code of a library is called with: it may read all that these have."""
@@ -175,12 +194,10 @@ class Surroundings(Objects):
     def add_roots(self, roots: Sequence[Any]) -> None:
         """Take functions that were only seen when they were called."""
         self.roots.extend(roots)
-        before = {(one.kind, id(one.owner), one.key): one for one in self.reads}
-        states = dict(self._states)
-        self.follow(states)
+        before, stored = self.reads, self.stored
+        self.follow(dict(self._states))
         # what changed since the call began is known by what it was then
-        known = {(one.kind, id(one.owner), one.key): one for one in self.reads}
-        self.reads = [*(known | before).values()]
+        self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
         self.guards = Guards([*self.reads, *self._extra])
 
     def _value(self, value: Any, name: str, place: str) -> None:
@@ -269,6 +286,8 @@ class Surroundings(Objects):
         for label, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self._cell(cell, label, here.place(label, here.free))
         self._globals(f.__globals__, here)
+        if self._computes and "__globals__" in self._names:
+            self._every(f.__globals__, f"globals of {f.__name__}", at)
         self._announced(f, f.__name__)
         if any(key in self._names for key in f.__dict__):
             self._object(f, name, place)
@@ -284,6 +303,8 @@ class Surroundings(Objects):
                 self._value(handler, f"the handler {text!r}", here.file)
         for key, line in here.attributes.items():
             self._names.setdefault(key, f"{here.file}:{line}")
+        self._stores |= here.stores
+        self._computes = self._computes or here.computes
         self._reflects = self._reflects or here.reflects
         self._catches = self._catches or here.catches
         self.compares_identity = self.compares_identity or here.compares_identity
@@ -349,6 +370,8 @@ class Surroundings(Objects):
         if "cache_info" in self._names:
             self._read("state", value, of_cache, of_cache(value), f"the cache of {name}", place)
         self._wrapper(value, name, place)
+        for one in results_of(value):
+            self._value(one, f"a result of {name}", place)
 
     def _compiled(self, value: Any, name: str, place: str) -> None:
         self._value(value._f, name, place)
@@ -410,12 +433,6 @@ class Surroundings(Objects):
         for one in value:
             self._value(one, f"a member of {name}", place)
 
-    def _bytes(self, value: Any, name: str, place: str) -> None:
-        try:
-            self._read("text", value, None, of_bytes(value), name, place)
-        except (BufferError, ValueError):
-            self.opaque[id(value)] = name
-
     def _array(self, value: Any, name: str, place: str) -> None:
         self.reads += reads_of_array(value, name, place)
         self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
@@ -423,24 +440,6 @@ class Surroundings(Objects):
             self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
         if value.dtype.hasobject:
             self._tuple(value.ravel().tolist(), name, place)
-
-    def _reference(self, value: Any, name: str, place: str) -> None:
-        """What a weak reference leads to, which is not held by what is read of it."""
-        target = value()
-        self._read("alive", value, None, target is not None, f"the object of {name}", place)
-        table = getattr(target, "__dict__", None)
-        if type(table) is not dict or is_library(file_of(type(target))):
-            self._value(target, name, place)
-            return
-        self._class(type(target), name, place)
-        every = self._reflects or id(value) in self._handed
-        for key in [*table] if every else self._names.keys() & table.keys():
-            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
-        self._lacks(table, name, place)
-
-    def _error(self, error: BaseException, name: str, place: str) -> None:
-        self._slot(error, "args", f"{name}.args", place)
-        self._object(error, name, place)
 
     def _context(self, value: Any, name: str, place: str) -> None:
         now = value.get(None)
@@ -458,6 +457,8 @@ class Surroundings(Objects):
             self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
         if not is_library(file):
             self._lacks(table, name, place)
+            if self._computes:
+                self._every(table, name, place)
         for key in self._names.keys() & table.keys():
             own = f"{module.__name__}.{key}"
             if is_library(file) or module.__name__ in sys.builtin_module_names:

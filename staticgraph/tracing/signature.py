@@ -167,13 +167,17 @@ def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
     found = Arguments(None, [], [])
     structure = _flatten(name, value, found, True, by_value=True)
     for part in parts(structure):
-        if isinstance(part, Static | ModuleAt):
+        if isinstance(part, Static | ModuleAt) and not _is_text(part):
             label = part.type.__name__ if isinstance(part, Static) else "module"
             raise OptionError(
                 f"{name}: returned a value of type {label}: a compiled function returns arrays "
                 "in tuples, lists and dicts"
             )
     return structure, found.arrays
+
+
+def _is_text(part: Structure) -> bool:
+    return isinstance(part, Static) and part.type is str
 
 
 def parts(structure: Structure) -> Iterator[Structure]:
@@ -213,8 +217,9 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
     """The function for the leaves from `start` on, and where those that it takes end."""
     if structure is LEAF:
         return operator.itemgetter(start), start + 1
-    if structure is None:
-        return _nothing, start
+    if structure is None or isinstance(structure, Static):
+        value = None if structure is None else structure.value
+        return (lambda leaves: value), start
     kind, keys, parts = structure
     end, makers = start, []
     for part in parts:
@@ -227,10 +232,6 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
     if all(part is LEAF for part in parts):
         return (lambda leaves: kind(leaves[start:end])), end
     return (lambda leaves: kind([make(leaves) for make in makers])), end
-
-
-def _nothing(leaves: Sequence[object]) -> None:
-    return None
 
 
 def arguments_of(structure: Structure, leaves: Iterator[object], modules: Sequence[object]) -> Any:

@@ -25,6 +25,7 @@ from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
 from staticgraph.compiler.transforms.decisions import Way, ways_through
 from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
+from staticgraph.compiler.transforms.zero_gradients import note_joined
 from staticgraph.tracing import arrays
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
 from staticgraph.tracing.views import View, views_of
@@ -98,7 +99,7 @@ def computed(
 def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     """What one call of a function makes, or what it raises."""
     context = constructing(arrays.made) if engine is None else engine.capturing()
-    shown = None
+    shown = capture = None
     try:
         with context as capture, collecting(loops=0) as shown:
             structure, outputs = flatten_outputs(name, call())
@@ -112,7 +113,8 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     except Exception as error:
         if has_refused():
             raise
-        return Caught(error, shown.effects if shown is not None else ())
+        drawn = 0 if engine is None else engine.drawn(capture)
+        return Caught(error, shown.effects if shown is not None else (), drawn)
 
 
 def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:
@@ -153,6 +155,8 @@ def _joined(ways: Sequence[Way[_Made]], current: Callable[[], Any], engine: Any)
     except DisagreementError as error:
         one, other = error.types
         refuse_branch(error.decision, f"a result is {one} if it holds, and {other} if not")
+    for output, own in zip(outputs, zip(*results, strict=True), strict=True):
+        note_joined(output, own)
     lines = [
         f"{place} became cond" if is_cond else f"{place} decides nothing: both sides are the same"
         for place, is_cond in branches.items()

@@ -80,13 +80,14 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room(
             "machine", "what scripts ask of GPUs and several processes, which are not here",
             "accelerator", "amp", "backends", "cuda", "distributed", "jit", "multiprocessing",
-            "settings", "version",
+            "version",
         ),
         _room("xp", "the array API standard: arrays, and their namespace"),
+        _room("files", "tensors in files: safetensors, and PyTorch's checkpoints"),
+        _room("functions", "functions of the main package that need layers or captures; drawings"),
         _room(
-            "root", "the public names, `Tensor` assembled, files, drawing",
-            "", "assembly", "compilation", "drawing", "fft", "handle", "later", "layers", "older",
-            "pytorch_files", "serialization", "special", "testing", "windows",
+            "root", "the public names, and `Tensor` assembled",
+            "", "assembly", "fft", "handle", "special", "testing",
         ),
     ),
     "staticgraph": (
@@ -106,6 +107,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("user_ops", "`op`, `host_call`: functions of users as ops", "user_ops", "host_calls"),
         _room("sklearn", "estimators of scikit-learn"),
         _room("root", "the public names, most of them loaded when they are asked for", ""),
+        _room("distributed", "ranks: several processes that train together, over MPI"),
         _room("compare", "the comparison with other frameworks"),
         _room("fuzz", "the campaigns of random programs"),
         _room("listing", "`ops`: every op, and NumPy's, JAX's and PyTorch's names beside ours"),

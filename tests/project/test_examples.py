@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import staticgraph.distributed as dist
 from tests.combinations import some
 from tests.paths import ROOT
 
@@ -117,6 +118,26 @@ def test_both_paradigms_have_the_same_losses(given: tuple[str, str, float]) -> N
     assert len(compiled) == len(eager) > 1
     assert compiled[0] != compiled[-1]
     np.testing.assert_allclose(compiled, eager, limit)
+
+
+def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:
+    """And go on from a file that another number of ranks has written."""
+    example = load("data_parallel")
+    file = tmp_path / "train.sg"
+    losses, right = example.main(["--epochs", "2", "--file", str(file)])
+    assert losses[-1] < losses[0] / 2
+    more, _ = example.main(["--epochs", "1", "--file", str(file)])
+    file.unlink()
+
+    def ranks() -> Any:
+        dist.barrier()
+        first = example.main(["--epochs", "2", "--file", str(file)])
+        return first, example.main(["--epochs", "1", "--file", str(file)])
+
+    for (ours, same), (ours_more, _) in dist.simulate(ranks, 3):
+        np.testing.assert_allclose(ours, losses, rtol=1e-4)
+        np.testing.assert_allclose(ours_more, more, rtol=1e-3)
+        assert same == pytest.approx(right, abs=0.01)
 
 
 def test_the_processes_of_a_sweep_compile_nothing(

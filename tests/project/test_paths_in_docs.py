@@ -19,7 +19,7 @@ SOURCES = [
     for folder in FOLDERS
     for path in (ROOT / folder).rglob("*.py")
 ]
-NAMED_BY_EXAMPLES = {"my.py", "train.py", "model.py", "kernel.py", "energy.py"}
+NAMED_BY_EXAMPLES = {"dynamic.py", "my.py", "train.py", "model.py", "kernel.py", "energy.py"}
 
 
 def named(text: str) -> set[str]:

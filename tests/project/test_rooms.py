@@ -38,6 +38,12 @@ def test_every_module_has_a_room_and_every_room_modules(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", ROOMS)
+def test_at_most_twelve_modules_stand_at_the_root(package: str) -> None:
+    found = [path.name for path in (ROOT / package).glob("*.py")]
+    assert 3 < len(found) <= 12, sorted(found)
+
+
+@pytest.mark.parametrize("package", ROOMS)
 def test_no_import_points_upward(package: str) -> None:
     imports = imports_within(ROOT, package)
     assert sum(map(len, imports.values())) > len(imports)  # they were read

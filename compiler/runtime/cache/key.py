@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -33,11 +34,15 @@ def kernel_key(source: str) -> bytes:
     return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
 
 
-def launch_plan_key(canonical: str, options: Options) -> bytes:
-    """The key of the launch plan of a definition in its canonical form; raises what that raises."""
+def launch_plan_key(canonical: str, options: Options, names: Sequence[str] = ()) -> bytes:
+    """The key of the launch plan of a definition in its canonical form; raises what that raises.
+
+    `names`: those of the unknown sizes, which are in no form, by their numbers there.
+    """
     disabled = sorted(options.disabled, key=str)
     checks = options.on_nonfinite is not None
-    chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks))
+    budget = repr(options.memory), [dict(options.memory_at).get(name) for name in names]
+    chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks, budget))
     return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
 
 

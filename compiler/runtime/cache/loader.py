@@ -82,7 +82,8 @@ def place_of(definition: Definition, options: Options) -> Place | None:
     if found is None:
         return None
     try:
-        return Place(store, launch_plan_key(found.text, options), found)
+        names = [str(atom) for atom in found.unknowns]
+        return Place(store, launch_plan_key(found.text, options, names), found)
     except OSError:
         return None
 

@@ -10,13 +10,16 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.declare import size_value
+from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.dtypes import DTYPES, INT64
+from staticgraph.dynamic.core.errors import AutogradError, MixedError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -53,6 +56,10 @@ def cross_entropy(
         ignore_index: a target that counts for nothing.
         label_smoothing: the part of the target's probability that all classes share.
     """
+    if weight is None and label_smoothing == 0.0 and ignore_index < 0 and reduce is None:
+        found = _of_few(input, target, reduction) if size_average is None else None
+        if found is not None:
+            return found
     reduction = reduction_of(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise AutogradError(
@@ -76,6 +83,23 @@ def cross_entropy(
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction)
     share = label_smoothing / size_value(input.shape[axis], input)
     return loss * (1 - label_smoothing) + smooth * share
+
+
+_plans = plans_of(ops.cross_entropy, of_target=False)
+
+
+def _of_few(input: Any, target: Any, reduction: str) -> Any:
+    """The short way of small plain tensors, (n, c) and (n,); None for all else."""
+    if reduction not in REDUCED or not are_few(input, target):
+        return None
+    x, labels, attrs = input._array, target._array, REDUCED[reduction]
+    if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
+        return None
+    try:
+        value = classes.cross_entropy(x, labels, reduction=reduction)
+    except OutOfRangeError:
+        return None
+    return new_value_of_two(_plans, input, target, x, labels, value, attrs)
 
 
 def _smooth_loss(
@@ -169,6 +193,9 @@ def _check_classes(input: Any, target: Any) -> None:
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
+    kind = DTYPES[target._array.dtype].legacy
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     wanted = (*shape[:1], *shape[2:])
     if len(shape) < 2:
         wanted = ()
@@ -191,6 +218,9 @@ def binary_cross_entropy(
 ) -> Any:
     """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
     reduction = reduction_of(size_average, reduce, reduction)
+    if input.dtype != target.dtype:
+        found, kept = (DTYPES[np.dtype(one.dtype)].legacy for one in (target, input))
+        raise MixedError(f"Found dtype {found} but expected {kept}")
     if differ(input.shape, target.shape):
         raise OptionError(
             f"Using a target size ({target.shape}) that is different to the input size "

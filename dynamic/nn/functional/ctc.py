@@ -8,7 +8,9 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -37,6 +39,11 @@ def ctc_loss(
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
+    if mode.capture is not None:
+        refuse(
+            "ctc_loss takes as many steps as the lengths and targets say",
+            "call it outside of the captured function, on the probabilities that that returns",
+        )
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
+from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.errors import MixedError
+from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["bilinear", "linear"]
 
 
-def linear(input: object, weight: Any, bias: object = None) -> Any:
+def linear(input: Any, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
-    matrix = weight if weight.ndim == 1 else ops.swapaxes(weight, -1, -2)
-    product = ops.matmul(input, matrix)
+    if type(weight) in PLAIN and weight._array.ndim == 2:
+        matrix = weight.t()
+    else:
+        matrix = weight if weight.ndim == 1 else ops.swapaxes(weight, -1, -2)
+    try:
+        product = ops.matmul(input, matrix)
+    except MixedError:
+        if bias is None:
+            raise
+        both = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
+        text = "mat1 and mat2 must have the same dtype, but got {} and {}"
+        raise MixedError(text.format(*both)) from None
     return product if bias is None else product + bias
 
 

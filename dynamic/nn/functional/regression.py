@@ -9,8 +9,10 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.reference.squares import squared_error
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import (
     reduced,
     reduction_of,
@@ -18,7 +20,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
     weighted,
     with_weight,
 )
-from staticgraph.dynamic.tensors.tensor import has_values
+from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",
@@ -35,11 +37,29 @@ def mse_loss(
     weight: object = None,
 ) -> Any:
     """The squared difference; with `weight`, the weighted mean."""
+    if weight is None and size_average is None and reduce is None and reduction in REDUCED:
+        found = _squared_few(input, target, reduction)
+        if found is not None:
+            return found
     reduction = reduction_of(size_average, reduce, reduction)
     warn_of_sizes(input, target)
     if weight is None:
         return ops.mse_loss(input, target, reduction)
     return weighted(ops.square(input - target), reduction, weight)
+
+
+_plans = plans_of(ops.mse_loss, of_target=True)
+
+
+def _squared_few(input: Any, target: Any, reduction: str) -> Any:
+    """The short way of small plain tensors of one shape and dtype; None for all else."""
+    if not are_few(input, target):
+        return None
+    x, y, attrs = input._array, target._array, REDUCED[reduction]
+    if x.dtype is not y.dtype or x.shape != y.shape:
+        return None
+    value = squared_error(x, y, reduction=reduction)
+    return new_value_of_two(_plans, input, target, x, y, value, attrs)
 
 
 def l1_loss(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.budget import recompute_groups
 from staticgraph.compiler.graph.build import build, expressions_of, verify
 from staticgraph.compiler.graph.expression import Expression, promote
 from staticgraph.compiler.graph.strided import view_inputs
@@ -22,9 +23,10 @@ from staticgraph.compiler.schedule.layouts import arrange_rows
 from staticgraph.compiler.schedule.recompute import recompute_values
 
 # the others: test_control_passes.py, test_accumulate.py, test_recompute.py, test_layouts.py,
-# test_strided.py
+# test_strided.py, test_budget.py
 OTHERS = (
-    *LOOPS, accumulate_products, recompute_values, recompute_regions, arrange_rows, view_inputs,
+    *LOOPS, accumulate_products, recompute_values, recompute_regions, recompute_groups,
+    arrange_rows, view_inputs,
 )  # fmt: skip
 ALL = rule_names() - {rewrite.__name__ for rewrite in OTHERS}
 KINDS = {rule.name: rule.kind for rule in RULES} | {"fold_constants": "exact"}

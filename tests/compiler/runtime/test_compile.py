@@ -21,8 +21,12 @@ from staticgraph.compiler.runtime.cache.loader import counts
 @pytest.fixture
 def kernels() -> Callable[[], int]:
     """How many kernels have been made since the test began, compiled or from the cache."""
-    before = counts.total()
-    return lambda: counts.total() - before
+
+    def made() -> int:
+        return counts["compiled"] + counts["loaded"]
+
+    before = made()
+    return lambda: made() - before
 
 
 # -- updates -------------------------------------------------------------------------------------

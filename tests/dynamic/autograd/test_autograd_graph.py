@@ -49,8 +49,9 @@ def test_raw_saved_tensors_take_hooks_of_their_own() -> None:
     expected = [2 * value for value in y.tolist()]
     y.sum().backward()
     assert x.grad.tolist() == pytest.approx(expected)
-    for read in (lambda: raw.data, lambda: y.grad_fn._raw_saved_result,
-                 lambda: raw.register_hooks(print, print)):  # fmt: skip
+    with pytest.raises(RuntimeError, match=r"^Calling register_hooks on a saved tensor after it"):
+        raw.register_hooks(print, print)
+    for read in (lambda: raw.data, lambda: y.grad_fn._raw_saved_result):
         with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second"):
             read()
 
@@ -80,7 +81,7 @@ def test_raw_saved_tensors_guard_the_others() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
-        (lambda raw: raw.register_hooks(3, 3), TypeError, r"expected two functions$"),
+        (lambda raw: raw.register_hooks(3, 3), TypeError, r"incompatible function arguments: two"),
         (lambda raw: raw.register_hooks(print, print), RuntimeError, r"with value None is forbid"),
     ],
 )
@@ -287,7 +288,7 @@ def test_where_mutation_of_saved_tensors_ends() -> None:
             pass
         z = (vector() * 1).exp().sum()
         z.backward()
-    with pytest.raises(RuntimeError, match=r"^Trying to backward outside of the 'allow_mutation"):
+    with pytest.raises(AssertionError, match=r"^Trying to backward outside of the 'allow_mutat"):
         y.backward()
 
 

@@ -25,6 +25,7 @@ def says(found: str, recorded: str) -> bool:
     return found.startswith(recorded) or (len(stable) > 40 and recorded.startswith(stable))
 
 
+@pytest.mark.filterwarnings("ignore:.* should not be instantiated:DeprecationWarning")
 @pytest.mark.parametrize(("row", "program"), ERRORS)
 def test_errors_are_those_of_pytorch(row: int, program: str) -> None:
     kind, message = RECORDED["errors"][program]

@@ -91,7 +91,8 @@ def test_parts_are_what_was_given(level):
     assert isinstance(made, torch.Tensor) and torch.is_tensor(made)
     assert made.shape == (3,) and made.dtype == torch.float64 and not made.requires_grad
     unpacked = fwd.unpack_dual(made)
-    assert unpacked.primal is primal and unpacked.tangent is direction
+    assert unpacked.primal is not primal and unpacked.tangent is direction
+    assert unpacked.primal.data_ptr() == primal.data_ptr()
     assert repr(made) == (
         "tensor([1., 2., 3.], dtype=torch.float64, "
         "tangent=tensor([ 0.5000, -1.0000,  2.0000], dtype=torch.float64))"
@@ -110,22 +111,25 @@ def test_tangents_end_with_the_level():
 
 
 def test_reverse_over_forward(level):
-    x = dual(requires_grad=True)
-    y = (x**3).sum()
-    fwd.unpack_dual(y).tangent.backward()  # of sum 3 x^2 v
-    np.testing.assert_allclose(fwd.unpack_dual(x).primal.grad, 6 * X * V)
+    leaf = torch.tensor(X, requires_grad=True)
+    y = (fwd.make_dual(leaf, torch.tensor(V)) ** 3).sum()
+    fwd.unpack_dual(y).tangent.backward(retain_graph=True)  # of sum 3 x^2 v
+    np.testing.assert_allclose(leaf.grad, 6 * X * V)
+    y.backward()
+    np.testing.assert_allclose(leaf.grad, 6 * X * V + 3 * X**2)
 
 
 @pytest.mark.parametrize("create_graph", [True, False])
 def test_forward_over_reverse(level, create_graph):
-    x = dual(requires_grad=True)
+    leaf = torch.tensor(X, requires_grad=True)
+    x = fwd.make_dual(leaf, torch.tensor(V))
     (g,) = torch.autograd.grad((x**4).sum(), x, create_graph=create_graph)
     primal, along = fwd.unpack_dual(g)
     np.testing.assert_allclose(primal.detach(), 4 * X**3)
     np.testing.assert_allclose(along.detach(), 12 * X**2 * V)
     assert primal.requires_grad == along.requires_grad == create_graph
     if create_graph:
-        (third,) = torch.autograd.grad(along.sum(), fwd.unpack_dual(x).primal)
+        (third,) = torch.autograd.grad(along.sum(), leaf)
         np.testing.assert_allclose(third, 24 * X * V)
 
 
@@ -190,7 +194,9 @@ def test_errors_inside_a_level(level):
     with pytest.raises(RuntimeError, match="already has a forward gradient at the same level 0"):
         fwd.make_dual(dual(), x)
     with pytest.raises(RuntimeError, match="called inside a functorch transform"):
-        dual().sum().backward()
+        torch.func.jvp(lambda y: y.sum().backward(), (x,), (x,))
+    with pytest.raises(RuntimeError, match="itself has a forward gradient at the same level 0"):
+        fwd.make_dual(x, dual())
     with pytest.raises(RuntimeError, match="exit a forward AD level that was not the last one"):
         fwd.exit_dual_level(level=3)
 
@@ -200,3 +206,35 @@ def test_level_numbers():
     fwd.exit_dual_level(level=0)
     with pytest.raises(RuntimeError, match="no level exists"):
         dual()
+
+
+def of(**members):
+    return type("F", (torch.autograd.Function,), {k: staticmethod(v) for k, v in members.items()})
+
+
+def test_what_a_jvp_returns_is_checked(level):
+    def marked(ctx, a):
+        b = a.clone()
+        ctx.mark_non_differentiable(b)
+        return a * 1, b
+
+    with pytest.raises(RuntimeError, match=r"gradient at position 1.*return None at that position"):
+        of(forward=marked, jvp=lambda ctx, t: (t * 1, t * 1)).apply(dual())
+    with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 2 but"):
+        of(forward=marked, jvp=lambda ctx, t: t * 1).apply(dual())
+    of(forward=marked, jvp=lambda ctx, t: (t * 1, None)).apply(dual())
+    with pytest.raises(RuntimeError, match="jvp is not returning a view"):
+        of(forward=lambda ctx, a: a[:2], jvp=lambda ctx, t: t[:2] * 1).apply(dual())
+    with pytest.raises(RuntimeError, match="not returning a view of the same base as the given"):
+        x = dual(np.ones(4), np.ones(4))[:3]
+        of(forward=lambda ctx, a: a[:2], jvp=lambda ctx, t: (t * 1)[:2]).apply(x)
+
+
+def test_out_is_refused(level):
+    with pytest.raises(NotImplementedError, match="forward AD with add_out that does not support"):
+        torch.add(dual(), dual(), out=torch.zeros(3, dtype=torch.float64))
+
+
+def test_nothing_else_is_in_the_module():
+    with pytest.raises(AttributeError, match=r"module 'dynamic.autograd.forward_ad' has no attri"):
+        _ = fwd.levels

@@ -149,6 +149,27 @@ def test_inputs_that_cannot_be_checked():
 
 
 def test_modes_are_checked_on_their_own():
-    assert gradcheck(Wrong.apply, (leaf(2),), check_backward_ad=False)
+    with pytest.raises(AssertionError, match="at least one of check_forward_ad or check_backward"):
+        gradcheck(Wrong.apply, (leaf(2),), check_backward_ad=False)
     with pytest.raises(RuntimeError, match="computed with forward mode mismatch for output 0"):
         gradcheck(Wrong.apply, (leaf(2),), check_backward_ad=False, check_forward_ad=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [(lambda x: torch.cat([x, x]), "shape"), (lambda x: x.to(torch.float32), "dtype")],
+)
+def test_outputs_that_depend_on_the_step_are_refused(change, what):
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match=f"return outputs with the same {what} when inputs"):
+        gradcheck(lambda x: change(x) if (x >= 1).all() else x, (x,))
+
+
+def test_the_parts_of_complex_outputs_are_named():
+    def shifted(x):
+        y = torch.complex(x, x)
+        y.register_hook(lambda g: g + 1e-2)
+        return y
+
+    with pytest.raises(RuntimeError, match="imaginary part of complex outputs only, Jacobian mis"):
+        gradcheck(shifted, (torch.ones(2, dtype=torch.float64, requires_grad=True),))

@@ -116,11 +116,10 @@ REFUSALS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "places": (lambda x: torch.where(x > 2)[0], MATRIX, "needs the values"),
     "a tensor as a size": (lambda x: x.reshape(x[0, 0].long(), -1), MATRIX, "needs the values"),
     "a tensor as a shape": (lambda x: x.expand(x[0, 0].long()), MATRIX[0, :1], "needs|too many"),
-    "bits": (lambda x: x & 1, BYTES, "needs the values"),
 }
 
 
-@pytest.mark.parametrize("name", list(REFUSALS)[:2] + list(REFUSALS)[3:])
+@pytest.mark.parametrize("name", list(REFUSALS)[:2])
 def test_is_refused_at_its_line(name: str) -> None:
     function, x, message = REFUSALS[name]
     found = compared(function, sg.function(function), [x])

@@ -45,14 +45,26 @@ def _reshaped_and_written(x: Any) -> Any:
     return y * 1
 
 
+def _viewed_and_squeezed(x: Any) -> Any:
+    y = (x * 2)[None]
+    row = y[0]
+    y.squeeze_(0)
+    return y + row
+
+
 VALUES, TAPE = "needs the values of a tensor", ".* asks the tape"
 REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "if": (lambda x: x if x.sum() > 0 else x[0], "a branch on a value, which depends on x: a r"),
     "and": (lambda x: (x > 0).any() and x, "a branch on a value, which depends on x: a result is"),
     "float": (lambda x: x * float(x.sum()), VALUES),
     "int": (lambda x: x * int(x.sum()), VALUES),
-    "item": (lambda x: x * x.sum().item(), VALUES),
-    "tolist": (lambda x: x * x.tolist()[0][0], VALUES),
+    "tolist of many": (lambda x: x * x.repeat(9, 9).tolist()[0][0], VALUES),
+    "item of a complex": (lambda x: x * (1j * x).sum().item(), VALUES),
+    "round of item": (lambda x: x * round(x.sum().item()), VALUES),
+    "power of item": (lambda x: x * 2.0 ** x.sum().item(), "power of a Python number whose value"),
+    "root of item": (lambda x: x * x.sum().item() ** 0.5, "power of a Python number whose value"),
+    "nextafter": (lambda x: torch.nextafter(x, 2 * x), "nextafter has no form that can be comp"),
+    "shape of what has views": (_viewed_and_squeezed, "changes the shape of a tensor in place"),
     "numpy": (lambda x: x * x.numpy(), VALUES),
     "asarray": (lambda x: x * np.asarray(x), VALUES),
     "math": (lambda x: x * math.sin(x.sum()), VALUES),
@@ -88,22 +100,18 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
 
 AROUND = torch.tensor(3)
 READINGS: dict[str, Callable[[], Any]] = {
-    "item": lambda: AROUND.item(),
     "float": lambda: float(AROUND),
     "bool": lambda: bool(AROUND),
     "index": lambda: [0, 1, 2, 3][AROUND],
-    "tolist": lambda: AROUND.tolist(),
     "numpy": lambda: AROUND.numpy(),
     "asarray": lambda: np.asarray(AROUND),
     "in": lambda: 3 in AROUND,
     "format": lambda: f"{AROUND}" == "3",
     "str": lambda: len(str(AROUND)),
-    "copied": lambda: torch.tensor(AROUND),
     "deepcopy": lambda: copy.deepcopy(AROUND),
     "equal": lambda: torch.equal(AROUND, AROUND),
     "isin": lambda: torch.isin(AROUND, AROUND).sum(),
     "nonzero": lambda: len(torch.nonzero(AROUND)),
-    "bits": lambda: AROUND & 1,
     "unique": lambda: len(torch.unique(AROUND)),
     "where": lambda: len(torch.where(AROUND)[0]),
 }

@@ -38,6 +38,7 @@ X, Y = values(131, 1009), values(131, 1009, seed=1)
 ROW, COLUMN, NUMBER = values(1009, seed=2), values(131, 1, seed=3), np.array(2.5)
 INSIDE = np.clip(np.abs(X) / 4, 0.01, 0.9)
 LABELS = np.random.default_rng(4).integers(0, 1009, 131)
+PLACES = np.random.default_rng(5).integers(-131, 131, (131, 1009))
 NORM = {"axes": 1, "eps": 1e-5}
 ROWS = {"axes": (1,), "keepdims": False}
 COLUMNS = {"axes": (0,), "keepdims": True}
@@ -97,6 +98,13 @@ CASES = {
     "sum": (ops.sum, [X], {"axes": (0, 1), "keepdims": False}),
     "sum of columns": (eager_ops.sum_dim, [X], COLUMNS),
     "mean of rows": (ops.mean, [X], ROWS),
+    "slices at indices": (ops.take, [X, LABELS % 131], {"axis": 0}),
+    "slices along the last axis": (ops.take, [X, np.tile(LABELS, 9)], {"axis": 1}),
+    "elements along an axis": (ops.take_along_axis, [X, PLACES], {"axis": 0, "wrap": True}),
+    "added at places": (ops.scatter_add, [X, Y, PLACES % 131], {"axis": 0, "wrap": False}),
+    "added slices": (ops.index_add, [X, Y, LABELS % 131 - 131], {"axis": 0, "wrap": True}),
+    "distances": (eager_ops.distances, [values(60, 70), values(50, 70, seed=1)], {}),
+    "distances of batches": (eager_ops.distances, [values(2, 41, 53), values(1, 39, 53)], {}),
     "largest of rows": (ops.max, [X], {**ROWS, "ties": "even"}),
     "product of columns": (eager_ops.prod_dim, [np.exp(X / 99)], COLUMNS),
 }  # fmt: skip
@@ -167,6 +175,36 @@ def test_results_do_not_depend_on_the_number_of_threads(name):
             assert_array_equal(one, same)
 
 
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_powers_that_are_products_are_those_of_numpy(times):
+    exponent = np.array(float(times))
+    for x in (X, X.T):
+        g, out = np.ones_like(x), Unread(x)
+        (slope,) = native.cotangents(ops.power, (0,), g, out, [x, exponent], {})
+        assert_allclose(native.evaluate(ops.power, [x, exponent], {}), x**times, rtol=1e-15)
+        assert_allclose(slope, times * x ** (times - 1), rtol=1e-15)
+
+
+def test_little_work_is_left_to_numpy_where_operands_do_not_tell():
+    assert native.evaluate(ops.take, [X, np.array([3])], {"axis": 0}) is None
+    few = [values(20, 70), values(50, 70)]
+    assert native.evaluate(eager_ops.distances, few, {}) is None
+    g, out = np.ones((20, 50)), eager_ops.distances.evaluate(*few)
+    assert native.cotangents(eager_ops.distances, (0, 1), g, out, few, {}) is None
+
+
+def test_what_is_added_to_a_few_slices_is_computed_by_a_kernel(monkeypatch):
+    taken = []
+    evaluate = native.evaluate
+    monkeypatch.setattr(
+        native, "evaluate", lambda op, *rest: taken.append(op) or evaluate(op, *rest)
+    )
+    index = torch.tensor(np.arange(131) % 7)
+    found = torch.zeros(7, 1009, dtype=torch.float64).index_add(0, index, torch.tensor(X))
+    assert taken == [ops.index_add]
+    assert_allclose(found.numpy(), [X[i::7].sum(0) for i in range(7)], rtol=1e-12, atol=1e-12)
+
+
 def test_nan_and_infinities_are_those_of_numpy():
     x = np.concatenate(
         [values(131_072), [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 1e-320]]
@@ -233,7 +271,6 @@ LEFT_TO_NUMPY = {
     "complex": (ops.exp, [X.astype("c16")], {}),
     "integers": (ops.add, [LABELS.repeat(1009), LABELS.repeat(1009)], {}),
     "a subclass": (ops.exp, [X.view(np.matrix)], {}),
-    "a square": (ops.power, [X, np.array(2.0)], {}),
     "a product of matrices": (ops.matmul, [X, Y.T.copy()], {}),
     "an array among the attributes": (ops.tanh, [X], {"out": np.empty_like(X)}),
     "sizes that do not broadcast": (ops.divide, [X, ROW[:1000]], {}),

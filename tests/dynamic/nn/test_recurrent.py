@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import dynamic as torch
 from staticgraph.dynamic import nn
 from staticgraph.dynamic.autograd import forward_ad, gradcheck, gradgradcheck
+from staticgraph.dynamic.kernels import native
 
 KINDS: dict[str, Any] = {
     "tanh": lambda **options: nn.RNN(3, 4, dtype=torch.float64, **options),
@@ -186,3 +187,25 @@ def test_a_sequence_of_float32_stays_float32(kind):
     out.sum().backward()
     assert (out.dtype, x.grad.dtype) == (torch.float32, torch.float32)
     assert all(one.grad.dtype == torch.float32 for one in layer.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("used", [slice(0, 1), slice(None)], ids=["outputs", "all"])
+def test_a_kernel_gives_what_numpy_gives(
+    kind: Any, used: slice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = kind(bidirectional=True, bias=used.stop is None)
+    inputs = [sequence(6, 2, 3), *flat(states(layer, 2))]
+    expected = values_and_gradients(layer, inputs, used)
+    monkeypatch.setattr("staticgraph.dynamic.nn.recurrent_kernels.LEAST_WORK", 1)
+    computed = []
+    run = native.run
+    monkeypatch.setattr(native, "run", lambda *given: computed.append(run(*given)) or computed[-1])
+    found = values_and_gradients(layer, inputs, used)
+    assert len(computed) >= 4
+    assert not any(one is None for one in computed)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            expected_values = other.detach().numpy()
+            assert_allclose(one.detach().numpy(), expected_values, rtol=1e-9, atol=1e-12)

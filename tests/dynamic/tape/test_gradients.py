@@ -102,7 +102,7 @@ def test_second_order(name):
         np.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"cast"}))
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"cast", "layer norm"}))
 def test_float32_stays_float32_and_recorded_equals_plain(name):
     arrays = [one.astype(np.float32) for one in points(2)]
     _, plain = gradient(FUNCTIONS[name], arrays)
@@ -110,6 +110,24 @@ def test_float32_stays_float32_and_recorded_equals_plain(name):
     for one, other in zip(plain, recorded, strict=True):
         assert one.dtype == other.dtype == torch.float32
         np.testing.assert_array_equal(one.numpy(), other.detach().numpy())
+
+
+def test_layer_norm_recorded_differs_from_plain_by_rounding():
+    """The plain rule adds up with the BLAS, whose kernel for a processor has an order of its own.
+
+    Each rule rounds terms as large as g * weight / deviation, which mostly cancel, a few times.
+    """
+    x, w = (one.astype(np.float32) for one in points(2))
+    function = FUNCTIONS["layer norm"]
+    _, exact = gradient(function, [one.astype(np.float64) for one in (x, w)])
+    deviation = x.std(1).min()
+    largest = w[0].max() * 3 * (np.sqrt(2) * w[0].max() + w[1].max()) ** 2 / deviation
+    for options in ({}, {"create_graph": True}):
+        _, found = gradient(function, [x, w], **options)
+        for one, other in zip(found, exact, strict=True):
+            assert one.dtype == torch.float32
+            bound = 8 * largest * np.finfo(np.float32).eps
+            np.testing.assert_allclose(one.detach().numpy(), other.numpy(), rtol=0, atol=bound)
 
 
 def test_third_order():

@@ -167,5 +167,6 @@ def test_the_end_of_a_line_has_the_dtype_of_its_start():
         torch.zeros(2).lerp(end, 0.5)
 
 
-def test_another_size_is_no_new_version():
-    assert torch.ones(3).resize_(2)._version == 0
+def test_another_size_is_a_new_version():
+    assert torch.ones(3).resize_(2)._version == 1
+    assert torch.ones(3).resize_(3)._version == 0

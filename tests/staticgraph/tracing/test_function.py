@@ -274,8 +274,8 @@ def test_what_cannot_be_called_is_refused() -> None:
 
 
 def test_what_is_no_array_cannot_come_out() -> None:
-    with pytest.raises(sg.OptionError, match="f: returned a value of type str: a compiled"):
-        sg.function(lambda x: (x, "text"), name="f")(_array(3))
+    with pytest.raises(sg.OptionError, match="f: returned a value of type bytes: a compiled"):
+        sg.function(lambda x: (x, b"bytes"), name="f")(_array(3))
     layer = dynamic.nn.Linear(3, 3)
     with pytest.raises(sg.OptionError, match="f: returned a value of type module"):
         sg.function(lambda x: layer, name="f")(_array(3))

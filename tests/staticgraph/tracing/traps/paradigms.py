@@ -14,7 +14,8 @@ SUBJECTS = (
     "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
     "programs", "bypasses", "branches", "language", "containers", "libraries", "aliases",
     "settings", "interpreter", "threads", "objects", "memory", "streams", "operators", "iterators",
-    "names", "training",
+    "names", "training", "layers", "loops", "hidden", "engine", "shared",
+    "transformed",
 )  # fmt: skip
 
 

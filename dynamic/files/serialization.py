@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import MissingExtraError
-from staticgraph.dynamic import pytorch_files
 from staticgraph.dynamic.core.dtypes import DTYPES, DType, dtype_named
 from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.files import pytorch_files
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tensors.devices import check_device, device
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap

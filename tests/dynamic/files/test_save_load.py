@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import dynamic as torch
 from staticgraph.compiler.core.errors import MissingExtraError
 from staticgraph.dynamic.core.errors import ArgumentError
-from staticgraph.dynamic.serialization import LoadError
+from staticgraph.dynamic.files.serialization import LoadError
 
 
 def copied(value):

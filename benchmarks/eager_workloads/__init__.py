@@ -1,0 +1,1 @@
+"""What `benchmarks/eager.py` measures: the same code for `import dynamic as torch` and PyTorch."""

@@ -1,0 +1,104 @@
+"""The places of elements in order on plain arrays: stable, nan last, or first if descending.
+
+NumPy sorts whole numbers with vectors, in a tenth of the time of a stable sort. So a value of at
+most 32 bits and its place become one number, which no other is equal to: in order of the numbers
+the places are those of a stable sort.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LEAST = 64
+"""The length from which it is faster."""
+_PLACES = np.uint64(0xFFFFFFFF)
+_SIGN = np.uint32(0x80000000)
+
+
+def order(x: Any, *, axis: int, descending: bool) -> Any:
+    """The places along an axis in order."""
+    numbers = None if x.shape[axis] < LEAST else _numbers(x, axis, descending)
+    if numbers is not None:
+        numbers.sort(axis=-1)
+        return _places(numbers, axis)
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    found = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - found, axis)
+
+
+def first_in_order(x: Any, count: int, axis: int, descending: bool) -> Any:
+    """The first places along an axis in order."""
+    size = x.shape[axis]
+    if count and 4 * count < size and size >= LEAST:
+        found = _among_candidates(x, count, axis, descending)
+        if found is not None:
+            return found
+        numbers = _numbers(x, axis, descending)
+        if numbers is not None:
+            numbers.partition(count - 1, axis=-1)
+            first = numbers[..., :count]
+            first.sort(axis=-1)
+            return _places(first, axis)
+    places = order(x, axis=axis, descending=descending)
+    return np.ascontiguousarray(places[(slice(None),) * axis + (slice(count),)])
+
+
+def _numbers(x: Any, axis: int, descending: bool) -> Any:
+    """Per element a uint64 of its value, then its place along the axis, which is last.
+
+    None for values of more than 32 bits, and for axes whose places need more.
+    """
+    kind, width = x.dtype.kind, x.dtype.itemsize
+    if x.shape[axis] >= 1 << 32 or not ((kind == "f" and width == 4) or kind in "iu"):
+        return None
+    if kind == "f":
+        value = np.ascontiguousarray(np.moveaxis(x, axis, -1)) + np.float32(0)  # -0.0 is 0.0
+        bits = np.where(np.isnan(value), np.float32(np.nan), value).view(np.uint32)
+        values = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+    elif width <= 4:
+        bits = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+        values = bits.astype(np.uint32) if kind == "u" else bits.astype(np.int32).view(np.uint32)
+        values = values ^ (_SIGN if kind == "i" else np.uint32(0))
+    else:
+        return None
+    wide = (~values if descending else values).astype(np.uint64)
+    wide <<= np.uint64(32)
+    wide |= np.arange(x.shape[axis], dtype=np.uint64)
+    return wide
+
+
+def _places(numbers: Any, axis: int) -> Any:
+    numbers &= _PLACES
+    places = numbers.view(np.int64)
+    return np.ascontiguousarray(np.moveaxis(places, -1, axis))
+
+
+def _among_candidates(x: Any, count: int, axis: int, descending: bool) -> Any:
+    """The first places of rows of floats, looked for among those that can be first.
+
+    Each of the `count` best parts of a row has an element as good as the best of the worst of
+    them: so what is worse than that is not among the first. None where this does not help.
+    """
+    size, part = x.shape[axis], 64
+    if x.dtype.kind != "f" or x.dtype.itemsize < 4 or size < 4 * part * count or not x.size:
+        return None
+    rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+    shape = (*rows.shape[:-1], count)
+    rows = rows.reshape(-1, size)
+    best = np.maximum if descending else np.minimum
+    # the elements of a part lie apart, so that many parts are gone through at once
+    parts = rows[:, : size // part * part].reshape(len(rows), part, -1)
+    bests = best.reduce(parts, 1)
+    if np.isnan(bests).any() or np.isnan(rows[:, size // part * part :]).any():
+        return None
+    kth = bests.shape[1] - count if descending else count - 1
+    bound = np.partition(bests, kth, axis=-1)[:, kth, None]
+    row, place = np.divmod(np.flatnonzero(rows >= bound if descending else rows <= bound), size)
+    values = rows[row, place]
+    inside = np.lexsort((place, -values if descending else values, row))
+    begins = np.searchsorted(row, np.arange(len(rows)))
+    chosen = inside[begins[:, None] + np.arange(count)]
+    return np.ascontiguousarray(np.moveaxis(place[chosen].reshape(shape), -1, axis))

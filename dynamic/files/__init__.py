@@ -1,0 +1,1 @@
+"""Tensors in files: safetensors, and the checkpoints that PyTorch writes."""

@@ -1,0 +1,1 @@
+"""Functions of the main package that need layers, linear algebra or captures."""

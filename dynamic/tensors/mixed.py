@@ -1,0 +1,71 @@
+"""Products and the like of tensors of different dtypes, which PyTorch refuses rather than casts.
+
+An op of the shared library promotes its operands; so do expressions and arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from staticgraph.compiler.core.op import Op
+from staticgraph.dynamic.core.dtypes import DTYPES, c_name
+from staticgraph.dynamic.core.errors import MixedError
+
+
+def _legacy(tensor: Any) -> str:
+    return str(DTYPES[tensor._array.dtype].legacy)
+
+
+def _c(tensor: Any) -> str:
+    return c_name(DTYPES[tensor._array.dtype])
+
+
+def _matmul(first: Any, second: Any) -> str:
+    ranks = first._array.ndim, second._array.ndim
+    if ranks == (1, 1):
+        return (
+            "dot : expected both vectors to have same dtype, but found "
+            f"{_legacy(first)} and {_legacy(second)}"
+        )
+    if ranks == (2, 1):
+        names = _legacy(second), _legacy(first), _legacy(second)
+        return "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names)
+    if ranks[1] == 2:
+        return f"expected m1 and m2 to have the same dtype, but got: {_c(first)} != {_c(second)}"
+    return _found(first, second)
+
+
+def _found(first: Any, second: Any, *others: object) -> str:
+    return f"expected scalar type {_legacy(first)} but found {_legacy(second)}"
+
+
+def _conv(first: Any, second: Any, *others: Any) -> str:
+    bias = next((one for one in others if getattr(one, "_array", None) is not None), None)
+    if bias is not None and bias._array.dtype != first._array.dtype:
+        return f"Input type ({_c(first)}) and bias type ({_c(bias)}) should be the same"
+    return _found(first, second)
+
+
+def _norm(*tensors: object) -> str:
+    return "mixed dtype (CPU): all inputs must share same datatype."
+
+
+def _same(*tensors: object) -> str:
+    return "both inputs should have same dtype"
+
+
+UNMIXED: dict[str, Callable[..., str]] = {
+    "matmul": _matmul, "bmm": _found, "dot": _matmul, "conv2d": _conv, "conv_transpose2d": _found,
+    "layer_norm": _norm, "tensordot": _same, "inner": _same,
+}  # fmt: skip
+"""Per op that takes one dtype what to say of others."""
+
+
+def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
+    """RuntimeError if an op that takes one dtype got tensors of several."""
+    say = UNMIXED.get(op.name)
+    if say is None:
+        return
+    if len({one._array.dtype for one in operands if hasattr(one, "_array")}) > 1:
+        raise MixedError(say(*operands))

@@ -1,0 +1,50 @@
+"""Places in order: those of NumPy's stable sort, for every dtype, axis and count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from staticgraph.compiler.reference.orders import first_in_order, order
+
+SHAPES = [(300,), (3, 500), (2, 400, 3), (100, 2), (2, 9000)]
+
+
+def stable(x: Any, axis: int, descending: bool) -> Any:
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    found = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - found, axis)
+
+
+def values(kind: str, shape: tuple[int, ...]) -> list[Any]:
+    """Some with many ties, and floats with zeros of both signs, infinities and nan."""
+    x = np.random.default_rng(0).standard_normal(shape) * 30
+    if kind[0] in "iu?":
+        return [np.abs(x).astype(kind) if kind[0] == "u" else x.astype(kind)]
+    x = x.astype(kind)
+    flat = x.reshape(-1)
+    flat[::7], flat[3::7], flat[5::11], flat[6::13] = 0.0, -0.0, np.inf, -np.inf
+    with_nan = x.copy()
+    with_nan.reshape(-1)[::17] = np.nan
+    with_nan.reshape(-1)[1::17] = -np.nan
+    return [x, with_nan]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "f2", "i4", "i8", "i2", "u1", "u4", "?"])
+def test_places_in_order_are_those_of_a_stable_sort(kind: str) -> None:
+    for shape in SHAPES:
+        for x in values(kind, shape):
+            for axis in range(x.ndim):
+                for descending in (False, True):
+                    expected = stable(x, axis, descending)
+                    found = order(x, axis=axis, descending=descending)
+                    assert found.dtype == np.int64
+                    assert_array_equal(found, expected)
+                    for count in {0, 1, 2, 10} & set(range(x.shape[axis])):
+                        first = first_in_order(x, count, axis, descending)
+                        assert first.dtype == np.int64
+                        assert_array_equal(first, expected.take(range(count), axis))
