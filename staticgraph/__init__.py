@@ -118,9 +118,9 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
     __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "DistributedError",
         "EffectError", "Executable", "Expression", "FeedError", "FormatError", "Function",
-        "GraphError", "LinAlgError", "LintError", "LintWarning", "NonFiniteError", "NonFiniteWarning",
-        "OptionError", "OutOfRangeError", "OutputError", "ShapeError", "StaticGraphError",
-        "TensorType", "UserOp",
+        "GraphError", "LinAlgError", "LintError", "LintWarning", "NonFiniteError",
+        "NonFiniteWarning", "OptionError", "OutOfRangeError", "OutputError", "ShapeError",
+        "StaticGraphError", "TensorType", "UserOp",
         "Variable", "arange", "associative_scan", "check", "checkpoint", "compile", "cond",
         "constant", "custom_jvp", "custom_vjp", "default_dtype", "diff", "dropout", "fft",
         "fori_loop",

@@ -144,6 +144,7 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], text: str) -> Non
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    monkeypatch.delitem(sys.modules, "staticgraph.sklearn")
+    for name in ("staticgraph.sklearn", "staticgraph.sklearn.networks"):
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"pip install 'staticgraph\[sklearn\]'"):
         importlib.import_module("staticgraph.sklearn")
