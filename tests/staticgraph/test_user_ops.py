@@ -80,11 +80,12 @@ def test_another_process_imports_what_declares_the_ops_of_a_pickle(tmp_path: Pat
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 print(pool.apply(called, (both,)))
             read = [sys.executable, "-c", "import pickle, sys; pickle.load(sys.stdin.buffer)"]
-            print(subprocess.run(read, input=pickle.dumps(both), stderr=subprocess.PIPE).stderr.decode())
+            ran = subprocess.run(read, input=pickle.dumps(both), stderr=subprocess.PIPE)
+            print(ran.stderr.decode())
         """)
     )
     ran = subprocess.run(
-        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=True
+        [sys.executable, "script.py"], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert ran.stdout.startswith("[5.0, 5.0]\n")
     assert "GraphError: no op is named '__main__.tripled': import what declares it" in ran.stdout
