@@ -20,7 +20,7 @@ from typing import Any
 
 NAMES = ("L-BFGS-B", "trust-ncg", "SLSQP")
 OPTIONS: dict[str, dict[str, Any]] = {
-    "L-BFGS-B": {"tol": 1e-12, "options": {"maxfun": 10**8, "maxiter": 10**5}},
+    "L-BFGS-B": {"tol": 1e-9, "options": {"maxfun": 10**8, "maxiter": 10**5}},
     "trust-ncg": {"tol": 1e-9},
     "SLSQP": {"tol": 1e-6, "options": {"maxiter": 10**4}},
 }

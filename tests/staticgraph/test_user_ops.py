@@ -58,6 +58,7 @@ def test_a_file_whose_op_is_not_declared_says_what_to_import(tmp_path: Path) -> 
     assert f"no op is named '{__name__}.halved': import {__name__} before" in ran.stderr
 
 
+@pytest.mark.slow
 def test_another_process_imports_what_declares_the_ops_of_a_pickle(tmp_path: Path) -> None:
     (tmp_path / "own_losses.py").write_text(
         "import staticgraph as sg\n@sg.op\ndef doubled(x):\n    return 2 * x\n"
