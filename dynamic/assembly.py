@@ -12,7 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.core import fork
 from staticgraph.dynamic import handle
-from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core import keywords, provided
 from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from staticgraph.dynamic.linalg import functions as of_matrices
 from staticgraph.dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
@@ -32,6 +32,9 @@ GROUPS: tuple[Mapping[str, Any], ...] = (
 for _group in GROUPS:
     for _name, _member in _group.items():
         setattr(Tensor, _name, _member)
+
+for _name, _operands in keywords.METHODS.items():
+    setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
 
 
 def _array_namespace(version: str | None) -> Any:

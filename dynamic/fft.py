@@ -8,23 +8,24 @@ from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.outputs import taking_out
 
-fft = taking_input(_shared.fft)
-fft2 = taking_input(_shared.fft2)
-fftn = taking_input(_shared.fftn)
+fft = taking_out(taking_input(_shared.fft))
+fft2 = taking_out(taking_input(_shared.fft2))
+fftn = taking_out(taking_input(_shared.fftn))
 fftshift = taking_input(_shared.fftshift)
-hfft = taking_input(_shared.hfft)
-ifft = taking_input(_shared.ifft)
-ifft2 = taking_input(_shared.ifft2)
-ifftn = taking_input(_shared.ifftn)
+hfft = taking_out(taking_input(_shared.hfft))
+ifft = taking_out(taking_input(_shared.ifft))
+ifft2 = taking_out(taking_input(_shared.ifft2))
+ifftn = taking_out(taking_input(_shared.ifftn))
 ifftshift = taking_input(_shared.ifftshift)
-ihfft = taking_input(_shared.ihfft)
-irfft = taking_input(_shared.irfft)
-irfft2 = taking_input(_shared.irfft2)
-irfftn = taking_input(_shared.irfftn)
-rfft = taking_input(_shared.rfft)
-rfft2 = taking_input(_shared.rfft2)
-rfftn = taking_input(_shared.rfftn)
+ihfft = taking_out(taking_input(_shared.ihfft))
+irfft = taking_out(taking_input(_shared.irfft))
+irfft2 = taking_out(taking_input(_shared.irfft2))
+irfftn = taking_out(taking_input(_shared.irfftn))
+rfft = taking_out(taking_input(_shared.rfft))
+rfft2 = taking_out(taking_input(_shared.rfft2))
+rfftn = taking_out(taking_input(_shared.rfftn))
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False) -> Any:

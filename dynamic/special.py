@@ -9,18 +9,19 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions import special as _special
 from staticgraph.compiler.ops.public_special import *
 from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.tensors.outputs import taking_out
 
-entr = taking_input(_special.entr)
-erfcx = taking_input(_special.erfcx)
-expit = taking_input(_special.expit)
-gammaln = taking_input(_special.gammaln)
-log_ndtr = taking_input(_special.log_ndtr)
+entr = taking_out(taking_input(_special.entr))
+erfcx = taking_out(taking_input(_special.erfcx))
+expit = taking_out(taking_input(_special.expit))
+gammaln = taking_out(taking_input(_special.gammaln))
+log_ndtr = taking_out(taking_input(_special.log_ndtr))
 log_softmax = taking_input(_special.log_softmax)
-multigammaln = taking_input(_special.multigammaln)
-ndtr = taking_input(_special.ndtr)
+multigammaln = taking_out(taking_input(_special.multigammaln))
+ndtr = taking_out(taking_input(_special.ndtr))
 softmax = taking_input(_special.softmax)
-xlog1py = taking_input(_special.xlog1py)
-zeta = taking_input(_special.zeta)
+xlog1py = taking_out(taking_input(_special.xlog1py))
+zeta = taking_out(taking_input(_special.zeta))
 digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
 log1p, logit, polygamma, sinc = ops.log1p, ops.logit, ops.polygamma, ops.sinc
 psi, round, xlogy = ops.digamma, ops.round, ops.xlogy

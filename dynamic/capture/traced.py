@@ -46,9 +46,11 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.pytorch import VIEWS
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
+from staticgraph.dynamic.core.shape_texts import in_pytorchs_words
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
 from staticgraph.dynamic.tensors.inplace import check_result
+from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
@@ -193,6 +195,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         given = [operand(op, value) for value in values]
         if all(not isinstance(one, Traced) or one._weak for one in given):
             return of_numbers(op, given, attrs)
+        refuse_mixed(op, [one for one in given if not getattr(one, "_weak", False)])
         tensors = promoted(op, given)
         if op.vjp_items is not None:
             return self._several(op, tensors, attrs)
@@ -449,5 +452,6 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
         if not isinstance(error, ShapeError | OutOfRangeError):
             refuse(str(error), "an eager call may forgive that, a captured one does not")
         if isinstance(error, ShapeError) and not isinstance(error, SizeError):
-            raise SizeError(str(error)) from None
+            shapes = [tuple(one.shape) for one in operands]
+            raise SizeError(in_pytorchs_words(op.name, shapes, str(error))) from None
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.core.errors import ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
 
 
 class AutogradError(StaticGraphError, RuntimeError):
@@ -39,6 +39,14 @@ class DeferredError(Exception):
 
 class SizeError(ShapeError, RuntimeError):
     """The shapes of an op's operands do not fit; PyTorch raises RuntimeError."""
+
+
+class IndexValueError(OutOfRangeError, RuntimeError):
+    """An index tensor points outside; PyTorch raises RuntimeError, NumPy IndexError."""
+
+
+class NothingError(SizeError, IndexError):
+    """There is no largest or smallest of no elements; PyTorch raises either class."""
 
 
 class LoadError(StaticGraphError, RuntimeError):

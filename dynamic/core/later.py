@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "backends", "cuda", "distributed", "distributions", "fft", "jit",
-    "multiprocessing", "special", "testing", "version", "xp",
+    "multiprocessing", "onnx", "special", "testing", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -83,6 +83,7 @@ NAMES: dict[str, str] = {
     "get_autocast_dtype": "staticgraph.dynamic.amp",
     "is_autocast_enabled": "staticgraph.dynamic.amp",
     "GradScaler": "staticgraph.dynamic.amp",
+    "serialization": "staticgraph.dynamic.files",
     "__version__": "staticgraph.dynamic.version",
 }
 """Per name the module that has it."""

@@ -34,6 +34,7 @@ class PyTorchOp:
         view: the value may share the memory of the operand, and is then a view of it.
         bent: the derivative is constant or has constant pieces, and is derived again all the same.
         places: puts numbers among elements, whose dtype must have a place for them.
+        renews: keeps its operand alone, so that the output may be overwritten.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -48,6 +49,7 @@ class PyTorchOp:
     view: bool = False
     bent: bool = False
     places: bool = False
+    renews: bool = False
     of_numbers: bool = False
 
 
@@ -149,7 +151,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
     ops.strided_slice: PyTorchOp("Slice", view=True),
     ops.embed: PyTorchOp("ConstantPadNd"),
-    ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("mm", "mv", "matmul")),
+    ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("matmul",)),
     ops.dot: PyTorchOp(operands=("self", "tensor")),
     ops.outer: PyTorchOp("Mul"),
     ops.attention: PyTorchOp("ScaledDotProductFlashAttentionForCpu"),
@@ -158,7 +160,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups"),),
     ),
-    ops.max_pool2d: PyTorchOp("MaxPool2DWithIndices", bent=True),
+    ops.max_pool2d: PyTorchOp("MaxPool2DWithIndices", bent=True, renews=True),
     ops.avg_pool2d: PyTorchOp("AvgPool2D", bent=True),
     ops.conv_transpose2d: PyTorchOp(
         "Convolution",
@@ -193,7 +195,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.hardsigmoid: PyTorchOp(bent=True),
     ops.prelu: PyTorchOp("PreluKernel", bent=True),
     ops.put: PyTorchOp("IndexPut"),
-    ops.sinc: PyTorchOp(in_place=("sinc",)),
+    ops.sinc: PyTorchOp(in_place=("sinc",), renews=True),
     ops.lgamma: PyTorchOp(in_place=("lgamma",)),
     ops.digamma: PyTorchOp(in_place=("digamma",)),
     ops.polygamma: PyTorchOp(options=(names.same("n"),)),
@@ -262,6 +264,7 @@ def node_name(node: Any) -> str:
 
 VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)
 BENT = frozenset(op for op, row in PYTORCH.items() if row.bent)
+RENEWED = frozenset(op for op, row in PYTORCH.items() if row.renews)
 PLACING = frozenset(op for op, row in PYTORCH.items() if row.places)
 TOTALS = frozenset({
     ops.sum, ops.prod, ops.cumsum, ops.cumprod, eager_ops.sum_dim, eager_ops.prod_dim,

@@ -9,7 +9,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
-from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -27,9 +28,25 @@ def _plans(op: Op, number: bool) -> Plans:
     return {needs: recipe(op, needs, number) for needs in choices}
 
 
+def _difference(self: Any, other: Any) -> Any:
+    """A difference, which booleans have none of."""
+    arrays = [getattr(one, "_array", one) for one in (self, other)]
+    if all(isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays):
+        raise AutogradError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    return ops.subtract.general(self, other)
+
+
+_GENERAL = {ops.subtract: _difference}
+"""What refuses operands in PyTorch's words, and then takes the long way."""
+
+
 def forward(op: Op) -> Any:
     """`tensor op other`: two tensors of one floating dtype, or a tensor and a number."""
     evaluate, plans, number_plans = op.evaluate, _plans(op, False), _plans(op, True)
+    general = _GENERAL.get(op, op.general)
 
     def method(self: Tensor, other: Any) -> Any:
         x = self._array
@@ -47,7 +64,7 @@ def forward(op: Op) -> Any:
             elif kind is float or kind is int:
                 y = _array(other, dtype)
                 return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
-        return op.general(self, other) if isinstance(other, _KNOWN) else NotImplemented
+        return general(self, other) if isinstance(other, _KNOWN) else NotImplemented
 
     return method
 

@@ -14,6 +14,7 @@ from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.tape import recipe
 from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
 _RANKS = range(9)
@@ -101,11 +102,18 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
         return general(input, *shape)
 
     function.__name__ = function.__qualname__ = "reshape" if copies else "view"
-    function.__doc__ = getattr(general, "doc", general.__doc__)
+    function.__doc__ = ops.reshape.doc if copies else general.__doc__
     return function
 
 
-reshape = reshaping(ops.reshape, copies=True)
+def _general_reshape(input: object, *shape: object) -> Any:
+    """The elements in another shape, of which one size may be -1."""
+    if isinstance(input, Tensor):
+        return reshaped("reshape", input, shape)
+    return ops.reshape.general(input, *shape)
+
+
+reshape = reshaping(_general_reshape, copies=True)
 _inherited: Any = Tensor
 
 

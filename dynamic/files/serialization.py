@@ -11,6 +11,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,28 @@ from staticgraph.compiler.core.errors import MissingExtraError
 from staticgraph.dynamic.core.dtypes import DTYPES, DType, dtype_named
 from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from staticgraph.dynamic.core.results import Size
-from staticgraph.dynamic.files import pytorch_files
+from staticgraph.dynamic.files import module_files, pytorch_files
+from staticgraph.dynamic.files.module_files import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tensors.devices import check_device, device
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+
+__all__ = [
+    "LoadError", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load",
+    "safe_globals", "save",
+]  # fmt: skip
 
 FORMAT = "staticgraph.dynamic 1"
 
 
 def save(obj: object, f: Any, *, format: str = "safetensors") -> None:
-    """Write tensors, arrays, numbers, strings, None, and lists, tuples and dicts of these.
+    """Write tensors, arrays, numbers, strings, None, modules, and lists, tuples and dicts of these.
 
     What occurs twice is one object after loading, too; views become tensors of their own, and
     the graph is not saved. A file is replaced once its new content is complete.
@@ -76,7 +89,8 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
     Args:
         f: the path of a file, or something with a `read` method that returns bytes.
         map_location: the CPU, where everything is; RuntimeError for the name of another device.
-        weights_only: ignored, as nothing else can be in such a file.
+        weights_only: refuse modules, whose classes run code when they are used, but for those of
+            `torch.serialization.safe_globals`; nothing else that runs can be in such a file.
 
     Raises:
         LoadError: the file is damaged.
@@ -104,7 +118,7 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
     if metadata.get("format") != FORMAT:
         return {name: _tensor(name, array) for name, array in arrays.items()}
     try:
-        return _Reader(arrays).decoded(json.loads(metadata["structure"]))
+        return _Reader(arrays, weights_only).decoded(json.loads(metadata["structure"]))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise LoadError(f"load: the structure of the file is damaged: {error!r}") from None
 
@@ -161,6 +175,7 @@ class _Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
         self.names: dict[int, str] = {}
+        self.modules: dict[int, int] = {}
         self.kept: list[Any] = []  # so that no id is used twice
 
     def encoded(self, value: object, path: tuple[str, ...]) -> Any:
@@ -204,6 +219,17 @@ class _Writer:
             raise ArgumentError(f"save: cannot save the {value.dtype} array at {'.'.join(path)}")
         return {"array": self._name(value, value, path), **_complexity(value)}
 
+    def module(self, value: Module, path: tuple[str, ...]) -> Any:
+        """The class of a module and what it holds; where it occurs again, its number."""
+        number = self.modules.get(id(value))
+        if number is not None:
+            return {"again": number}
+        number = self.modules[id(value)] = len(self.modules)
+        where = ".".join(path) or "the top"
+        state = module_files.state_of(value, where)
+        kind = module_files.name_of(type(value), where)
+        return {"module": number, "class": kind, "state": self.pairs(state, path)}
+
     def items(self, values: Any, path: tuple[str, ...]) -> list[Any]:
         """The JSON of each element."""
         return [self.encoded(value, (*path, str(i))) for i, value in enumerate(values)]
@@ -222,6 +248,11 @@ _ENCODERS: dict[type, Callable[[_Writer, Any, tuple[str, ...]], Any]] = {
     np.generic: lambda writer, value, path: writer.encoded(value.item(), path),
     Size: lambda writer, value, path: {"size": list(value)},
     DType: lambda writer, value, path: {"dtype": value.name},
+    Module: lambda writer, value, path: writer.module(value, path),
+    type: lambda writer, value, path: {"global": module_files.name_of(value, ".".join(path))},
+    FunctionType: lambda writer, value, path: {
+        "global": module_files.name_of(value, ".".join(path))
+    },
     OrderedDict: lambda writer, value, path: {"ordered": writer.pairs(value, path)},
     dict: lambda writer, value, path: {"dict": writer.pairs(value, path)},
     list: lambda writer, value, path: writer.items(value, path),
@@ -233,8 +264,9 @@ _ENCODERS: dict[type, Callable[[_Writer, Any, tuple[str, ...]], Any]] = {
 class _Reader:
     """Turns what a `_Writer` made back into objects."""
 
-    def __init__(self, arrays: Mapping[str, object]) -> None:
-        self.arrays = arrays
+    def __init__(self, arrays: Mapping[str, object], weights_only: bool = True) -> None:
+        self.arrays, self.weights_only = arrays, weights_only
+        self.modules: dict[int, Module] = {}
         self.made: dict[tuple[str, str], Any] = {}
 
     def decoded(self, code: object) -> Any:
@@ -258,7 +290,20 @@ class _Reader:
             return Size(content)
         if kind == "dtype":
             return dtype_named(content)
+        if kind == "global":
+            return module_files.allowed(content, self.weights_only)
+        if kind == "again":
+            return self.modules[content]
+        if kind == "module":
+            return self._module(code)
         raise ValueError(f"unknown kind {kind!r}")
+
+    def _module(self, code: Mapping[str, Any]) -> Module:
+        found = module_files.allowed(code["class"], self.weights_only)
+        made = self.modules[code["module"]] = module_files.blank_of(found)
+        pairs = {self.decoded(key): self.decoded(value) for key, value in code["state"]}
+        module_files.fill(made, pairs)
+        return made
 
     def _array(self, kind: str, code: Mapping[str, Any]) -> Any:
         name = code[kind]

@@ -14,7 +14,7 @@ from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from staticgraph.dynamic.nn.errors import ModuleError
+from staticgraph.dynamic.nn.errors import IndivisibleError, ModuleError
 from staticgraph.dynamic.nn.functional.attention import (
     additive_mask,
     attention_weights,
@@ -56,7 +56,7 @@ class MultiheadAttention(Module):
                 f"embed_dim={embed_dim} and num_heads={num_heads} instead"
             )
         if embed_dim % num_heads:
-            raise OptionError("embed_dim must be divisible by num_heads")
+            raise IndivisibleError("embed_dim must be divisible by num_heads")
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim

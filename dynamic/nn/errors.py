@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
 
 
 class ModuleError(StaticGraphError, RuntimeError):
@@ -15,6 +15,10 @@ class ModuleAttributeError(StaticGraphError, AttributeError):
 
 class ModuleKeyError(StaticGraphError, KeyError):
     """A parameter, buffer or child cannot have this name."""
+
+
+class IndivisibleError(OptionError, AssertionError):
+    """Sizes of a module that have to divide each other do not; PyTorch asserts it."""
 
 
 class MissingForwardError(StaticGraphError, NotImplementedError):

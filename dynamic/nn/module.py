@@ -203,7 +203,9 @@ class Module(Conversion, State):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child under a name; None keeps the name for one that is absent."""
         if module is not None and not isinstance(module, Module):
-            raise ArgumentError(f"{type_name(module)} is not a Module subclass")
+            raise ArgumentError(
+                f"{getattr(module, '__qualname__', type_name(module))} is not a Module subclass"
+            )
         self._check_name("_modules", name)
         self._modules[name] = module
 

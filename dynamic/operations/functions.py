@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.operations.places import concat
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
-    "add", "all", "amax", "amin", "any", "bmm", "cat", "chunk", "clamp", "clone", "div", "eq",
+    "add", "all", "amax", "amin", "any", "cat", "chunk", "clamp", "clone", "div", "eq",
     "flatten", "flip", "floor_divide", "fmod", "ge", "gt", "index_select", "is_inference",
-    "is_tensor", "le", "lt", "masked_fill", "max", "mean", "min", "mm", "mul", "mv", "narrow", "ne",
+    "is_tensor", "le", "lt", "masked_fill", "max", "mean", "min", "mul", "narrow", "ne",
     "neg", "norm", "numel", "prod", "remainder", "round", "select", "split", "squeeze", "stack",
     "std", "sub", "sum", "swapaxes", "t", "transpose", "unbind", "unsqueeze", "var",
 ]  # fmt: skip
@@ -60,9 +60,9 @@ transpose, swapaxes, t, squeeze, unsqueeze = (
 )
 flatten, split, chunk, unbind = (_method(name) for name in ("flatten", "split", "chunk", "unbind"))
 select, narrow, clone, round = (_method(name) for name in ("select", "narrow", "clone", "round"))
-clamp, masked_fill, bmm = _method("clamp"), _method("masked_fill"), _method("bmm")
+clamp, masked_fill = _method("clamp"), _method("masked_fill")
 index_select, numel = _method("index_select"), _method("numel")
-mul, div, mm, mv = ops.multiply, ops.divide, ops.matmul, ops.matmul
+mul, div = ops.multiply, ops.divide
 eq, ne, lt, le, gt, ge = (
         ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal,
     )  # fmt: skip
@@ -76,9 +76,10 @@ def flip(input: object, dims: object) -> Any:
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors of one shape joined along a new axis."""
+    refuse_one_tensor("stack", tensors)
     tensors = [as_tensor(one) for one in tensors]
     if not tensors:
-        raise OptionError("stack expects a non-empty TensorList")
+        raise AutogradError("stack expects a non-empty TensorList")
     axis = axis_of("stack", dim, tensors[0].ndim + 1)
     return tensors[0].apply(eager_ops.stack, tensors, {"axis": axis})
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
-from staticgraph.dynamic.core.dtypes import require_index
-from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.dtypes import promote_types, require_index
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.arranging import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, strided_view, wrap
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from staticgraph.dynamic.tensors.views import computed, writable
 
 __all__ = [
@@ -203,16 +204,50 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
 
 def concat(tensors: Any, dim: int = 0) -> Any:
     """Tensors joined along an axis that they have."""
+    refuse_one_tensor("cat", tensors)
     try:
         return ops.concatenate(tensors, dim)
-    except (AxisError, SizeError):
+    except OptionError:
+        raise OptionError("torch.cat(): expected a non-empty list of Tensors") from None
+    except (AxisError, SizeError) as error:
+        filled = [one for one in tensors if tuple(one.shape) != (0,)]
+        if 0 < len(filled) < len(tensors):  # vectors of nothing go with any shape
+            dtype = functools.reduce(promote_types, [one.dtype for one in tensors])
+            return concat(filled, dim).to(dtype)
         for position, one in enumerate(tensors):
             if not one.ndim:
                 raise SizeError(
                     f"zero-dimensional tensor (at position {position}) cannot be concatenated"
                 ) from None
-        axis_of("cat", dim, tensors[0].ndim)
-        raise
+        axis = axis_of("cat", dim, tensors[0].ndim)
+        raise SizeError(_unlike(tensors, axis) or str(error)) from None
+
+
+def _unlike(tensors: Any, axis: int) -> str:
+    """What PyTorch says of the first tensor that does not go with the first of all."""
+    wanted = tuple(tensors[0].shape)
+    for position, one in enumerate(tensors):
+        if one.ndim != len(wanted):
+            return (
+                "Tensors must have same number of dimensions: got "
+                f"{len(wanted)} and {one.ndim}: cat"
+            )
+        for own, size in enumerate(wanted):
+            if own != axis and one.shape[own] != size:
+                return (
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {size} "
+                    f"but got size {one.shape[own]} for tensor number {position} in the list: cat "
+                    f"of shapes {[list(each.shape) for each in tensors]}"
+                )
+    return ""
+
+
+def refuse_one_tensor(function: str, tensors: object) -> None:
+    """TypeError where a tensor stands for a sequence of them."""
+    if isinstance(tensors, Tensor):
+        raise ArgumentError(
+            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        )
 
 
 def row_stack(tensors: Any) -> Any:

@@ -10,14 +10,15 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addr", "baddbmm", "einsum", "ger", "inner", "kron", "tensordot",
-    "vdot",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "einsum", "ger", "inner", "kron", "mm",
+    "mv", "tensordot", "vdot",
 ]  # fmt: skip
 
 Labels = list[str]
@@ -29,6 +30,35 @@ def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
     if beta == 0:
         return product + ops.where(np.array(False), input, 0)  # nan in the input is ignored
     return (input if beta == 1 else input * beta) + product
+
+
+def _require_rank(function: str, name: str, operand: Any, rank: int) -> None:
+    if operand.ndim != rank:
+        kind = ("vector", "matrix", "3D tensor")[rank - 1]
+        raise AutogradError(
+            f"{name} must be a {kind}: {function} of a tensor of shape {list(operand.shape)}"
+        )
+
+
+def mm(input: object, mat2: object) -> Any:
+    """The product of two matrices: (n, m), (m, p) -> (n, p)."""
+    _require_rank("mm", "self", input, 2)
+    _require_rank("mm", "mat2", mat2, 2)
+    return ops.matmul(input, mat2)
+
+
+def mv(input: object, vec: object) -> Any:
+    """The product of a matrix and a vector: (n, m), (m,) -> (n,)."""
+    _require_rank("mv", "self", input, 2)
+    _require_rank("mv", "vec", vec, 1)
+    return ops.matmul(input, vec)
+
+
+def bmm(input: object, mat2: object) -> Any:
+    """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p)."""
+    _require_rank("bmm", "batch1", input, 3)
+    _require_rank("bmm", "batch2", mat2, 3)
+    return eager_ops.bmm(input, mat2)
 
 
 def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:

@@ -21,7 +21,7 @@ from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, node_name
+from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents
 from staticgraph.dynamic.tape.nodes import (
@@ -133,7 +133,8 @@ class Node(GraphNode):
         if self.guards:
             for counter, version in zip(self.guards, self.versions, strict=True):
                 if counter is not None and counter[0] != version:
-                    raise AutogradError(self._mutated())
+                    saved = self._renewed(saved)
+                    break
         if create_graph:
             saved = self._tensors(g, saved)
         operands, out = saved[:-1], saved[-1]
@@ -186,6 +187,20 @@ class Node(GraphNode):
                     value._counter = counter
             tensors.append(value)
         return tuple(tensors)
+
+    def _renewed(self, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What is saved with the output computed anew, if that alone was overwritten.
+
+        RuntimeError where an operand was, or where PyTorch keeps the output too.
+        """
+        op, last = self.recipe.op, len(self.guards) - 1
+        if op not in RENEWED or any(
+            counter is not None and counter[0] != version
+            for counter, version in zip(self.guards[:last], self.versions[:last], strict=True)
+        ):
+            raise AutogradError(self._mutated())
+        operands = saved[:-1]
+        return (*operands, op.evaluate(*operands, **self.attrs))
 
     def _mutated(self) -> str:
         assert self.saved is not None

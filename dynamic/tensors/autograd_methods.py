@@ -383,7 +383,9 @@ class Autograd(Operand):
             raise AutogradError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a tensor that it keeps of a call, or of a torch.nn.utils.weight_norm."
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001, or of a tensor that it keeps of a "
+                "call"
             )
         if id(self) in memo:
             return memo[id(self)]

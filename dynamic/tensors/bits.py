@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core.dtypes import DTYPES, result_type
-from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.errors import ArgumentError, MissingMethodError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -29,8 +29,15 @@ def bitwise(op: Op, function: Any) -> Any:
         try:
             return self.constant(function(*arrays))
         except TypeError:
-            name = DTYPES[self._array.dtype].legacy
-            raise ArgumentError(f"{function.__name__}: not for a {name} tensor") from None
+            name = DTYPES[arrays[0].dtype].legacy
+            if function is np.invert:
+                raise ArgumentError(
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
+                    f"not on {name} ones"
+                ) from None
+            raise MissingMethodError(
+                f"\"{function.__name__}_cpu\" not implemented for '{name}'"
+            ) from None
 
     method.__doc__ = f"{op.doc} Bit by bit of integers."
     return method

@@ -20,7 +20,7 @@ from staticgraph.compiler.core.dtypes import (
     limits,
     part_dtype,
 )
-from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
@@ -37,6 +37,7 @@ from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.devices import check_device, check_format, strided
 from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.refused_data import refuse_sizes, refused_elements, refused_rows
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -83,13 +84,16 @@ def _float(dtype: object) -> np.dtype[Any]:
     return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
 
 
-def _shape(sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
+def _shape(function: str, sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
     """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
-    if size is None:
-        return sizes_of(sizes)
-    if sizes:
+    if size is not None and sizes:
         raise ArgumentError(f"a shape given twice: {sizes_of(sizes)} and size={size}")
-    return sizes_of((size,))
+    given: Any = sizes if size is None else (size,)
+    if len(given) == 1 and isinstance(given[0], float | str):
+        refuse_sizes(function, given)
+    shape = sizes_of(given)
+    refuse_sizes(function, shape)
+    return shape
 
 
 def _as_array(data: object, dtype: object) -> Any:
@@ -106,14 +110,14 @@ def _as_array(data: object, dtype: object) -> Any:
     plain, only_numbers = _plain(data)
     try:
         array = np.array(plain, None if dtype is None else as_numpy_dtype(dtype))
-    except ValueError as error:
-        raise ShapeError(f"tensor: rows of different lengths: {error}") from None
+    except ValueError:
+        raise refused_rows(data) from None
     except OverflowError:
         return _narrowed(np.array(plain), as_numpy_dtype(dtype))
     if dtype is not None:
         return array
     if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"tensor: cannot make a tensor of {type(data).__name__}: {data!r}")
+        raise refused_elements(data)
     if only_numbers and not is_inexact(array.dtype):
         return array if array.dtype.kind == "b" else array.astype(INT64)
     wanted = None if only_numbers else _dtype_of(data)
@@ -227,7 +231,7 @@ def empty(
 ) -> Tensor:
     """Uninitialised memory of this shape."""
     _check("empty", options)
-    return _leaf(_filled(np.empty, _shape(sizes, size), 0, _float(dtype)), requires_grad)
+    return _leaf(_filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype)), requires_grad)
 
 
 def zeros(
@@ -239,7 +243,7 @@ def zeros(
 ) -> Tensor:
     """Zeros of this shape."""
     _check("zeros", options)
-    return _leaf(_filled(np.zeros, _shape(sizes, size), 0, _float(dtype)), requires_grad)
+    return _leaf(_filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype)), requires_grad)
 
 
 def ones(
@@ -251,7 +255,7 @@ def ones(
 ) -> Tensor:
     """Ones of this shape."""
     _check("ones", options)
-    return _leaf(_filled(np.ones, _shape(sizes, size), 1, _float(dtype)), requires_grad)
+    return _leaf(_filled(np.ones, _shape("ones", sizes, size), 1, _float(dtype)), requires_grad)
 
 
 def full(
@@ -350,7 +354,12 @@ def arange(
     first, last, by = numbers
     if paused and _is_unknown((last,)) and (first, by) == (0, 1):
         return _leaf(mode.capture.counted(last, wanted), requires_grad)
-    count = max(0, math.ceil((last - first) / by))
+    count = math.ceil((last - first) / by)
+    if count < 0:
+        raise AutogradError(
+            f"arange: upper bound and lower bound inconsistent with step sign: {first} to {last} "
+            f"by {by}"
+        )
     return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad)
 
 
@@ -408,7 +417,7 @@ def rand(
     """Uniform numbers in [0, 1)."""
     _check("rand", options)
     wanted = _float(dtype)
-    array = _drawn(source_of(generator).random, _shape(sizes, size), wanted)
+    array = _drawn(source_of(generator).random, _shape("rand", sizes, size), wanted)
     if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
         steps = 2.0 ** (limits(wanted).nmant + 1)
         array = ops.astype(ops.floor(array * steps) / steps, wanted)
@@ -426,15 +435,15 @@ def randn(
     """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
     _check("randn", options)
     wanted = _float(dtype)
-    array = _drawn(source_of(generator).standard_normal, _shape(sizes, size), wanted)
+    array = _drawn(source_of(generator).standard_normal, _shape("randn", sizes, size), wanted)
     if wanted.kind == "c":
         array = array * array.dtype.type(math.sqrt(0.5))
     return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
 
 
 def randint(
-    low: int,
-    high: Any,
+    low: Any,
+    high: Any = None,
     size: Any = None,
     *,
     generator: object = None,
@@ -444,8 +453,10 @@ def randint(
 ) -> Tensor:
     """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
     _check("randint", options)
+    if high is None or size is None:
+        low, high, size = 0, low, high if size is None else size
     if size is None:
-        low, high, size = 0, low, high
+        raise ArgumentError("randint(): the argument 'size' (tuple of ints) is missing")
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
     drawn = source_of(generator).integers(low, high, tuple(size))
     return _leaf(ops.astype(drawn, wanted), requires_grad)

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, limits
+from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
@@ -22,7 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
     result_type,
 )
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -263,7 +264,14 @@ class InPlace(Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
             src = self.constant(element(src, self._array.dtype))
-        return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        try:
+            return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
+        except OutOfRangeError as error:
+            size, numbers = self._array.shape[axis], index._array
+            bad = numbers[(numbers < 0) | (numbers >= size)].flat[0]
+            raise IndexValueError(
+                f"index {bad} is out of bounds for dimension {axis} with size {size}: {error}"
+            ) from None
 
     def _slices(
         self, dim: int, index: object, overlapping: bool = False

@@ -11,7 +11,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
-from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.whose_code import by_user
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
@@ -45,16 +44,9 @@ from staticgraph.dynamic.tensors.reductions import (
     truth,
     with_numpy_names,
 )
+from staticgraph.dynamic.tensors.shapes import refuse_expanding, reshaped
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import pieces, shares_memory
-
-
-def _pair(op: Op) -> Any:
-    def method(self: object, other: object) -> Any:
-        return op(self, other)
-
-    method.__doc__ = op.doc
-    return method
 
 
 def _cast(dtype: Any) -> Any:
@@ -80,7 +72,6 @@ class _Made:
     std = spread(ops.std)
     any = truth(ops.any)
     all = truth(ops.all)
-    bmm = _pair(eager_ops.bmm)
     half = _cast(np.dtype(np.float16))
     bfloat16 = _cast(bfloat16)
     float = _cast(F32)
@@ -269,7 +260,7 @@ class Methods(_Made, Division, Indexing):
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
             raise no_view_of_nothing()
-        result = ops.reshape(self, *shape)
+        result = reshaped("view", self, shape)
         if not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
@@ -298,6 +289,7 @@ class Methods(_Made, Division, Indexing):
                 f"sizes provided ({len(wanted)}) must be greater or equal to the number of "
                 f"dimensions in the tensor ({self.ndim})"
             )
+        refuse_expanding(self, wanted)
         own = (1,) * (len(wanted) - self._array.ndim) + self._array.shape
         shape = tuple(have if size == -1 else size for have, size in zip(own, wanted, strict=True))
         return ops.broadcast_to(self, shape)
@@ -408,6 +400,8 @@ class Methods(_Made, Division, Indexing):
 
     def clamp(self, min: object = None, max: object = None) -> Any:
         """The elements limited to [min, max]."""
+        if min is None and max is None:
+            raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
         return ops.clip(self, min, max)
 
     def round(self, *, decimals: int = 0) -> Any:
@@ -446,13 +440,13 @@ class Methods(_Made, Division, Indexing):
         raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
 
     def __float__(self) -> float:
-        return float(element(self.item(), F64))
+        return float(element(_only(self).item(), F64))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(_only(self).item())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(_only(self).item())
 
     def __index__(self) -> int:
         if self._array.dtype.kind not in "iu" or self._array.size != 1:
@@ -475,6 +469,16 @@ class Methods(_Made, Division, Indexing):
 
     def __contains__(self, value: object) -> bool:
         return bool(np.any(values_of(self) == getattr(value, "_array", value)))
+
+
+def _only(tensor: Any) -> Any:
+    """A tensor of one element; ValueError if it has more or none."""
+    if tensor._array.size != 1:
+        raise OptionError(
+            "only one element tensors can be converted to Python scalars: this has "
+            f"{tensor._array.size} elements"
+        )
+    return tensor
 
 
 @along

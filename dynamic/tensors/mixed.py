@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import DTYPES, c_name
 from staticgraph.dynamic.core.errors import MixedError
 
 
 def _legacy(tensor: Any) -> str:
-    return str(DTYPES[tensor._array.dtype].legacy)
+    return str(DTYPES[np.dtype(tensor.dtype)].legacy)
 
 
 def _c(tensor: Any) -> str:
-    return c_name(DTYPES[tensor._array.dtype])
+    return c_name(tensor.dtype)
 
 
 def _matmul(first: Any, second: Any) -> str:
-    ranks = first._array.ndim, second._array.ndim
+    ranks = first.ndim, second.ndim
     if ranks == (1, 1):
         return (
             "dot : expected both vectors to have same dtype, but found "
@@ -41,8 +43,8 @@ def _found(first: Any, second: Any, *others: object) -> str:
 
 
 def _conv(first: Any, second: Any, *others: Any) -> str:
-    bias = next((one for one in others if getattr(one, "_array", None) is not None), None)
-    if bias is not None and bias._array.dtype != first._array.dtype:
+    bias = next((one for one in others if hasattr(one, "dtype")), None)
+    if bias is not None and bias.dtype != first.dtype:
         return f"Input type ({_c(first)}) and bias type ({_c(bias)}) should be the same"
     return _found(first, second)
 
@@ -67,5 +69,5 @@ def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
     say = UNMIXED.get(op.name)
     if say is None:
         return
-    if len({one._array.dtype for one in operands if hasattr(one, "_array")}) > 1:
+    if len({one.dtype for one in operands if hasattr(one, "dtype")}) > 1:
         raise MixedError(say(*operands))

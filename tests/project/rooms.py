@@ -83,7 +83,9 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "version",
         ),
         _room("xp", "the array API standard: arrays, and their namespace"),
-        _room("files", "tensors in files: safetensors, and PyTorch's checkpoints"),
+        _room(
+            "files", "tensors in files: safetensors, PyTorch's checkpoints, ONNX", "files", "onnx"
+        ),
         _room("functions", "functions of the main package that need layers or captures; drawings"),
         _room(
             "root", "the public names, and `Tensor` assembled",

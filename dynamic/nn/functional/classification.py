@@ -131,9 +131,15 @@ def _against_probabilities(
 ) -> Any:
     axis = _class_axis(input)
     if differ(target.shape, input.shape):
+        if target.ndim < input.ndim:
+            raise ModuleError(
+                "expected target dtype to be Long or Byte, but got "
+                f"{target.type()[6:-6]}: cross_entropy takes class indices of shape "
+                f"{_indices_of(input)}, or probabilities of shape {list(input.shape)}"
+            )
         raise ModuleError(
-            f"cross_entropy: target probabilities of shape {tuple(target.shape)} for an input of "
-            f"shape {tuple(input.shape)}"
+            f"cross_entropy: target probabilities of shape {list(target.shape)} for an input of "
+            f"shape {list(input.shape)}"
         )
     if label_smoothing:
         classes = size_value(input.shape[axis], input)
@@ -189,6 +195,12 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
         raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
 
 
+def _indices_of(input: Any) -> list[int]:
+    """The shape of class indices for an input: its own without the axis of the classes."""
+    shape = tuple(input.shape)
+    return [*shape[:1], *shape[2:]] if len(shape) > 1 else []
+
+
 def _check_classes(input: Any, target: Any) -> None:
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
@@ -196,13 +208,16 @@ def _check_classes(input: Any, target: Any) -> None:
     kind = DTYPES[target._array.dtype].legacy
     if kind not in ("Long", "Byte"):
         raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
-    wanted = (*shape[:1], *shape[2:])
-    if len(shape) < 2:
-        wanted = ()
+    wanted = tuple(_indices_of(input))
     if sizes[:1] != wanted[:1]:
         raise OptionError(
             f"Expected input batch_size ({(*wanted, 1)[0]}) to match target batch_size "
             f"({(*sizes, 1)[0]})."
+        )
+    if len(shape) == 2 and len(sizes) > 1:
+        raise ModuleError(
+            "0D or 1D target tensor expected, multi-target not supported: cross_entropy of an "
+            f"input {list(shape)} takes class indices {list(wanted)}, got {list(sizes)}"
         )
     if sizes != wanted:
         raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")

@@ -123,6 +123,11 @@ def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
     size = listed(weight.shape)
     if groups < 1:
         raise AutogradError("non-positive groups is not supported")
+    if not weight.shape[0]:
+        raise AutogradError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
+            f"got weight of size {size} instead"
+        )
     if weight.shape[0] % groups:
         raise AutogradError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -60,6 +62,11 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         raise _refused(p)
     if not training or p == 0:
         return input
+    if not is_inexact(np.dtype(input.dtype)):
+        raise AutogradError(
+            "result type Float can't be cast to the desired output type "
+            f"{input.type()[6:-6]}: dropout takes floating-point elements"
+        )
     mask = _scaled(_kept(input, p), p, np.dtype(input.dtype))
     return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
 

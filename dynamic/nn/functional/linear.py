@@ -8,7 +8,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.dtypes import DTYPES
-from staticgraph.dynamic.core.errors import MixedError
+from staticgraph.dynamic.core.errors import MixedError, SizeError
+from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["bilinear", "linear"]
@@ -28,12 +29,29 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         both = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
         text = "mat1 and mat2 must have the same dtype, but got {} and {}"
         raise MixedError(text.format(*both)) from None
+    except SizeError as error:
+        raise SizeError(_of_linear(str(error), input, weight)) from None
     return product if bias is None else product + bias
 
 
-def bilinear(input1: Any, input2: object, weight: Any, bias: object = None) -> Any:
+def _of_linear(text: str, input: Any, weight: Any) -> str:
+    """What a product says of shapes that do not fit, with the operands of the layer."""
+    first = text.partition(": matmul: ")[0]
+    return (
+        f"{first}: linear: input {list(input.shape)} has {input.shape[-1]} features, weight "
+        f"{list(weight.shape)} takes {weight.shape[-1]}"
+    )
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: object = None) -> Any:
     """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k)."""
     outputs, first, second = weight.shape
+    for number, (operand, size) in enumerate(((input1, first), (input2, second)), 1):
+        if differ(operand.shape[-1:], (size,)):
+            raise SizeError(
+                f"bilinear(): input{number} size does not match weight size: got "
+                f"{operand.shape[-1]} but expected {size}"
+            )
     flat = ops.reshape(ops.transpose(weight, (1, 0, 2)), (first, outputs * second))
     products = ops.matmul(input1, flat)
     products = ops.reshape(products, (*input1.shape[:-1], outputs, second))

@@ -287,7 +287,7 @@ def test_what_no_kernel_serves_is_left_to_numpy(name):
 
 def test_errors_name_the_op_and_both_values():
     x = torch.from_numpy(X.copy())
-    with pytest.raises(RuntimeError, match=r"divide: float64\[131, 1009\].*float64\[1000\]"):
+    with pytest.raises(RuntimeError, match=r"div: float64\[131, 1009\].*float64\[1000\]"):
         x / torch.ones(1000, dtype=torch.float64)
     with pytest.raises(IndexError, match="2018"):
         torch.nn.functional.cross_entropy(x, torch.full((131,), 2018))

@@ -392,7 +392,7 @@ def test_batch_norm_forgets_its_batches() -> None:
 def test_what_else_is_refused() -> None:
     functional = nn.functional
     x = torch.ones(2, 3)
-    with pytest.raises(RuntimeError, match=r"probabilities of shape \(3, 2\) for an input of"):
+    with pytest.raises(RuntimeError, match=r"probabilities of shape \[3, 2\] for an input of"):
         functional.cross_entropy(x, torch.ones(3, 2))
     with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
         functional.binary_cross_entropy(x * 2, x)

@@ -68,7 +68,7 @@ def test_integers_take_bitwise_operators():
     assert (x & 4).tolist() == [4, 4] and (~x).tolist() == [-6, -7] and (x ^ x).tolist() == [0, 0]
     mask = torch.tensor([True, False])
     assert (~mask).tolist() == [False, True] and (mask | True).tolist() == [True, True]
-    with pytest.raises(TypeError, match=r"bitwise_and: not for a Float tensor"):
+    with pytest.raises(NotImplementedError, match=r"bitwise_and_cpu. not implemented for .Float"):
         torch.ones(2) & 1
 
 
@@ -89,7 +89,7 @@ def test_tensor_copies_and_from_numpy_and_as_tensor_share():
     assert np.asarray(shared) is not None and (array + shared).tolist() == [18.0, 2.0, 4.0]
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):
         torch.from_numpy([1])
-    with pytest.raises(ValueError, match=r"tensor: rows of different lengths"):
+    with pytest.raises(ValueError, match=r"expected sequence of length 2 at dim 1 \(got 1\)"):
         torch.tensor([[1, 2], [3]])
     with pytest.raises(TypeError, match=r"cannot make a tensor of str"):
         torch.tensor("one")

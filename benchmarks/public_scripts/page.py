@@ -1,0 +1,50 @@
+"""The page docs/scripts.md: a row for each public script."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+_HEAD = """# Public scripts, beside PyTorch
+
+Written by `benchmarks/public_scripts/run.py`. Scripts and models of {authors} public authors run as
+they are, with `dynamic` as `torch` and with PyTorch 2.13, in float64; each loss that `backward` is
+called on is compared, for so many steps (of a script without one, the numbers that it prints).
+Random numbers are the same on both sides: PyTorch's functions are made to draw from NumPy's stream
+as ours do. Data sets and networks of torchvision are stand-ins with made-up numbers, loaders read
+in the script's own process, `float` means float64, and a script ends when enough steps are
+compared; its text is untouched. A model without a script is trained by a driver. The sources are no
+part of this project: clone the repositories as `SOURCES/owner/name`, and run
+
+    python benchmarks/public_scripts/run.py SOURCES --torch PYTHON --write
+
+where PYTHON is an interpreter with PyTorch, NumPy, gymnasium, einops, tqdm, pillow, matplotlib and
+scikit-learn.
+
+"""
+
+
+def page(found: list[dict[str, Any]]) -> str:
+    """The whole page, of the results of all jobs."""
+    counts = Counter(one["verdict"] for one in found)
+    usable = [one for one in found if one["verdict"] != "stops as PyTorch does"]
+    agreeing = counts["agrees"]
+    authors = len({one["name"].partition("/")[0] for one in found})
+    lines = [
+        _HEAD.format(authors=authors),
+        f"- {len(found)} scripts and models; {len(usable)} run in PyTorch 2.13, and {agreeing} of",
+        f"  these ({100 * agreeing / len(usable):.1f} %) here, with losses that agree within 1e-6.",
+        f"- {counts['stops as PyTorch does']} stop in PyTorch 2.13 itself (they are written for",
+        "  older versions), and here with the same class of error after the same losses.",
+        "",
+        "| script | outcome | steps | largest relative difference | replaced |",
+        "|---|---|---|---|---|",
+    ]
+    for one in found:
+        outcome = one["verdict"] + (f": `{one['ours']}`" if one["ours"] else "")
+        steps = f"{one['steps']} numbers" if one["printed"] and one["steps"] else one["steps"]
+        outcome = outcome.replace("|", "/")
+        lines.append(
+            f"| {one['name']} | {outcome} | {steps} | {one['difference']:.0e} | {one['data']} |"
+        )
+    return "\n".join([*lines, ""])

@@ -1,0 +1,47 @@
+"""The argument `out` of functions: the tensors that the results are put into."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.tensors.inplace import into
+from staticgraph.dynamic.tensors.tensor import Tensor
+
+
+def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, whose results are put into the tensors that are given as `out`."""
+    name = function.name if hasattr(function, "name") else function.__name__
+
+    @functools.wraps(function)
+    def taking(*args: Any, **options: Any) -> Any:
+        if "out" not in options:
+            return function(*args, **options)
+        out = options.pop("out")
+        result = function(*args, **options)
+        return result if out is None else _put(name, out, result, args)
+
+    taking.__name__ = taking.__qualname__ = name
+    return taking
+
+
+def _put(name: str, out: Any, result: Any, operands: tuple[Any, ...]) -> Any:
+    several = isinstance(result, tuple)
+    outs = out if several and isinstance(out, tuple | list) else (out,)
+    results = result if several else (result,)
+    for one in outs:
+        if not isinstance(one, Tensor):
+            raise ArgumentError(
+                f"{name}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, "
+                f"not {type(one).__name__}"
+            )
+    if len(outs) != len(results):
+        raise ArgumentError(
+            f"{name}(): argument 'out' has {len(outs)} tensors for {len(results)} results"
+        )
+    put = [into(name, one, each, operands) for one, each in zip(outs, results, strict=True)]
+    if not several:
+        return put[0]
+    return type(result)(*put) if hasattr(result, "_fields") else type(result)(put)

@@ -1,0 +1,46 @@
+"""Shapes that a call asks for, refused in PyTorch's words where they do not fit the tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.types import is_static
+from staticgraph.dynamic.core.errors import SizeError
+from staticgraph.dynamic.core.results import sizes_of
+
+
+def reshaped(function: str, input: Any, shape: tuple[object, ...]) -> Any:
+    """The tensor in another shape; RuntimeError in the name of a function if it has none."""
+    try:
+        return ops.reshape.general(input, *shape)
+    except ShapeError as error:
+        text = str(error).partition(": ")[2]
+        sizes = list(sizes_of(shape))
+        if sizes.count(-1) > 1:
+            raise SizeError(f"only one dimension can be inferred: {function}: {text}") from None
+        if not is_static((*input.shape, *sizes)) or any(int(one) < -1 for one in sizes):
+            raise SizeError(f"{function}: {text}") from None
+        raise SizeError(
+            f"shape '{sizes}' is invalid for input of size {math.prod(input.shape)}: "
+            f"{function} of a tensor of shape {list(input.shape)}"
+        ) from None
+
+
+def refuse_expanding(input: Any, wanted: Sequence[Any]) -> None:
+    """RuntimeError if an axis has neither the size that `expand` wants nor 1."""
+    shape = tuple(input.shape)
+    if not is_static((*shape, *wanted)):
+        return
+    lead = len(wanted) - len(shape)
+    for axis, have in enumerate(shape):
+        size = wanted[lead + axis]
+        if have not in (1, size) and size != -1:
+            raise SizeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({have}) "
+                f"at non-singleton dimension {lead + axis}.  Target sizes: {list(wanted)}.  Tensor "
+                f"sizes: {list(shape)}"
+            )
