@@ -181,7 +181,7 @@ def _least(call: Callable[[], object], before: Callable[[], object], count: int 
 class Mirror:
     """The transport of a rank whose only other one gives the same, over a link that takes time."""
 
-    rank, size = 0, 2
+    rank, size, is_crowded = 0, 2, False
 
     def __init__(self, link: Link) -> None:
         self.link = link

@@ -57,7 +57,12 @@ class Transport(Protocol):
 
     Attributes:
         rank, size: the number of this rank, from 0, and how many there are.
+        is_crowded: whether a processor has more than one of them, so that who waits leaves it.
     """
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a processor has more than one rank."""
 
     @property
     def rank(self) -> int:
@@ -77,7 +82,7 @@ class Transport(Protocol):
 class Alone:
     """One rank: there is nothing to combine, so that nothing is started."""
 
-    rank, size = 0, 1
+    rank, size, is_crowded = 0, 1, False
 
     def start(self, job: Job, given: Array, result: Array) -> Request:
         """DistributedError: there is nobody else."""
@@ -335,10 +340,10 @@ class Ranks:
                         f"rank {self.rank} of {self.size} has waited {self.timeout:g} s {what}: "
                         "another rank has not come: it has ended, hangs or does something else"
                     )
-                if waited < BUSY:
+                if waited < BUSY and not self.transport.is_crowded:
                     os.sched_yield()
                 else:
-                    time.sleep(1e-3)
+                    time.sleep(1e-6 if waited < BUSY else 1e-3)
         except BaseException as error:
             self.broken = f"{type(error).__name__} while rank {self.rank} waited {what}: {error}"
             raise

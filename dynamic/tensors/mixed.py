@@ -65,9 +65,13 @@ UNMIXED: dict[str, Callable[..., str]] = {
 
 
 def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
-    """RuntimeError if an op that takes one dtype got tensors of several."""
+    """RuntimeError if an op that takes one dtype got floating tensors of several.
+
+    Integers beside them are cast, which PyTorch refuses too.
+    """
     say = UNMIXED.get(op.name)
     if say is None:
         return
-    if len({one.dtype for one in operands if hasattr(one, "dtype")}) > 1:
+    dtypes = {np.dtype(one.dtype) for one in operands if hasattr(one, "dtype")}
+    if len(dtypes) > 1 and all(one.kind in "fcV" for one in dtypes):
         raise MixedError(say(*operands))

@@ -47,6 +47,14 @@ if TYPE_CHECKING:
     rank: int
     size: int
 
+if not TYPE_CHECKING:
+    __all__ = [
+        "DistributedError", "Share", "Transport", "all_gather", "all_reduce", "average_gradients",
+        "barrier", "batches", "broadcast", "check_same", "max", "mean", "min", "reduce",
+        "reduce_scatter", "save", "set_bucket_bytes", "set_timeout", "share", "simulate",
+        "sum", "synchronise",
+    ]  # fmt: skip
+
 _start()
 
 

@@ -27,7 +27,7 @@ class Child:
     """The transport of a process that a rank has started: it has its number, and reaches nobody."""
 
     def __init__(self, rank: int, size: int) -> None:
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.is_crowded = rank, size, False
 
     def start(self, job: Job, given: Array, result: Array) -> Request:
         """DistributedError: only the rank itself is one."""

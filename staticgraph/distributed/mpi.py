@@ -50,14 +50,16 @@ class Mpi:
         self._world = mpi.COMM_WORLD.Dup()
         self._world.Set_errhandler(mpi.ERRORS_RETURN)
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
-        self._operations = {"sum": mpi.SUM, "mean": mpi.SUM, "max": mpi.MAX, "min": mpi.MIN}
+        here = self._world.Split_type(mpi.COMM_TYPE_SHARED)
+        self.is_crowded = here.Get_size() > (os.cpu_count() or 1)
+        here.Free()
 
     def start(self, job: Job, given: Array, result: Array) -> Request:
         """Begin a collective of MPI's that does not block."""
         world = self._world
         try:
             if job.collective == "all_reduce":
-                return _Begun(world.Iallreduce(given, result, self._operations[job.kind]))
+                return _Begun(world.Iallreduce(given, result, self._operation(job.kind)))
             if job.collective == "reduce":
                 result[...] = 0
                 return _Begun(world.Ireduce(given, result, self._mpi.SUM, job.root))
@@ -71,9 +73,10 @@ class Mpi:
         except self._mpi.Exception as error:
             raise DistributedError(f"{job.collective}: MPI: {error}") from error
 
-    def progress(self) -> None:
-        """Let MPI go on with what has begun."""
-        self._world.Iprobe()
+    def _operation(self, kind: str) -> Any:
+        if kind in ("sum", "mean"):
+            return self._mpi.SUM
+        return self._mpi.MAX if kind == "max" else self._mpi.MIN
 
     def abort(self, code: int) -> None:
         """End all ranks."""

@@ -55,7 +55,7 @@ class Threads:
     """The transport of a thread."""
 
     def __init__(self, meeting: Meeting, rank: int) -> None:
-        self.rank, self.size = rank, meeting.size
+        self.rank, self.size, self.is_crowded = rank, meeting.size, True
         self._meeting = meeting
         self._count = 0
 
@@ -77,7 +77,11 @@ class _Waited:
         return self._place.done
 
 
-_COMBINED = {"sum": np.add, "mean": np.add, "max": np.maximum, "min": np.minimum}
+def _added(kind: str) -> np.ufunc:
+    """What combines two arrays."""
+    if kind in ("sum", "mean"):
+        return np.add
+    return np.maximum if kind == "max" else np.minimum
 
 
 def _combine(place: _Place) -> None:
@@ -95,7 +99,7 @@ def _combine(place: _Place) -> None:
     else:
         whole = given[0].copy()
         for one in given[1:]:
-            whole = _COMBINED[job.kind](whole, one)
+            whole = _added(job.kind)(whole, one)
     for rank, result in place.results.items():
         if job.collective == "reduce" and rank != job.root:
             result[...] = 0
