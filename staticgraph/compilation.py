@@ -193,20 +193,11 @@ def compile(
     pairs += _counts([*flat, *(new for _, new in pairs)], [variable for variable, _ in pairs])
     flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
-        roots = _substitute([*flat, *(new for _, new in pairs)], givens)
-        flat = roots[: len(flat)]
-        pairs = [
-            (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
-        ]
+        flat, pairs = _parted(_substitute([*flat, *(new for _, new in pairs)], givens), pairs)
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)], on_unused_input)
     roots = without_rules([*flat, *(new for _, new in pairs)])
-    flat, news = roots[: len(flat)], roots[len(flat) :]
-    pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
-    turned = in_turn(title, roots)
-    turned_pairs = [
-        (variable, new) for (variable, _), new in zip(pairs, turned[len(flat) :], strict=True)
-    ]
-    definition = define(list(inputs), turned[: len(flat)], turned_pairs)
+    flat, pairs = _parted(roots, pairs)
+    definition = define(list(inputs), *_parted(in_turn(title, roots), pairs))
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     if on_nonfinite is not None and on_nonfinite not in ON_NONFINITE:
@@ -251,10 +242,16 @@ def _with_effects(
         roots, effects = integer_checks(roots, effects)
     if not effects:
         return outputs, updates
-    made = with_effects(title, roots, effects)
+    return _parted(with_effects(title, roots, effects), updates)
+
+
+def _parted(
+    roots: list[Expression], updates: list[tuple[Expression, Expression]]
+) -> tuple[list[Expression], list[tuple[Expression, Expression]]]:
+    """The outputs and the updates that some roots, made of those of a graph, are."""
+    count = len(roots) - len(updates)
     variables = [variable for variable, _ in updates]
-    count = len(outputs)
-    return made[:count], list(zip(variables, made[count:], strict=True))
+    return roots[:count], list(zip(variables, roots[count:], strict=True))
 
 
 _FIRST = operator.itemgetter(0)
