@@ -254,9 +254,6 @@ def _parted(
     return roots[:count], list(zip(variables, roots[count:], strict=True))
 
 
-_FIRST = operator.itemgetter(0)
-
-
 @record
 class _Structured(Record):
     """Puts results into a tree."""
@@ -280,7 +277,7 @@ class _AsDict(Record):
 def _flatten(outputs: object) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
-        return [outputs], _FIRST
+        return [outputs], operator.itemgetter(0)
     if isinstance(outputs, Mapping):
         flat = list(outputs.values())
         make: Callable[[list[Any]], Any] = _AsDict(tuple(outputs))
