@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.core.arrays import to_array
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from staticgraph.compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
-from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of
+from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of, check_switches
 from staticgraph.compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import substituted, unify
@@ -181,7 +181,7 @@ def compile(
         >>> f(np.array([1.0, 2.0, 3.0]))
         [array([1., 4., 9.]), array([2., 4., 6.])]
     """
-    _check_options(name, fuse=fuse, background=background)
+    check_switches(name, fuse=fuse, background=background)
     level = check_level(lint)
     title = name or "compiled function"
     if isinstance(inputs, Expression):
@@ -215,15 +215,6 @@ def compile(
         if pairs:
             look_at_losses(made, losses_of(flat, [new for _, new in pairs]), tells=True)
     return made
-
-
-def _check_options(name: object, **switches: object) -> None:
-    """OptionError for a name that is no text, and for a switch that is neither True nor False."""
-    if name is not None and not isinstance(name, str):
-        raise OptionError(f"compile: the name is a string, not {name!r}")
-    for option, value in switches.items():
-        if not isinstance(value, bool):
-            raise OptionError(f"compile: {option} is True or False, not {value!r}")
 
 
 def _with_effects(
