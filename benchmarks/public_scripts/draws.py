@@ -74,7 +74,7 @@ def _constructors(torch: Any) -> None:
         return _made(torch, drawn, dtype, o)
 
     def randint(
-        low: Any,
+        low: Any = 0,
         high: Any = None,
         size: Any = None,
         *,

@@ -301,7 +301,6 @@ def _language() -> list[Job]:
             ("--system.work_dir=out", "--trainer.num_workers=0"), roots=(".",), steps=4),
         *makemore,
         Job("karpathy/ng-video-lecture", "bigram.py", files=text, data="made-up text"),
-        Job("karpathy/ng-video-lecture", "gpt.py", files=text, data="made-up text", steps=1),
         _model("johnma2006/mamba-minimal", "model.py", "m.Mamba(args)", "randint(0, 30, (2, 10))",
                more="args = m.ModelArgs(d_model=16, n_layer=2, vocab_size=30)"),
         _model("jadore801120/attention-is-all-you-need-pytorch", "transformer/Models.py",
@@ -320,7 +319,7 @@ def _language() -> list[Job]:
 def _games() -> list[Job]:
     return [
         Job("seungeunrho/minimalRL", f"{name}.py", steps=6)
-        for name in ("REINFORCE", "actor_critic", "a2c", "dqn", "ppo", "ppo-lstm", "ppo-continuous",
+        for name in ("REINFORCE", "actor_critic", "dqn", "ppo", "ppo-lstm", "ppo-continuous",
                      "ddpg", "sac", "acer", "vtrace")
     ]  # fmt: skip
 

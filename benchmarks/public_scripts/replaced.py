@@ -38,6 +38,7 @@ def install(torch: Any) -> None:
     torch.Tensor.float = lambda self, **options: self.double()
     torch.nn.Module.float = torch.nn.Module.double
     torch.set_default_tensor_type = lambda kind: None
+    _games()
     begin = torch.utils.data.DataLoader.__init__
 
     def loader(self: Any, dataset: Any, *args: Any, **options: Any) -> None:
@@ -47,3 +48,13 @@ def install(torch: Any) -> None:
         begin(self, dataset, *args[:4], **options)
 
     torch.utils.data.DataLoader.__init__ = loader
+
+
+def _games() -> None:
+    """Games of gymnasium begin the same on both sides."""
+    try:
+        from gymnasium.utils import seeding
+    except ImportError:
+        return
+    start = seeding.np_random
+    seeding.np_random = lambda seed=None: start(0 if seed is None else seed)

@@ -141,14 +141,17 @@ def main() -> None:
     parser.add_argument("--torch", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--out", default="out/public_scripts")
+    parser.add_argument("--again", action="store_true", help="also those with results")
+    parser.add_argument("--part", default="0/1", help="0/2: every second, for two at a time")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     args.sources = args.sources.resolve()
     kept = Path(args.out) / "results.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     found = json.loads(kept.read_text()) if kept.exists() else {}
-    for number, job in enumerate(jobs.JOBS):
-        if args.only not in job.title or (args.write and job.title in found):
+    part, parts = map(int, args.part.split("/"))
+    for number, job in list(enumerate(jobs.JOBS))[part::parts]:
+        if args.only not in job.title or (job.title in found and not args.again):
             continue
         one = found[job.title] = compare(job, number, args)
         print(*(one[key] for key in ("verdict", "steps", "difference", "name")), flush=True)

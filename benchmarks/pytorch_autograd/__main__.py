@@ -1,6 +1,6 @@
-"""Counts the tests of PyTorch's `test/test_autograd.py` that `dynamic` passes.
+"""Counts PyTorch's own autograd tests that `dynamic` passes.
 
-`python -m benchmarks.pytorch_autograd FOLDER` runs the file in FOLDER, PyTorch's `test`, which
+`python -m benchmarks.pytorch_autograd FOLDER` runs the file test_autograd.py in FOLDER, which
 whoever runs this fetches: docs/pytorch_autograd.md says where. `torch` leads to `dynamic`, and
 what the tests import of PyTorch's own harness to `harness.py`. A name that `dynamic` does not have
 raises where a test uses it. `--report FILE` keeps the outcome of each test.
@@ -31,6 +31,10 @@ SECONDS = 60
 """How long a test may take."""
 
 
+class MissingNameError(NotImplementedError):
+    """A test uses a name that `dynamic` does not have."""
+
+
 class Missing:
     """A name that is not here: using it is an error."""
 
@@ -40,13 +44,13 @@ class Missing:
     def __call__(self, *arguments: object, **options: object) -> bool:
         if self._name.endswith(".is_available"):
             return False
-        raise NotImplementedError(f"{self._name} is not here")
+        raise MissingNameError(f"{self._name} is not here")
 
     def __getattr__(self, name: str) -> Missing:
         return Missing(f"{self._name}.{name}")
 
     def __mro_entries__(self, bases: object) -> NoReturn:
-        raise NotImplementedError(f"{self._name} is not here")
+        raise MissingNameError(f"{self._name} is not here")
 
 
 class Torch(ModuleType):
@@ -121,7 +125,10 @@ class Outcomes(unittest.TestResult):
     def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         self.of[test.id()] = ("failed", "".join(traceback.format_exception(*err)))
 
-    addError = addFailure  # noqa: N815
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self.addFailure(test, err)
+        if issubclass(err[0], MissingNameError):
+            self.of[test.id()] = ("without a name", str(err[1]))
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
         self.of[test.id()] = ("left out", reason)
@@ -157,7 +164,7 @@ def main() -> None:
     outcomes = Outcomes()
     loader.loadTestsFromModule(importlib.import_module(arguments.module)).run(outcomes)
     for name, (outcome, text) in outcomes.of.items():
-        if outcome == "failed":
+        if outcome in ("failed", "without a name"):
             print(name, text if arguments.v else text.strip().rpartition("\n")[2][:150])
     print(dict(Counter(outcome for outcome, _ in outcomes.of.values())))
     if arguments.report:

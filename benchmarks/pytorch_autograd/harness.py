@@ -323,6 +323,14 @@ class DelayedError:
         return Raises.apply(tensor)
 
 
+def set_versions(tensors: Sequence[Any], versions: Sequence[int]) -> None:
+    """Have tensors count their changes from these versions on."""
+    for tensor, version in zip(tensors, versions, strict=True):
+        if version < 0:
+            raise RuntimeError("Cannot set a negative version")
+        tensor._counter[0] = version
+
+
 C = SimpleNamespace(
     _WeakTensorRef=WeakTensorRef,
     _functions=SimpleNamespace(
@@ -333,6 +341,7 @@ C = SimpleNamespace(
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,
         _saved_tensors_hooks_is_enabled=lambda: mode.no_packing is None,
+        _unsafe_set_version_counter=set_versions,
     ),
 )
 """What the tests take of `torch._C`, by what is public here."""
@@ -382,6 +391,7 @@ MODULES = {
         onlyCUDA=only_cuda,
         skipMeta=_as_it_is,
     ),
+    "torch._vmap_internals": _module("vmap", _vmap=torch.vmap),
     "torch.testing._internal.common_dtype": _module(
         "common_dtype", floating_types_and=floating_types_and
     ),

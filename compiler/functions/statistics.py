@@ -182,7 +182,8 @@ def nanvar(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float =
     x = as_operand(x)
     if not is_float(x.dtype):
         return ops.var(x, axis=axis, keepdims=keepdims, correction=ddof)
-    centred = _filled(x - nanmean(x, axis, True), 0)
+    # inf - inf is nan, which is not left out: there is no variance
+    centred = ops.where(ops.isnan(x), 0, x - nanmean(x, axis, True))
     freedom = _numbers(x, axis, keepdims) - ddof
     squares = ops.sum(ops.square(centred), axis=axis, keepdims=keepdims)
     return ops.where(ops.greater(freedom, 0), squares / freedom, math.nan)

@@ -14,7 +14,7 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import as_dtype
 from staticgraph.compiler.ops.along import axis_or_flat, host_along
 from staticgraph.compiler.ops.arithmetic import astype
-from staticgraph.compiler.ops.comparison import equal, logical_and, where
+from staticgraph.compiler.ops.comparison import equal, logical_and, logical_or, where
 from staticgraph.compiler.ops.declare import INT64, zeros_like
 from staticgraph.compiler.ops.exponential import exp
 from staticgraph.compiler.ops.indexing import take_along_axis
@@ -89,16 +89,22 @@ cumsum: Op = host_along(
 
 
 def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
-    # from the first zero of a row on all products are 0: only that zero has a slope there
+    # from the first zero of a row on all products are 0: only that zero has a slope there; `lone`,
+    # which is 0 behind it, carries its slope to the second order, where the second zero has one too
     attrs = {"axis": axis}
-    zeros = astype(equal(a, 0), "int64")
-    before = cumsum.bound((zeros,), attrs)
-    first = logical_and(equal(zeros, 1), equal(before, 1))
+    zero = equal(a, 0)
+    zeros = cumsum.bound((astype(zero, "int64"),), attrs)
+    none, one = equal(zeros, 0), equal(zeros, 1)
+    first, second = logical_and(zero, one), logical_and(zero, equal(zeros, 2))
     without = cumprod.bound((where(first, 1, a),), attrs)
+    without_both = cumprod.bound((where(logical_or(first, second), 1, a),), attrs)
+    lone = cumsum.bound((where(first, a, 0),), attrs)
+    nonzero = where(zero, 1, a)
     at_first = _from_the_end(g * without, axis)
-    nonzero = where(equal(a, 0), 1, a)
+    at_second = _from_the_end(g * without_both, axis)
+    behind = lone * where(one, at_first / nonzero, where(second, at_second, 0))
     slopes = _from_the_end(g * o, axis) / nonzero
-    return where(equal(before, 0), slopes, where(first, at_first, 0))
+    return where(none, slopes, where(first, at_first, behind))
 
 
 cumprod: Op = host_along(

@@ -111,7 +111,7 @@ def _cross_entropy_vjp(g: object, o: object, x: object, target: object, *, reduc
     return where(hot, p - 1, p) * g
 
 
-def _cross_entropy_numpy(x: Any, target: object, *, reduction: str) -> Any:
+def _cross_entropy_numpy(x: Any, target: Any, *, reduction: str) -> Any:
     if x.ndim == 2:
         return classes.cross_entropy(x, target, reduction=reduction)
     return _cross_entropy(x, target, reduction=reduction)

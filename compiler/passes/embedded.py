@@ -193,9 +193,13 @@ class _Finder:
         return parts
 
     def _is_window(self, node: Node) -> bool:
-        """Whether a node is zero but for one window, and nothing but the sum reads it."""
+        """Whether a node is zero but for one window, and nothing but the sum reads it.
+
+        What has no element is none: along its empty axis it is beside all others, which overlap.
+        """
         return (
             node.op is ops.embed
+            and 0 not in self.nodes[node.operands[0]].type.shape
             and node.attrs["value"] == 0
             and set(node.attrs["steps"]) == {1}
             and self.reads[node.id] == 1

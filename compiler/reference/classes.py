@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.reference.extremes import largest
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.compiler.reference.totals import total, whole
@@ -25,10 +26,10 @@ def _places(x: Any, target: object) -> Any:
     return target + np.arange(0, rows * classes, classes)
 
 
-def cross_entropy(x: object, target: object, *, reduction: str) -> Any:
+def cross_entropy(x: Array, target: Array, *, reduction: str) -> Array:
     """The cross entropy of x (n, c) and class indices (n,)."""
     shifted, _, sums = _shifted(x)
-    losses = np.log(sums, sums)
+    losses: Array = np.log(sums, sums)
     np.subtract(losses, shifted.take(_places(x, target)), losses)
     if reduction == "none":
         return losses

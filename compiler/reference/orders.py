@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.values import Array
+
 LEAST = 64
 """The length from which it is faster."""
 _PLACES = np.uint64(0xFFFFFFFF)
@@ -29,7 +31,7 @@ def order(x: Any, *, axis: int, descending: bool) -> Any:
     return np.flip(x.shape[axis] - 1 - found, axis)
 
 
-def first_in_order(x: Any, count: int, axis: int, descending: bool) -> Any:
+def first_in_order(x: Array, count: int, axis: int, descending: bool) -> Array:
     """The first places along an axis in order."""
     size = x.shape[axis]
     if count and 4 * count < size and size >= LEAST:
@@ -39,10 +41,10 @@ def first_in_order(x: Any, count: int, axis: int, descending: bool) -> Any:
         numbers = _numbers(x, axis, descending)
         if numbers is not None:
             numbers.partition(count - 1, axis=-1)
-            first = numbers[..., :count]
+            first: Array = numbers[..., :count]
             first.sort(axis=-1)
             return _places(first, axis)
-    places = order(x, axis=axis, descending=descending)
+    places: Array = order(x, axis=axis, descending=descending)
     return np.ascontiguousarray(places[(slice(None),) * axis + (slice(count),)])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from types import CellType
 
 import numpy as np
@@ -32,8 +32,10 @@ USED, VERSION = HEAD, HEAD + 8  # of a dict
 SIZE, ITEMS = HEAD, HEAD + 8  # of a list
 CONTENTS = HEAD  # of a cell
 DATA, SIZES, STRIDES, DTYPE = HEAD, HEAD + 16, HEAD + 24, HEAD + 40  # of an array of NumPy
-LARGEST = 1 << 14
+LARGEST = 1 << 13
 """Bytes: the elements of arrays up to this size are words."""
+_memcmp = ctypes.PyDLL(None).memcmp  # no other thread runs meanwhile
+_memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 BASICSIZES = {dict: HEAD + 32, list: HEAD + 24, CellType: HEAD + 8}
 
 
@@ -110,6 +112,21 @@ def elements_of(array: np.ndarray) -> list[Word]:
     places = [*range(0, array.nbytes - 7, 8), array.nbytes - 8]
     words = [_word(start[1] + place) for place in places]
     return [*shape_of(array), dtype_of(array), start, *words]
+
+
+def place_of(array: np.ndarray) -> list[Word]:
+    """That an array has its elements where it has them now, one after the other; else none."""
+    if not array.flags.c_contiguous or array.dtype.hasobject:
+        return []
+    return [*shape_of(array), dtype_of(array), _word(id(array) + DATA)]
+
+
+def difference(array: np.ndarray, copy: np.ndarray) -> Callable[[], int]:
+    """A function that compares the bytes of an array with those of a copy; 0 if they are equal.
+
+    It is right for as long as the array has them in the same place, and both are held.
+    """
+    return partial(_memcmp, array.ctypes.data, copy.ctypes.data, array.nbytes)
 
 
 def _word(address: int) -> Word:

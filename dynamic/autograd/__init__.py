@@ -5,6 +5,10 @@ from __future__ import annotations
 from staticgraph.dynamic.autograd import custom as custom, forward_ad, functional, graph
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from staticgraph.dynamic.autograd.threading_mode import (
+    is_multithreading_enabled,
+    set_multithreading_enabled,
+)
 from staticgraph.dynamic.tape import grad_mode as grad_mode
 from staticgraph.dynamic.tape.anomaly import detect_anomaly, set_detect_anomaly
 from staticgraph.dynamic.tape.grad_mode import (
@@ -34,7 +38,9 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

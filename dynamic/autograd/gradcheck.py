@@ -145,10 +145,13 @@ def gradgradcheck(
             one if one.requires_grad else one.detach().requires_grad_() for one in listed
         )
     count = len(cotangents)
+    places = [i for i, x in enumerate(given) if _is_checked(x)]
 
     def gradient(*args: object) -> tuple[Any, ...]:
         arguments, vectors = args[: len(args) - count], args[len(args) - count :]
-        wanted = [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
+        wanted: list[Any] = [arguments[i] for i in places]
+        for x in wanted:
+            x.requires_grad_()  # in forward mode none does at first
         outputs = _differentiable(_listed(func(*arguments)))
         found = grad(outputs, wanted, vectors, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)

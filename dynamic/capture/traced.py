@@ -44,9 +44,8 @@ from staticgraph.dynamic.capture.unknown import Unknown, refuse_values
 from staticgraph.dynamic.capture.written import written
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import SizeError
-from staticgraph.dynamic.core.pytorch import VIEWS
+from staticgraph.dynamic.core.pytorch import VIEWS, in_pytorchs_words
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
-from staticgraph.dynamic.core.shape_texts import in_pytorchs_words
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
 from staticgraph.dynamic.tensors.inplace import check_result
@@ -453,5 +452,5 @@ def _expression(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Express
             refuse(str(error), "an eager call may forgive that, a captured one does not")
         if isinstance(error, ShapeError) and not isinstance(error, SizeError):
             shapes = [tuple(one.shape) for one in operands]
-            raise SizeError(in_pytorchs_words(op.name, shapes, str(error))) from None
+            raise SizeError(in_pytorchs_words(op, shapes, str(error))) from None
         raise

@@ -282,7 +282,7 @@ distances = Op(
     checked=True,
     sweep="pairs",
     promotes=slice(None),
-    expand=lambda a, b: ops.sqrt(ops.sum(ops.square(_differences(a, b)), axis=-1)),
+    expand=lambda a, b: _norm_expanded(_differences(a, b), axes=(-1,), keepdims=False),
     doc="The Euclidean distances of all pairs of rows, of differences; the gradient at 0 is 0.",
 )
 

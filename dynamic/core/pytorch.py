@@ -7,14 +7,14 @@ operators and in-place methods, which ops make views, and which derivatives are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
-from staticgraph.dynamic.core import eager_ops, node_names as names
+from staticgraph.dynamic.core import eager_ops, node_names as names, shape_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,12 @@ class PyTorchOp:
         view: the value may share the memory of the operand, and is then a view of it.
         bent: the derivative is constant or has constant pieces, and is derived again all the same.
         places: puts numbers among elements, whose dtype must have a place for them.
+        called: its own name where tensors have the op under another one, for messages.
+        misfit: what PyTorch says of two shapes that do not fit.
+        of_some: there is none of no elements.
         renews: keeps its operand alone, so that the output may be overwritten.
+        one_dtype: what to say of floating operands of different dtypes, which PyTorch refuses:
+            a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -49,7 +54,11 @@ class PyTorchOp:
     view: bool = False
     bent: bool = False
     places: bool = False
+    called: str = ""
+    misfit: Callable[[Any, Any], str] | None = None
+    of_some: bool = False
     renews: bool = False
+    one_dtype: str = ""
     of_numbers: bool = False
 
 
@@ -140,10 +149,10 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.flip: PyTorchOp(options=(names.axes,), of_numbers=True),
     ops.sum: PyTorchOp(names.reduction("Sum")),
     ops.prod: PyTorchOp(names.reduction("Prod")),
-    ops.max: PyTorchOp(names.extremum("Max"), options=(names.reduced,)),
-    ops.min: PyTorchOp(names.extremum("Min"), options=(names.reduced,)),
-    ops.argmax: PyTorchOp(of_numbers=True),
-    ops.argmin: PyTorchOp(of_numbers=True),
+    ops.max: PyTorchOp(names.extremum("Max"), options=(names.reduced,), of_some=True),
+    ops.min: PyTorchOp(names.extremum("Min"), options=(names.reduced,), of_some=True),
+    ops.argmax: PyTorchOp(of_numbers=True, of_some=True),
+    ops.argmin: PyTorchOp(of_numbers=True, of_some=True),
     ops.mean: PyTorchOp(names.reduction("Mean")),
     ops.var: PyTorchOp(options=(names.same("correction"), names.reduced)),
     ops.std: PyTorchOp(options=(names.same("correction"), names.reduced)),
@@ -151,12 +160,19 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
     ops.strided_slice: PyTorchOp("Slice", view=True),
     ops.embed: PyTorchOp("ConstantPadNd"),
-    ops.matmul: PyTorchOp(names.matmul, operator="matmul", methods=("matmul",)),
-    ops.dot: PyTorchOp(operands=("self", "tensor")),
+    ops.matmul: PyTorchOp(
+        names.matmul,
+        operator="matmul",
+        methods=("matmul",),
+        misfit=shape_texts.product,
+        one_dtype="by rank",
+    ),
+    ops.dot: PyTorchOp(misfit=shape_texts.dot, operands=("self", "tensor"), one_dtype="by rank"),
     ops.outer: PyTorchOp("Mul"),
     ops.attention: PyTorchOp("ScaledDotProductFlashAttentionForCpu"),
     ops.conv2d: PyTorchOp(
         "Convolution",
+        one_dtype="bias first",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups"),),
     ),
@@ -164,6 +180,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.avg_pool2d: PyTorchOp("AvgPool2D", bent=True),
     ops.conv_transpose2d: PyTorchOp(
         "Convolution",
+        one_dtype="expected",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups", "output_padding"),),
     ),
@@ -181,7 +198,10 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.softmax: PyTorchOp(options=(names.along,)),
     ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
     ops.layer_norm: PyTorchOp(
-        "NativeLayerNorm", operands=("input", "weight", "bias"), options=(names.normalised,)
+        "NativeLayerNorm",
+        operands=("input", "weight", "bias"),
+        options=(names.normalised,),
+        one_dtype="all inputs",
     ),
     ops.cross_entropy: PyTorchOp("NllLoss", operands=("self", "target"), options=(names.mode,)),
     ops.mse_loss: PyTorchOp("MseLoss", operands=("self", "target"), options=(names.mode,)),
@@ -232,7 +252,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
-    eager_ops.bmm: PyTorchOp(operands=("self", "mat2")),
+    eager_ops.bmm: PyTorchOp(
+        operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
+    ),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
 }
@@ -260,6 +282,23 @@ def node_name(node: Any) -> str:
     op = node.recipe.op
     row = known(op)
     return row.node(node) if callable(row.node) else f"{stem_of(op)}Backward{row.series}"
+
+
+def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> str:
+    """The message of an op's error, in the op's own name, after what PyTorch says if anything."""
+    row = known(op)
+    if row.of_some and "no element" in text:
+        return (
+            f"{op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+            f"the reduction dim with the 'dim' argument: {text}"
+        )
+    misfit = row.misfit or (shape_texts.pair if "do not broadcast" in text else None)
+    first = misfit(*shapes) if misfit is not None and len(shapes) == 2 else ""
+    head, _, rest = text.partition(": ")
+    own = row.called or (*row.methods, row.operator)[0]
+    if own and head.isidentifier():
+        text = f"{own}: {rest}"
+    return f"{first}: {text}" if first else text
 
 
 VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)

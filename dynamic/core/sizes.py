@@ -14,8 +14,6 @@ def differ(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
     Where that depends on unknown sizes, a trace takes them for equal, and checks it at each call.
     """
-    if tuple(first) == tuple(second):
-        return False
     if len(first) != len(second):
         return True
     pairs = list(zip(first, second, strict=True))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import MissingMethodError
 from staticgraph.dynamic.distributions import constraints
 from staticgraph.dynamic.distributions.distribution import Distribution
 from staticgraph.dynamic.distributions.parameters import (
@@ -142,7 +143,10 @@ class Geometric(_Binary):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         self._validate_sample(value)
-        return value * ops.log1p(-self.probs) + ops.log(self.probs)
+        # where a success is certain, 0 failures are too: 0 * -inf is 0
+        certain = ops.logical_and(ops.equal(self.probs, 1), ops.equal(value, 0))
+        failure = ops.log1p(-ops.where(certain, 0, self.probs))
+        return value * failure + ops.log(self.probs)
 
     def entropy(self) -> Any:
         """The entropy."""
@@ -205,7 +209,12 @@ class Binomial(_Binary):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """The whole numbers up to the number of trials, along a new first axis."""
-        most = int(values_of(self.total_count).max())
+        counts = values_of(self.total_count)
+        most = int(counts.max())
+        if counts.min() != most:
+            raise MissingMethodError(
+                "Inhomogeneous total count not supported by `enumerate_support`."
+            )
         values = arange(1 + most, dtype=self._param.dtype)
         values = values.reshape(-1, *[1] * len(self.batch_shape))
         return values.expand(-1, *self.batch_shape) if expand else values

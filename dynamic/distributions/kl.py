@@ -108,6 +108,10 @@ def _bernoulli(p: Any, q: Any) -> Any:
 
 @register_kl(Binomial, Binomial)
 def _binomial(p: Any, q: Any) -> Any:
+    if (q.total_count > p.total_count).any():
+        raise MissingMethodError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
     logs = p.probs * (p.logits - q.logits) + ops.log1p(-p.probs) - ops.log1p(-q.probs)
     return ops.where(p.total_count > q.total_count, math.inf, p.total_count * logs)
 

@@ -22,7 +22,20 @@ from staticgraph.dynamic.distributions.transforms import ExpTransform, SigmoidTr
 from staticgraph.dynamic.tensors.creation import ones_like
 
 
-class _LogitRelaxedBernoulli(Distribution):
+class _OneTemperature(Distribution):
+    """Distributions with a temperature that is the same in all of the batch; abstract."""
+
+    has_rsample = True
+    temperature: Any
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distributions as a larger batch."""
+        result = super().expand(batch_shape)
+        result.temperature = self.temperature
+        return result
+
+
+class _LogitRelaxedBernoulli(_OneTemperature):
     """The logits of relaxed Bernoulli numbers; see `RelaxedBernoulli`."""
 
     arg_constraints: ClassVar[Any] = {
@@ -64,7 +77,7 @@ class _LogitRelaxedBernoulli(Distribution):
         return log_temperature + difference - 2 * ops.log1p(ops.exp(difference))
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(_OneTemperature, TransformedDistribution):
     """Numbers between 0 and 1 in place of Bernoulli ones, with gradients (Maddison et al. 2017)."""
 
     arg_constraints: ClassVar[Any] = {
@@ -82,7 +95,7 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(base, SigmoidTransform(), validate_args)
 
 
-class _ExpRelaxedCategorical(Distribution):
+class _ExpRelaxedCategorical(_OneTemperature):
     """The logarithms of relaxed choices; see `RelaxedOneHotCategorical`."""
 
     arg_constraints: ClassVar[Any] = {
@@ -116,7 +129,7 @@ class _ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(-1, True)).sum(-1) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_OneTemperature, TransformedDistribution):
     """Shares in place of a choice, with gradients (Jang et al. 2017)."""
 
     arg_constraints: ClassVar[Any] = {

@@ -39,14 +39,15 @@ def _difference(self: Any, other: Any) -> Any:
     return ops.subtract.general(self, other)
 
 
-_GENERAL = {ops.subtract: _difference}
-"""What refuses operands in PyTorch's words, and then takes the long way."""
+def _long_way(op: Op) -> Any:
+    """What takes other operands, of which a difference refuses booleans in PyTorch's words."""
+    return _difference if op is ops.subtract else op.general
 
 
 def forward(op: Op) -> Any:
     """`tensor op other`: two tensors of one floating dtype, or a tensor and a number."""
     evaluate, plans, number_plans = op.evaluate, _plans(op, False), _plans(op, True)
-    general = _GENERAL.get(op, op.general)
+    general = _long_way(op)
 
     def method(self: Tensor, other: Any) -> Any:
         x = self._array

@@ -21,7 +21,7 @@ class Dual(Tracer, plain=False):
     __slots__ = ("_primal", "_tangent")
 
     _primal: Tensor
-    _tangent: Tensor
+    _tangent: Any
 
     def __init__(self, level: Level, primal: Any, tangent: Any) -> None:
         self._level = level
@@ -50,6 +50,13 @@ class Dual(Tracer, plain=False):
         """Forget the tangent, and make the primal a leaf that requires no grad."""
         self._primal = self._primal.detach()
         self._tangent = None
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Whether the primal requires grad; RuntimeError inside of a transform."""
+        if not self._level.by_hand:
+            return super().requires_grad_(requires_grad)
+        self._primal.requires_grad_(requires_grad)
         return self
 
     def backward(self, *args: Any, **kwargs: Any) -> None:

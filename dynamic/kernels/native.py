@@ -136,14 +136,15 @@ def cotangents(
     if op.sweep == "pairs":
         if _work(op, operands, attrs) < LEAST:
             return None
-        given = (g, out, *operands)
-        return compute((op, positions), attrs, by_rules(op, positions, attrs), given, much=True)
+        make, pair = by_rules(op, positions, attrs), (g, out, *operands)
+        return compute((op, tuple(positions)), attrs, make, pair, much=True)
     given: Sequence[Any] = (g, out, *operands)
     if op.sweep in _INDEXED:  # memory that tells how large x is, and is not touched
-        x, *rest = operands
-        given = (g, out, x if isinstance(x, np.ndarray) else np.empty(x.shape, x.dtype), *rest)
+        x: Any = operands[0]
+        held = x if isinstance(x, np.ndarray) else np.empty(x.shape, x.dtype)
+        given = (g, out, held, *operands[1:])
     order = None if g.flags.c_contiguous else _order(op, given)
-    given = [_permuted(one, order) for one in given]
+    given = tuple([_permuted(one, order) for one in given])
     shapes = [given[2 + position].shape for position in positions]
     sums = [shape for shape in shapes if shape != given[0].shape and math.prod(shape) <= MOST_SUMS]
     known = frozenset([size for shape in sums for size in shape])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.ops.systems import transposed
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.ops.systems import adjoint
 from staticgraph.dynamic.linalg import decompositions, products, solving
 
 __all__ = [
@@ -18,17 +21,18 @@ def cholesky(input: object, upper: bool = False) -> Any:
     return decompositions.cholesky(input, upper=upper)
 
 
-def cholesky_solve(B: object, L: object, upper: bool = False) -> Any:
+def cholesky_solve(B: object, L: Any, upper: bool = False) -> Any:
     """X with A X = B, given the Cholesky factor L of A."""
-    lower = transposed(L) if upper else L
+    lower = adjoint(L) if upper else L
     half = solving.solve_triangular(lower, B, upper=False)
-    return solving.solve_triangular(transposed(lower), half, upper=True)
+    return solving.solve_triangular(adjoint(lower), half, upper=True)
 
 
-def cholesky_inverse(L: object, upper: bool = False) -> Any:
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor L."""
-    inverse = solving.inv(transposed(L) if upper else L)
-    return transposed(inverse) @ inverse
+    lower = adjoint(L) if upper else L
+    inverse = solving.inv(ops.where(np.tri(lower.shape[-1], dtype=np.bool_), lower, 0))
+    return adjoint(inverse) @ inverse
 
 
 def pinverse(input: object, rcond: float = 1e-15) -> Any:

@@ -18,10 +18,16 @@ _FILES = frozenset({
 """The files of PyTorch's package, each of which is this module."""
 
 
+__path__: list[str] = []
+for _file in _FILES:  # `from torch.nn.modules.module import Module`
+    sys.modules[f"{__name__}.{_file}"] = sys.modules[__name__]
+
+
 def __getattr__(name: str) -> Any:
     """What `torch.nn` has under the name."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _FILES:
         return sys.modules[__name__]
-    return getattr(import_module("staticgraph.dynamic.nn"), name)
+    of_nn = import_module("staticgraph.dynamic.nn")
+    return getattr(of_nn if hasattr(of_nn, name) else of_nn.linear, name)

@@ -87,10 +87,21 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of a layer in a row, and a normalisation layer after them if given."""
+    """`num_layers` copies of a layer in a row, and a normalisation layer after them if given.
 
-    def __init__(self, encoder_layer: object, num_layers: int, norm: Any = None) -> None:
+    `enable_nested_tensor` and `mask_check` say how PyTorch may skip padding; here none is skipped.
+    """
+
+    def __init__(
+        self,
+        encoder_layer: object,
+        num_layers: int,
+        norm: Any = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
         self.num_layers = num_layers
         self.norm = norm

@@ -116,8 +116,8 @@ def scatter(
 
 def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: object) -> Any:
     require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", input, src)
-    if not index._array.size:
-        return input.clone()
+    if not index._array.size and (not src.ndim or index.shape != src.shape):
+        return input.clone()  # an index of nothing may have any shape
     source = _sources(src, index) if src.ndim else src
     return op.bound((input, source, index), {"axis": axis, "wrap": False, **attrs})
 
@@ -201,7 +201,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
-def masked_scatter(input: Any, mask: Any, source: object) -> Any:
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """The input with the elements of `source`, in their order, where the mask holds."""
     require_dtype(
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
@@ -210,6 +210,8 @@ def masked_scatter(input: Any, mask: Any, source: object) -> Any:
     require_mask(mask, "masked_scatter_ only supports boolean masks, but got mask with dtype {0}")
     shape = np.broadcast_shapes(input.shape, mask.shape)
     holds = ops.broadcast_to(mask, shape)
+    if not source.shape.numel() and has_values(mask) and not mask._array.any():
+        return ops.broadcast_to(input, shape).clone()
     places = ops.cumsum(ops.reshape(holds, (-1,)), 0) - 1
     order = ops.reshape(ops.maximum(places, 0), shape)
     return ops.where(holds, ops.take(ops.reshape(source, (-1,)), order, 0), input)

@@ -13,7 +13,7 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.tensor import has_values, wrap
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
 
@@ -104,7 +104,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise AutogradError("selected index k out of range")
     if not input.ndim:
         indices = argsort(input, dim, largest)
-    elif has_values(input):
+    elif type(input) in PLAIN and has_values(input):
         indices = wrap(first_in_order(input._array, k, dim % input.ndim, largest))
     else:
         indices = argsort(input, dim, largest).narrow(dim, 0, k)

@@ -165,7 +165,7 @@ def grad(
 
 
 def _batched(
-    outputs: Sequence[object], inputs: Sequence[object], cotangents: Sequence[Any], options: Any
+    outputs: Sequence[Any], inputs: Sequence[object], cotangents: Sequence[Any], options: Any
 ) -> tuple[Any, ...]:
     for i, (one, out) in enumerate(zip(cotangents, outputs, strict=True)):
         if one is not None and tuple(one.shape[1:]) != tuple(out.shape):

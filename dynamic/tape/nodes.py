@@ -54,6 +54,10 @@ class GraphNode(Spec):
     serial: int
     owned: Any = None
 
+    def pull(self, g: Any, create_graph: bool) -> Any:
+        """The cotangents of the operands, each with the node it goes to."""
+        raise NotImplementedError
+
     def release(self) -> None:
         """Let go of what is saved."""
 

@@ -37,7 +37,12 @@ from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.devices import check_device, check_format, strided
 from staticgraph.dynamic.tensors.random_numbers import source_of
-from staticgraph.dynamic.tensors.refused_data import refuse_sizes, refused_elements, refused_rows
+from staticgraph.dynamic.tensors.refused_data import (
+    number_in,
+    refuse_sizes,
+    refused_elements,
+    refused_rows,
+)
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -171,7 +176,7 @@ def _plain(data: object) -> tuple[Any, bool]:
         return data, type(data) in _NUMBERS
     if _NUMBERS.issuperset(map(type, data)):
         return data, True
-    parts = [_plain(one) for one in data]
+    parts = [(number_in(one), False) if isinstance(one, Tensor) else _plain(one) for one in data]
     return [part for part, _ in parts], all(numbers for _, numbers in parts)
 
 
@@ -442,7 +447,7 @@ def randn(
 
 
 def randint(
-    low: Any,
+    low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,

@@ -7,9 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.values import values_of
+
+
+def number_in(tensor: Any) -> Any:
+    """The only element of a tensor among data, an array without axes; ValueError if it has more."""
+    array = values_of(tensor)
+    if array.size != 1:
+        raise OptionError(
+            "only one element tensors can be converted to Python scalars: torch.tensor of a list "
+            f"with a tensor of shape {list(array.shape)}: stack joins tensors"
+        )
+    return array.reshape(())
 
 
 def refused_rows(data: Any) -> ShapeError:

@@ -28,8 +28,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NothingError, SizeError
-from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
-from staticgraph.dynamic.core.shape_texts import OF_SOME, in_pytorchs_words
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, in_pytorchs_words, known
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
@@ -254,14 +253,9 @@ Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans,
-    left: Tensor | None,
-    right: Tensor | None,
-    x: object,
-    y: object,
-    array: object,
+    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object,
     attrs: Attrs = _NO_ATTRS,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
     result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
@@ -406,10 +400,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
     shared = range(len(values))[op.promotes] if op.promotes else range(0)
     dtype = None
     if len(shared):
-        dtype = result_type(
-            value._array if isinstance(value, Tensor) else value
-            for value in (values[i] for i in shared)
-        )
+        dtype = result_type(getattr(values[i], "_array", values[i]) for i in shared)
         if op.floating and not is_inexact(dtype):
             dtype = get_default_dtype().dtype
     number = False
@@ -481,8 +472,8 @@ def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) ->
 
 def _size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:
     shapes = [tuple(array.shape) for array in arrays]
-    kind = NothingError if op.name in OF_SOME else SizeError
-    return kind(in_pytorchs_words(op.name, shapes, str(error)))
+    kind = NothingError if known(op).of_some else SizeError
+    return kind(in_pytorchs_words(op, shapes, str(error)))
 
 
 def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:

@@ -49,6 +49,7 @@ _TESTS = {
     "context": "o{i}.get(None) is v{i}",
     "unbound": "unbound(o{i})",
     "words": "v{i}()",
+    "copied": "not v{i}()",
 }
 """Per way to compare, whether `o`, read by the key `k`, still is `v`."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import gc
 import operator
+import re
 import sys
-from _string import formatter_field_name_split
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
@@ -191,13 +191,15 @@ def _has_links(value: object) -> bool:
     return all(type(one).__name__ == "_lru_list_elem" for one in value.values())
 
 
+_ATTRIBUTES = re.compile(r"\.(\w+)")
+
+
 def names_in_format(text: str) -> set[str]:
     """The attributes that `text.format(...)` reads."""
     found: set[str] = set()
     with suppress(ValueError):
         for _, field, spec, _ in Formatter().parse(text):
-            parts = formatter_field_name_split(field)[1] if field else ()
-            found |= {str(key) for is_attribute, key in parts if is_attribute}
+            found |= set(_ATTRIBUTES.findall(field or ""))
             if spec and "{" in spec:
                 found |= names_in_format(spec)
     return found

@@ -147,9 +147,8 @@ class Objects:
             # a collection of a library reads any of its attributes: a ChainMap its maps
             every = self._reflects or (of_library and isinstance(value, Collection))
             every = every or self._is_handed(value, [*table.values()], name, place)
-            keys = self._names.keys() & table.keys()
-            if every or _is_read_by_own(kind):
-                keys = table.keys()
+            every_now = every or _is_read_by_own(kind)
+            keys = table.keys() if every_now else self._names.keys() & table.keys()
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:

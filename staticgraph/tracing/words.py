@@ -58,6 +58,11 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
         elif found:
             words += found
             told.append(one)
+        elif place := _place_of(one):
+            words += place
+            told.append(one)
+            differs = unchanged.difference(one.owner, one.value)
+            rest.append(Read("copied", (one.owner, one.value), None, differs, one.name, one.place))
         else:
             rest.append(one)
     for table, group in of_dicts.values():
@@ -85,6 +90,13 @@ def _words_of_array(read: Read) -> list[unchanged.Word]:
         case _:
             found = []
     return found if found and read.holds(read.now()) else []  # they are as they are now
+
+
+def _place_of(read: Read) -> list[unchanged.Word]:
+    """The words that say where the elements of a large array are; none if they are elsewhere."""
+    if read.kind != "memory" or type(read.owner) is not np.ndarray:
+        return []
+    return unchanged.place_of(read.owner) if read.holds(read.now()) else []
 
 
 def _table_of(owner: object) -> Any:

@@ -38,6 +38,7 @@ def test_randint_takes_its_size_by_name() -> None:
     assert torch.randint(5, size=(3,)).shape == (3,)
     assert torch.randint(2, 3, size=(2, 2)).tolist() == [[2, 2], [2, 2]]
     assert torch.randint(low=1, high=2, size=(1,)).tolist() == [1]
+    assert torch.randint(high=1, size=(2,)).tolist() == [0, 0]
     with pytest.raises(TypeError, match=r"randint\(\): the argument 'size'"):
         torch.randint(5)
 
@@ -86,3 +87,23 @@ def test_operands_of_products_have_one_dtype(product, words) -> None:
         product(x, y)
     with pytest.raises(RuntimeError, match=words):
         sg.function(product)(x, y)
+
+
+def test_tensors_in_lists_are_numbers() -> None:
+    found = torch.tensor([[torch.tensor([1.5])], [torch.tensor([[2.5]])]])
+    assert found.tolist() == [[1.5], [2.5]] and found.dtype == torch.float32
+    with pytest.raises(ValueError, match=r"only one element tensors can be .* shape \[2\]: stack"):
+        torch.tensor([torch.ones(2), torch.ones(2)])
+
+
+def test_pytorchs_files_of_modules_can_be_imported() -> None:
+    from dynamic.nn.modules.linear import NonDynamicallyQuantizableLinear
+    from dynamic.nn.modules.module import Module
+
+    assert Module is torch.nn.Module
+    assert issubclass(NonDynamicallyQuantizableLinear, torch.nn.Linear)
+    assert torch.nn.modules.sparse.Embedding is torch.nn.Embedding
+
+
+def test_spmm_is_the_product_of_dense_matrices() -> None:
+    assert torch.spmm(torch.eye(2) * 3, torch.ones(2, 1)).tolist() == [[3.0], [3.0]]

@@ -34,6 +34,7 @@ OTHERS = {
     "compiler/codegen/region.py": "loops and branches, which are no values but control flow",
     "compiler/transforms/control_gradients.py": "moves that a scan may do after it, a rewrite rule",
     "dynamic/capture/operands.py": "ops that Python has for numbers",
+    "dynamic/core/keywords.py": "operands of methods, by PyTorch's names of both",
     "dynamic/fast_paths/views.py": "methods of small tensors, by their names",
     "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",

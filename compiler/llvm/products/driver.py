@@ -35,6 +35,7 @@ from staticgraph.compiler.llvm.products.strips import (
 )
 from staticgraph.compiler.llvm.products.tiles import Shape, tile_symbol, tiles_text
 from staticgraph.compiler.llvm.products.workspaces import (
+    BLOCK,
     DEPTH_BYTES,
     FLAG,
     GROUP,
@@ -48,6 +49,7 @@ EFFORT = 1  # of LLVM: the tiles' loops are what they are to be, and more takes 
 PLACE = "places"  # the symbol of the word that has the address of the workspaces
 STEP = 16  # rows of the right operand that are copied at a time, or columns of the left one
 FEW = 2  # tiles one above the other, for which the right operand is not packed
+LYING = 6  # the same where its rows lie side by side and it fits the second cache, as windows do
 RESIDENT = 1 << 17  # bytes of a right operand, up to which it is not packed either
 LARGE = 3 << 19  # bytes, above which it is packed even for one tile, but for a small one, which
 # fetches what it reads: lines of memory that are far apart come one by one
@@ -156,7 +158,9 @@ def multiply(
     following = ldc * {S}
     parts = max(1, parts_of(k, {DEPTH}))
     deepest = parts_of(k, parts)
-    large = ((m > {FEW}) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
+    lies = (under == n * {S}) & (k * under <= {BLOCK})
+    few = select(lies, {LYING}, {FEW})
+    large = ((m > few) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
     packs = (transb != 0) | large
     copies = (n > {NARROW}) & (m > 1)
     number = i64(0 - 1)
@@ -300,7 +304,8 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "LANES": shape.lanes, "REST": shape.lanes - 1,
         "LINE": shape.columns * itemsize, "DEPTH": DEPTH_BYTES // itemsize,
         "ELEMENTS": workspace // itemsize, "ROW": row, "PANEL": MOST_ROWS * row, "GROUP": GROUP,
-        "STEP": STEP, "FEW": FEW * shape.rows, "NARROW": NARROW * shape.columns,
+        "STEP": STEP, "FEW": FEW * shape.rows, "LYING": LYING * shape.rows, "BLOCK": BLOCK,
+        "NARROW": NARROW * shape.columns,
         "RESIDENT": RESIDENT, "HALF": shape.lanes // 2,
         "SHALLOW": SHALLOW, "SMALL": shape.rows - 2, "LARGE": LARGE,
         "TURN": TURN, "CHUNK": CHUNK,

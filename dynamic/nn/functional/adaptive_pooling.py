@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.nn.functional.windows import flattened, listed
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 
 __all__ = [
@@ -81,7 +81,7 @@ def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     parts = tuple(
         have if one is None else int(one) for one, have in zip(sizes, spatial, strict=True)
     )
-    flat = ops.reshape(input, (*input.shape[: input.ndim - axes], -1))
+    flat = flattened(input, input.ndim - axes)
     places = np.arange(math.prod(spatial)).reshape(spatial)
     chosen = []
     for index in np.ndindex(parts):

@@ -212,7 +212,7 @@ def _check_classes(input: Any, target: Any) -> None:
     if sizes[:1] != wanted[:1]:
         raise OptionError(
             f"Expected input batch_size ({(*wanted, 1)[0]}) to match target batch_size "
-            f"({(*sizes, 1)[0]})."
+            f"({(*sizes, 0)[0]})."
         )
     if len(shape) == 2 and len(sizes) > 1:
         raise ModuleError(

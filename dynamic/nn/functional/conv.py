@@ -10,7 +10,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.dynamic.nn.functional.windows import Sizes, batched, flattened, listed, per_axis
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -221,7 +221,8 @@ def _by_overlaps(
     spread: Sizes,
 ) -> Any:  # fmt: skip
     values = ops.transpose(x, (1, 0, 2, 3, 4))
-    values = ops.reshape(values, (groups, x.shape[1] // groups, -1))
+    values = ops.reshape(values, (groups, x.shape[1] // groups, *values.shape[1:]))
+    values = flattened(values, 2)
     columns = ops.matmul(ops.swapaxes(_filters(weight, groups), -1, -2), values)
     shape = (weight.shape[1] * groups, *weight.shape[2:], x.shape[0], *x.shape[2:])
     windows = ops.transpose(ops.reshape(columns, shape), (4, 0, 5, 6, 7, 1, 2, 3))

@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.nn.functional.windows import flattened, per_axis
 
 __all__ = ["fold", "unfold"]
 
@@ -23,7 +23,8 @@ def unfold(
     x = ops.pad(input, [(0, 0), (0, 0), *((one, one) for one in edge)])
     windows = ops.transpose(ops.sliding_windows(x, size, step, spread), (0, 1, 4, 5, 2, 3))
     rows = x.shape[1] * size[0] * size[1]
-    return ops.reshape(windows, (x.shape[0], rows, -1))
+    windows = ops.reshape(windows, (x.shape[0], rows, *windows.shape[4:]))
+    return flattened(windows, 2)
 
 
 def fold(
@@ -51,7 +52,13 @@ def fold(
             f"stride={step}, expected the size of the input's last dimension to be "
             f"{counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got {input.shape[2]}"
         )
-    columns = ops.reshape(input, (input.shape[0], -1, *size, *counts))
+    channels, rest = divmod(input.shape[1], size[0] * size[1])
+    if rest:
+        raise AutogradError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={input.shape[1]} and kernel_size={size}"
+        )
+    columns = ops.reshape(input, (input.shape[0], channels, *size, *counts))
     windows = ops.transpose(columns, (0, 1, 4, 5, 2, 3))
     whole = tuple(n + 2 * p for n, p in zip(shape, edge, strict=True))
     x = ops.overlap_add(windows, whole, step, spread)

@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.nn.functional.distance import vector_norm
 from staticgraph.dynamic.nn.functional.pooling import avg_pool2d
+from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.tensor import wrap
 
@@ -89,7 +90,8 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"
         )
-    rows = ops.reshape(input, (shape[0], num_groups, -1))
+    grouped = (shape[0], num_groups, shape[1] // num_groups, *shape[2:])
+    rows = flattened(ops.reshape(input, grouped), 2)
     normal = ops.reshape(ops.layer_norm(rows, rows.shape[-1:], eps=eps), shape)
     return _scaled(normal, weight, bias)
 
@@ -233,7 +235,7 @@ def local_response_norm(
         raise OptionError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
-    flat = ops.reshape(ops.square(input), (input.shape[0], 1, input.shape[1], -1))
+    flat = ops.expand_dims(flattened(ops.square(input), 2), 1)
     padded = ops.pad(flat, [(0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)])
     mean = ops.reshape(avg_pool2d(padded, (size, 1), 1), tuple(input.shape))
     return input / ops.power(mean * alpha + k, beta)

@@ -12,7 +12,14 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, output_size, per_axis
+from staticgraph.dynamic.nn.functional.windows import (
+    Sizes,
+    batched,
+    flattened,
+    listed,
+    output_size,
+    per_axis,
+)  # fmt: skip
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
@@ -71,7 +78,7 @@ def _max_pool(
             x = _extended(x, size, step, edge, spread, counts, -np.inf)
             return _shared(ops.max_pool2d, axes, x, size, step, (0,) * axes)
         windows = _windows(x, size, step, edge, spread, counts, -np.inf)
-        flat = ops.reshape(windows, (*windows.shape[: axes + 2], -1))
+        flat = flattened(windows, axes + 2)
         if return_indices:
             where.append(_places(flat, x, size, step, edge, spread))
         return ops.max(flat, -1)

@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tensors.tensor import wrap
 
 
@@ -156,9 +157,9 @@ def _read(input: Any, index: list[Any], sizes: list[int]) -> Any:
     for where, size in zip(index, sizes, strict=True):
         fits = ops.logical_and(where >= 0, where <= size - 1)
         valid = fits if valid is None else ops.logical_and(valid, fits)
-        flat = flat * size + where.detach().clamp(0, size - 1)
+        flat = flat * size + ops.where(fits, where.detach(), 0.0)  # nan is no place either
     count, channels = input.shape[0], input.shape[1]
     shape = tuple(flat.shape)
-    places = flat.long().reshape(count, 1, -1).expand(count, channels, -1)
-    pixels = input.reshape(count, channels, -1).gather(2, places)
+    places = flattened(flat.long(), 1).unsqueeze(1).expand(count, channels, -1)
+    pixels = flattened(input, 2).gather(2, places)
     return ops.where(valid.unsqueeze(1), pixels.reshape(count, channels, *shape[1:]), 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.nn.functional.windows import flattened, per_axis
 from staticgraph.dynamic.tensors.tensor import has_values
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
@@ -40,8 +40,7 @@ def _max_unpool(
                     f"invalid output_size {shape} (dim 0 must be between {least - s} and "
                     f"{least + s})"
                 )
-    flat = ops.reshape(input, (*input.shape[:lead], -1))
-    places = ops.reshape(indices, (*input.shape[:lead], -1))
+    flat, places = flattened(input, lead), flattened(indices, lead)
     count = math.prod(shape)
     if has_values(places) and places._array.size and places._array.max() >= count:
         raise AutogradError(

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
 from staticgraph.dynamic.core.errors import AutogradError
 
 Sizes = tuple[int, ...]
+
+
+def flattened(x: Any, axis: int) -> Any:
+    """The axes from one on as one: where there is no element, a size of -1 would not say which."""
+    return ops.reshape(x, (*x.shape[:axis], dims.product(x.shape[axis:])))
 
 
 def per_axis(value: Any, axes: int) -> Sizes:

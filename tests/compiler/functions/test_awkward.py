@@ -188,3 +188,18 @@ def test_quantiles_of_float32_find_places_that_float32_has_not() -> None:
 def test_what_is_refused(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    "row", [[inf, 1.0, nan], [-inf, nan, nan], [inf, -inf, 0.0], [inf, inf, 2]]
+)
+def test_what_has_an_infinity_has_no_variance(row: list[float]) -> None:
+    x = sg.placeholder("x", (None, None), "float64")
+    given = np.array([row, [1.0, nan, 4.0]])
+    run = sg.compile([x], [sg.nanvar(x, axis=1), sg.nanstd(x, axis=1), sg.nanvar(x)])
+    with np.errstate(invalid="ignore"):
+        arrays = [sg.nanvar(given, 1), sg.nanstd(given, 1), sg.nanvar(given)]
+    for found in (run(given), arrays):
+        np.testing.assert_allclose(found[0], [nan, 2.25])
+        np.testing.assert_allclose(found[1], [nan, 1.5])
+        assert np.isnan(found[2])

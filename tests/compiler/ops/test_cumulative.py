@@ -88,3 +88,19 @@ def test_zeros_of_either_sign_stay_in_their_order() -> None:
 def _falling(number: float) -> tuple[bool, float]:
     """What orders numbers from the largest on, nan before them."""
     return (number == number, 0.0 if number != number else -number)
+
+
+@pytest.mark.parametrize(
+    "row", [[2.0, 0, 3, 0, 1.5], [0.0, 2, 3, 0.5, 1], [1.0, 2, 0, 3, 4], [0.0, 0, 0, 1, 2]]
+)
+def test_second_derivatives_of_cumprod_where_elements_are_0(row: list[float]) -> None:
+    x, g, t = np.array(row), np.array([1.0, -2, 0.5, 3, 1.25]), np.array([0.5, 1, -1, 2, -0.25])
+
+    def second(i: int, j: int) -> float:  # of sum(g * cumprod(x)), which is linear in each element
+        others = [np.delete(x[: k + 1], [i, j]).prod() for k in range(max(i, j), len(x))]
+        return 0.0 if i == j else float(np.dot(g[max(i, j) :], others))
+
+    expected = [sum(second(i, j) * t[j] for j in range(5)) for i in range(5)]
+    gradient = sg.grad(lambda x: sg.sum(g * sg.cumprod(x)))
+    assert_allclose(sg.jvp(gradient, (x,), (t,))[1], expected, atol=1e-14)
+    assert_allclose(sg.grad(lambda x: sg.sum(t * gradient(x)))(x), expected, atol=1e-14)

@@ -106,3 +106,16 @@ def test_the_sum_of_a_thousand_slices_compiles_in_proportion() -> None:
     left = ops_of(x, sg.grad(total, x))
     assert left.count("concatenate") == 1
     assert "embed" not in left
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (4, 5)])
+@pytest.mark.parametrize(
+    "windows", [[(0, 3), (1, 4)], [(1, 4), (1, 1)], [(1, 1), (1, 4)], [(0, 0), (0, 5), (2, 4)]]
+)
+def test_windows_without_elements(shape: tuple[int, int], windows: list[tuple[int, int]]) -> None:
+    given = RNG.normal(size=shape)
+    expected = np.zeros(shape)
+    for start, stop in windows:
+        expected[:, start:stop] += 2 * given[:, start:stop]
+    f = sg.grad(lambda x: sum(sg.sum(x[:, start:stop] ** 2) for start, stop in windows))
+    np.testing.assert_allclose(f(given), expected)

@@ -155,3 +155,28 @@ def test_what_further_layers_refuse() -> None:
             call()
     with pytest.warns(UserWarning, match=r"^`nn.functional.upsample` is deprecated"):
         assert F.upsample(torch.ones(1, 1, 2), 4).shape == (1, 1, 4)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_a_grid_may_have_places_that_are_no_numbers(mode: str, padding: str) -> None:
+    image = torch.arange(12.0).reshape(1, 1, 3, 4).requires_grad_()
+    places = torch.tensor([[[[float("nan"), 0.0], [float("inf"), 0.5], [0.5, -0.5]]]])
+    found = F.grid_sample(image, places, mode, padding, align_corners=True)
+    known = F.grid_sample(image, places[:, :, 2:], mode, padding, align_corners=True)
+    assert found[..., 2].tolist() == known[..., 0].tolist()
+    if mode == "nearest" and padding == "zeros":
+        assert found[0, 0, 0, :2].tolist() == [0.0, 0.0]
+    known.sum().backward()
+    assert bool(torch.isfinite(image.grad).all())
+
+
+def test_an_encoder_takes_pytorchs_options_of_nested_tensors() -> None:
+    layer = nn.TransformerEncoderLayer(4, 2, 8, 0.0)
+    plain, told = (
+        nn.TransformerEncoder(layer, 2),
+        nn.TransformerEncoder(layer, 2, None, False, False),
+    )
+    told.load_state_dict(plain.state_dict())
+    x = torch.randn(3, 2, 4)
+    assert told(x).tolist() == plain(x).tolist()

@@ -166,3 +166,12 @@ def test_triangles_of_bools_are_bools() -> None:
         found = getattr(torch, name)(torch.ones(3, 4, dtype=torch.bool), 1)
         assert found.dtype is torch.bool
         np.testing.assert_array_equal(found.numpy(), getattr(np, name)(np.ones((3, 4), bool), 1))
+
+
+def test_nothing_is_scattered_from_nothing() -> None:
+    x, source = torch.ones(2, 3), torch.zeros(0, requires_grad=True)
+    found = x.masked_scatter(torch.zeros(2, 3, dtype=torch.bool), source)
+    assert found.tolist() == [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    source = torch.zeros(0, 3, requires_grad=True)
+    x.scatter(0, torch.zeros(0, 3, dtype=torch.int64), source).sum().backward()
+    assert tuple(source.grad.shape) == (0, 3)

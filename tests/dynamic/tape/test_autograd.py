@@ -360,15 +360,11 @@ def test_one_element_only():
 
 
 def test_shape_errors_are_the_ops_own_and_runtime_errors():
-    with pytest.raises(
-        RuntimeError, match=r": add: float32\[2, 3\], float32\[2\] do not broadcast"
-    ):
+    with pytest.raises(RuntimeError, match=r": add: float32\[2, 3\], float32\[2\] do not"):
         torch.ones(2, 3) + torch.ones(2)
     with pytest.raises(StaticGraphError, match=r"matmul: float32\[2, 3\] @ float32\[2, 3\]"):
         torch.ones(2, 3) @ torch.ones(2, 3)
-    with pytest.raises(
-        StaticGraphError, match=r"dot: float32\[2, 2\] and float32\[2, 2\]: both mu"
-    ):
+    with pytest.raises(StaticGraphError, match=r"dot: float32\[2, 2\] and float32\[2, 2\]: both"):
         torch.dot(torch.ones(2, 2), torch.ones(2, 2))
 
 

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dynamic as torch
+import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.reference import activation
 from staticgraph.dynamic.tensors.indexing import Indexing
@@ -134,3 +135,31 @@ def test_the_squared_error_of_few(reduction: str) -> None:
 def _in_ops(x: Any, y: Any, reduction: str) -> Any:
     losses = (x - y).square()
     return losses if reduction == "none" else getattr(losses, reduction)()
+
+
+def test_the_largest_of_batches_and_of_captured_tensors() -> None:
+    x = torch.tensor(X)
+    expected = np.sort(X, 1)[:, :1:-1]
+    for function in (
+        lambda x: torch.topk(x, 2, 1)[0],
+        torch.func.vmap(lambda x: torch.topk(x, 2, 0)[0]),
+        sg.function(lambda x: torch.topk(x, 2, 1)[0]),
+    ):
+        assert_array_equal(function(x).numpy(), expected)
+
+
+def test_distances_of_points_that_are_one_have_no_slope() -> None:
+    def total(x: Any) -> Any:
+        return torch.cdist(x, x).sum()
+
+    points = torch.tensor([[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]], dtype=torch.float64)
+    x = points.clone().requires_grad_()
+    total(x).backward()
+    expected = x.grad.numpy()
+    assert np.all(np.isfinite(expected))
+    assert_allclose(sg.grad(total)(points).numpy(), expected, rtol=1e-14)
+    assert_allclose(torch.func.grad(total)(points).numpy(), expected, rtol=1e-14)
+    assert x.grad.sum().item() == pytest.approx(0, abs=1e-14)
+    other = points[:, None] + 1.0
+    assert torch.autograd.gradcheck(torch.cdist, (x, other.requires_grad_()))
+    assert torch.autograd.gradgradcheck(torch.cdist, (x, other))

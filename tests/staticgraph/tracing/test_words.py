@@ -133,6 +133,36 @@ def test_changes_of_small_arrays_and_of_enums_are_seen(again: list[int]) -> None
         np.testing.assert_array_equal(captured(X), f(X))
 
 
+def test_changes_of_large_arrays_are_seen_without_looking_for_them_in_python(
+    again: list[int],
+) -> None:
+    array = np.arange(3000.0)
+    array[7] = np.nan
+    captured = sg.function(lambda x: x * array.reshape(-1)[2999] + array.ndim, debug=True)
+    changes: list[Callable[[], object]] = [
+        lambda: array.__setitem__(2999, 5.0),
+        lambda: array.__setitem__(7, -np.nan),
+        lambda: setattr(array, "shape", (3000, 1)),
+        lambda: setattr(array, "dtype", np.int64),
+        lambda: array.resize((6000, 1), refcheck=False),
+        lambda: array.resize((3000, 1), refcheck=False),
+    ]
+    for change in changes:
+        for _ in range(2):
+            captured(X)
+        *_, (around, _) = captured.explain().traces
+        kinds = {one.kind for one in with_words(around.guards.reads, Versions())}
+        assert "copied" in kinds
+        assert "memory" not in kinds
+        count = len(again)
+        captured(X)
+        assert len(again) == count
+        change()
+        expected = X * array.reshape(-1)[2999] + array.ndim
+        np.testing.assert_array_equal(captured(X), expected)
+        assert len(again) == count + 1
+
+
 def test_few_words_tell_an_enum() -> None:
     class Mode(enum.Enum):
         RATE = 2.0
