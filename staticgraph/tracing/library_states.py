@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import operator
 import re
 import sys
@@ -123,6 +124,7 @@ ASKED = (
     )),
 )  # fmt: skip
 """Functions without arguments that say what is set: their answers are compared at each call."""
+_EAGER = "staticgraph.dynamic"
 _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))
 """Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
 
@@ -136,6 +138,8 @@ class Settings:
         self._names: dict[Callable[[], Any], str] = {}
         for text in ASKED:
             module, _, name = text.rpartition(".")
+            if module.startswith(_EAGER) and _EAGER in sys.modules:
+                importlib.import_module(module)  # some are only loaded when they are asked for
             function = getattr(sys.modules.get(module), name, None)
             if function is None:
                 continue
