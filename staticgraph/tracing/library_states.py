@@ -117,9 +117,10 @@ ASKED = (
     "threading.active_count", "threading.enumerate", "_decimal.getcontext",
     *(f"staticgraph.dynamic.{one}" for one in (
         "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
-        "tape.anomaly.is_anomaly_check_nan_enabled", "settings.get_deterministic_debug_mode",
-        "settings.are_deterministic_algorithms_enabled", "settings.get_float32_matmul_precision",
-        "settings.get_num_interop_threads", "settings.is_warn_always_enabled",
+        "tape.anomaly.is_anomaly_check_nan_enabled", "core.settings.get_deterministic_debug_mode",
+        "core.settings.are_deterministic_algorithms_enabled",
+        "core.settings.get_float32_matmul_precision",
+        "core.settings.get_num_interop_threads", "core.settings.is_warn_always_enabled",
         "tensors.devices.get_default_device",
     )),
 )  # fmt: skip
