@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import operator
 import re
 import sys
@@ -116,13 +117,15 @@ ASKED = (
     "threading.active_count", "threading.enumerate", "_decimal.getcontext",
     *(f"staticgraph.dynamic.{one}" for one in (
         "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
-        "tape.anomaly.is_anomaly_check_nan_enabled", "settings.get_deterministic_debug_mode",
-        "settings.are_deterministic_algorithms_enabled", "settings.get_float32_matmul_precision",
-        "settings.get_num_interop_threads", "settings.is_warn_always_enabled",
+        "tape.anomaly.is_anomaly_check_nan_enabled", "core.settings.get_deterministic_debug_mode",
+        "core.settings.are_deterministic_algorithms_enabled",
+        "core.settings.get_float32_matmul_precision",
+        "core.settings.get_num_interop_threads", "core.settings.is_warn_always_enabled",
         "tensors.devices.get_default_device",
     )),
 )  # fmt: skip
 """Functions without arguments that say what is set: their answers are compared at each call."""
+_EAGER = "staticgraph.dynamic"
 _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))
 """Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
 
@@ -136,6 +139,8 @@ class Settings:
         self._names: dict[Callable[[], Any], str] = {}
         for text in ASKED:
             module, _, name = text.rpartition(".")
+            if module.startswith(_EAGER) and _EAGER in sys.modules:
+                importlib.import_module(module)  # some are only loaded when they are asked for
             function = getattr(sys.modules.get(module), name, None)
             if function is None:
                 continue
