@@ -15,6 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.dynamic.core import eager_ops, node_names as names, shape_texts
+from staticgraph.dynamic.core.errors import NothingError, SizeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +300,13 @@ def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> s
     if own and head.isidentifier():
         text = f"{own}: {rest}"
     return f"{first}: {text}" if first else text
+
+
+def size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:
+    """The error of an op whose operands have shapes that do not fit."""
+    shapes = [tuple(array.shape) for array in arrays]
+    kind = NothingError if known(op).of_some else SizeError
+    return kind(in_pytorchs_words(op, shapes, str(error)))
 
 
 VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)
