@@ -281,7 +281,8 @@ class Objects:
 
 def _is_read_by_own(kind: Any) -> bool:
     """Whether code of the engines reads what objects of a class have, and leaves it as it is."""
-    return is_own(file_of(kind)) and not (hasattr(kind, "step") or hasattr(kind, "manual_seed"))
+    changed = ("step", "manual_seed", "next")  # optimizers, generators, streams of keys
+    return is_own(file_of(kind)) and not any(hasattr(kind, one) for one in changed)
 
 
 def _within(values: Iterable[object]) -> Iterator[object]:
