@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.core.arrays import to_array
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
 from staticgraph.compiler.core.errors import FeedError, GraphError, LintWarning, OptionError
-from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of
+from staticgraph.compiler.core.options import ON_NONFINITE, Options, budget_of, check_switches
 from staticgraph.compiler.core.pytree import is_branch, leaves as tree_leaves, mapped, rebuilt
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import substituted, unify
@@ -181,7 +181,7 @@ def compile(
         >>> f(np.array([1.0, 2.0, 3.0]))
         [array([1., 4., 9.]), array([2., 4., 6.])]
     """
-    _check_options(name, fuse=fuse, background=background)
+    check_switches(name, fuse=fuse, background=background)
     level = check_level(lint)
     title = name or "compiled function"
     if isinstance(inputs, Expression):
@@ -193,20 +193,11 @@ def compile(
     pairs += _counts([*flat, *(new for _, new in pairs)], [variable for variable, _ in pairs])
     flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
-        roots = _substitute([*flat, *(new for _, new in pairs)], givens)
-        flat = roots[: len(flat)]
-        pairs = [
-            (variable, new) for (variable, _), new in zip(pairs, roots[len(flat) :], strict=True)
-        ]
+        flat, pairs = _parted(_substitute([*flat, *(new for _, new in pairs)], givens), pairs)
     _check_inputs(title, list(inputs), [*flat, *(new for _, new in pairs)], on_unused_input)
     roots = without_rules([*flat, *(new for _, new in pairs)])
-    flat, news = roots[: len(flat)], roots[len(flat) :]
-    pairs = [(variable, new) for (variable, _), new in zip(pairs, news, strict=True)]
-    turned = in_turn(title, roots)
-    turned_pairs = [
-        (variable, new) for (variable, _), new in zip(pairs, turned[len(flat) :], strict=True)
-    ]
-    definition = define(list(inputs), turned[: len(flat)], turned_pairs)
+    flat, pairs = _parted(roots, pairs)
+    definition = define(list(inputs), *_parted(in_turn(title, roots), pairs))
     if isinstance(disable, str):
         raise OptionError(f"compile: disable is a list of names of rewrites, not {disable!r} alone")
     if on_nonfinite is not None and on_nonfinite not in ON_NONFINITE:
@@ -226,15 +217,6 @@ def compile(
     return made
 
 
-def _check_options(name: object, **switches: object) -> None:
-    """OptionError for a name that is no text, and for a switch that is neither True nor False."""
-    if name is not None and not isinstance(name, str):
-        raise OptionError(f"compile: the name is a string, not {name!r}")
-    for option, value in switches.items():
-        if not isinstance(value, bool):
-            raise OptionError(f"compile: {option} is True or False, not {value!r}")
-
-
 def _with_effects(
     title: str,
     inputs: Sequence[Expression],
@@ -251,13 +233,16 @@ def _with_effects(
         roots, effects = integer_checks(roots, effects)
     if not effects:
         return outputs, updates
-    made = with_effects(title, roots, effects)
+    return _parted(with_effects(title, roots, effects), updates)
+
+
+def _parted(
+    roots: list[Expression], updates: list[tuple[Expression, Expression]]
+) -> tuple[list[Expression], list[tuple[Expression, Expression]]]:
+    """The outputs and the updates that some roots, made of those of a graph, are."""
+    count = len(roots) - len(updates)
     variables = [variable for variable, _ in updates]
-    count = len(outputs)
-    return made[:count], list(zip(variables, made[count:], strict=True))
-
-
-_FIRST = operator.itemgetter(0)
+    return roots[:count], list(zip(variables, roots[count:], strict=True))
 
 
 @record
@@ -283,7 +268,7 @@ class _AsDict(Record):
 def _flatten(outputs: object) -> tuple[list[Expression], Callable[[list[Any]], Any]]:
     """The outputs as a list, and what puts a list of results back into their structure."""
     if isinstance(outputs, Expression):
-        return [outputs], _FIRST
+        return [outputs], operator.itemgetter(0)
     if isinstance(outputs, Mapping):
         flat = list(outputs.values())
         make: Callable[[list[Any]], Any] = _AsDict(tuple(outputs))

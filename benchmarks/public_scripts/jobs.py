@@ -146,8 +146,6 @@ def _vits() -> list[Job]:
                        "global_window_size=(4, 2, 1, 1), local_window_size=(4, 2, 2, 2))",
         "regionvit": "RegionViT(dim=(8, 16, 16, 32), depth=(1, 1, 1, 1), window_size=2, "
                      "num_classes=10)",
-        "sep_vit": "SepViT(num_classes=10, dim=16, dim_head=8, heads=(1, 2), depth=(1, 1), "
-                   "window_size=(4, 4))",
         "scalable_vit": "ScalableViT(num_classes=10, dim=16, heads=(2, 2), depth=(1, 1), "
                         "ssa_dim_key=(8, 8), reduction_factor=(2, 1), window_size=(8, 4))",
     }  # fmt: skip
@@ -329,10 +327,10 @@ def _autoencoders() -> list[Job]:
         "vanilla_vae": "VanillaVAE(3, 8, hidden_dims=[4, 8, 8, 8, 16])",
         "beta_vae": "BetaVAE(3, 8)", "vq_vae": "VQVAE(3, 8, 16, hidden_dims=[8, 16])",
         "swae": "SWAE(3, 8)", "wae_mmd": "WAE_MMD(3, 8)", "info_vae": "InfoVAE(3, 8)",
-        "logcosh_vae": "LogCoshVAE(3, 8)", "iwae": "IWAE(3, 8)", "miwae": "MIWAE(3, 8)",
+        "iwae": "IWAE(3, 8)", "miwae": "MIWAE(3, 8)",
         "dip_vae": "DIPVAE(3, 8)", "betatc_vae": "BetaTCVAE(3, 8)",
         "cat_vae": "CategoricalVAE(3, 8)",
-        "joint_vae": "JointVAE(3, 8, 8, 0.0, 25.0)", "gamma_vae": "GammaVAE(3, 8)",
+        "joint_vae": "JointVAE(3, 8, 8, 0.0, 25.0)",
     }  # fmt: skip
     return [
         _model("AntixK/PyTorch-VAE", f"models/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)",
@@ -347,7 +345,6 @@ def _papers() -> list[Job]:
     here = "labmlai/annotated_deep_learning_paper_implementations"
     of = "randn(5, 2, 16)"
     return [
-        _model(here, "labml_nn/unet/__init__.py", "m.UNet(3, 2)", "randn(1, 3, 32, 32)", steps=2),
         _model(here, "labml_nn/resnet/__init__.py",
                "m.ResNetBase([1, 1], [8, 16], first_kernel_size=3)", "randn(2, 3, 16, 16)"),
         _model(here, "labml_nn/conv_mixer/__init__.py",
@@ -358,18 +355,8 @@ def _papers() -> list[Job]:
                "randn(5, 2, 4)"),
         _model(here, "labml_nn/recurrent_highway_networks/__init__.py", "m.RHN(4, 8, 2, 1)",
                "randn(5, 2, 4)"),
-        _model(here, "labml_nn/transformers/gmlp/__init__.py", "m.GMLPBlock(16, 32, 5)", of),
         _model(here, "labml_nn/transformers/fnet/__init__.py", "m.FNetMix()", of,
                more="class M(torch.nn.Module): pass"),
-        _model(here, "labml_nn/transformers/aft/__init__.py", "Driven(16, 5, 3)", of,
-               more="class Driven(m.AFTLocal):\n    def forward(self, x):\n"
-                    "        return super().forward(query=x, key=x, value=x)"),
-        _model(here, "labml_nn/transformers/mha.py", "Driven(2, 16, 0.1)", of,
-               more="class Driven(m.MultiHeadAttention):\n    def forward(self, x):\n"
-                    "        return super().forward(query=x, key=x, value=x)"),
-        _model(here, "labml_nn/transformers/rope/__init__.py", "Driven(2, 16, 0.5, 0.1)", of,
-               more="class Driven(m.RotaryPEMultiHeadAttention):\n    def forward(self, x):\n"
-                    "        return super().forward(query=x, key=x, value=x)"),
         _model(here, "labml_nn/graphs/gat/__init__.py", "m.GraphAttentionLayer(8, 16, 2)",
                "randn(6, 8), torch.ones(6, 6, 1)"),
         _model(here, "labml_nn/capsule_networks/__init__.py", "Driven(6, 3, 4, 5, 3)",

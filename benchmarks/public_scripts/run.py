@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -46,10 +47,15 @@ def pairs(theirs: Outcome, ours: Outcome) -> list[tuple[float, float]]:
 
 
 def difference(theirs: Outcome, ours: Outcome) -> float:
-    """The largest relative difference."""
-    return max(
-        (abs(a - b) / max(abs(a), 1e-8) for a, b in pairs(theirs, ours) if a == a), default=0.0
-    )
+    """The largest relative difference: infinite where one alone is no finite number."""
+    return max((_apart(a, b) for a, b in pairs(theirs, ours)), default=0.0)
+
+
+def _apart(a: float, b: float) -> float:
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return 0.0
+    found = abs(a - b) / max(abs(a), 1e-8)
+    return math.inf if math.isnan(found) else found
 
 
 def verdict(theirs: Outcome, ours: Outcome) -> str:
@@ -159,7 +165,9 @@ def main() -> None:
             print(f"    torch: {one['theirs']}\n    dynamic: {one['ours']}")
         kept.write_text(json.dumps(found, indent=1))
     if args.write:
-        (ROOT / "docs" / "scripts.md").write_text(page([found[job.title] for job in jobs.JOBS]))
+        (ROOT / "docs" / "scripts.md").write_text(
+            page([found[job.title] for job in jobs.JOBS if job.title in found])
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Counts the tests of PyTorch's `test/test_autograd.py` that `dynamic` passes.
+"""Counts PyTorch's own autograd tests that `dynamic` passes.
 
-`python -m benchmarks.pytorch_autograd FOLDER` runs the file in FOLDER, PyTorch's `test`, which
+`python -m benchmarks.pytorch_autograd FOLDER` runs the file test_autograd.py in FOLDER, which
 whoever runs this fetches: docs/pytorch_autograd.md says where. `torch` leads to `dynamic`, and
 what the tests import of PyTorch's own harness to `harness.py`. A name that `dynamic` does not have
 raises where a test uses it. `--report FILE` keeps the outcome of each test.

@@ -354,7 +354,9 @@ class Op:
     def __reduce__(self) -> Any:
         if _registry.get(self.name) is not self:
             raise GraphError(f"the op {self.name} is not declared, so that it cannot be copied")
-        return op_named, (self.name,)
+        from staticgraph.compiler.core.own_ops import unpickled
+
+        return unpickled, (self.name,)
 
     def cotangents(
         self, positions: Sequence[int], g: object, out: object, *operands: object, **attrs: object

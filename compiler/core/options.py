@@ -39,6 +39,15 @@ class Options(Record):
     memory_at: tuple[tuple[str, int], ...] = ()
 
 
+def check_switches(name: object, **switches: object) -> None:
+    """OptionError for a name that is no text, and for a switch that is neither True nor False."""
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"compile: the name is a string, not {name!r}")
+    for option, value in switches.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"compile: {option} is True or False, not {value!r}")
+
+
 def budget_of(memory: object, at: object) -> tuple[float | None, tuple[tuple[str, int], ...]]:
     """The fields `memory` and `memory_at` of options, from what a user gives.
 

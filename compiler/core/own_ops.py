@@ -7,6 +7,8 @@ name without the version.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from dataclasses import dataclass
 
@@ -99,3 +101,27 @@ def op_saved_as(name: str) -> Op:
         raise FormatError(
             f"no op is named {name!r}: import {module} before, or whatever declares it with sg.op"
         ) from None
+
+
+def unpickled(name: str) -> Op:
+    """The op that a pickle calls so; the module that the name of a user's has is imported.
+
+    A script is `__mp_main__` to the processes that `multiprocessing` starts.
+
+    Raises:
+        GraphError: there is none.
+    """
+    module, dot, function = name.rpartition(".")
+    names = [name]
+    if name not in declared_names() and dot:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+        if module == "__main__":
+            names.append(f"__mp_main__.{function}")
+    for one in names:
+        if one in declared_names():
+            return op_named(one)
+    raise GraphError(
+        f"no op is named {name!r}: import what declares it with sg.op; what a script, a notebook "
+        "or a function declares is not there in another process"
+    )

@@ -80,10 +80,14 @@ FUZZ_TORCH = Setting(
     "STATICGRAPH_FUZZ_TORCH", "that of `staticgraph peers`",
     "the Python with PyTorch that `fuzz eager` compares with; empty for none",
 )  # fmt: skip
+RANK = Setting(
+    "STATICGRAPH_RANK", "none",
+    "written by `distributed` for processes that a rank starts: its process, its number, how many",
+)  # fmt: skip
 
 SETTINGS = (
     NUM_THREADS, BLAS, CACHE, CACHE_DIR, CACHE_MB, LOG, DUMP, DUMP_DIR, COMPILE_LARGE_OPS,
-    KEEP_FREED_MEMORY, EAGER_LINT, PEERS_DIR, FUZZ_TORCH,
+    KEEP_FREED_MEMORY, EAGER_LINT, PEERS_DIR, FUZZ_TORCH, RANK,
 )  # fmt: skip
 """All of them, in the order in which they are shown."""
 

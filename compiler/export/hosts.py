@@ -164,6 +164,8 @@ def _constant(value: Any) -> str:
         return ascii(value)
     if isinstance(value, float) and np.isfinite(value):
         return repr(value)
+    if isinstance(value, np.integer):
+        return f"np.{value.dtype.name}({int(value)})"
     if isinstance(value, np.dtype):
         return f'np.dtype("{value.name}")'
     name = getattr(value, "__name__", "")

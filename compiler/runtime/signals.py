@@ -15,6 +15,7 @@ import numpy as np
 
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.llvm import watch
 
 _FUNCTIONS = {
@@ -35,7 +36,7 @@ def process_address() -> int:
     return int(_words().ctypes.data)
 
 
-def words_of_a_call(unlocks: int = 0, guards: int = 0, process: int = 0) -> Any:
+def words_of_a_call(unlocks: int = 0, guards: int = 0, process: int = 0) -> Array:
     """The words that a call watches; without those of the process it looks at nothing."""
     words = np.zeros(watch.LENGTH, np.int64)
     words[watch.LEFT] = watch.EVERY

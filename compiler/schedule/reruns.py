@@ -227,8 +227,8 @@ def _renamed(group: Group, order: int, name: Callable[[int], int]) -> Group:
         return replace(group, order=order, node=name(group.node), items=items)
     pack = group.pack
     if pack is not None:
-        names = {"value": pack.value, "source": pack.source, "base": pack.base}
-        pack = replace(pack, **{field: name(one) for field, one in names.items()})
+        value, source, base = map(name, (pack.value, pack.source, pack.base))
+        pack = replace(pack, value=value, source=source, base=base)
     return replace(
         group,
         order=order,

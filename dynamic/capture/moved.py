@@ -25,10 +25,10 @@ class Moved:
     _current: Any
     _link: Any
     _outside: bool
-    _seen: int
-    _stamp: int
+    _seen: Any
+    _stamp: Any
     _value: Any
-    _viewed: bool
+    _viewed: Any
 
     def as_view_of(self, other: Any) -> Any:
         """Itself, which stands for a view of another; no op tells where in its memory."""

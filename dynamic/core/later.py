@@ -64,6 +64,7 @@ _OLDER = (
     "randint_like",
     "range",
     "scalar_tensor",
+    "spmm",
     "svd",
     "typename",
 )

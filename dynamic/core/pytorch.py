@@ -15,6 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.dynamic.core import eager_ops, node_names as names, shape_texts
+from staticgraph.dynamic.core.errors import NothingError, SizeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class PyTorchOp:
         misfit: what PyTorch says of two shapes that do not fit.
         of_some: there is none of no elements.
         renews: keeps its operand alone, so that the output may be overwritten.
+        one_dtype: what to say of floating operands of different dtypes, which PyTorch refuses:
+            a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -56,6 +59,7 @@ class PyTorchOp:
     misfit: Callable[[Any, Any], str] | None = None
     of_some: bool = False
     renews: bool = False
+    one_dtype: str = ""
     of_numbers: bool = False
 
 
@@ -158,13 +162,18 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.strided_slice: PyTorchOp("Slice", view=True),
     ops.embed: PyTorchOp("ConstantPadNd"),
     ops.matmul: PyTorchOp(
-        names.matmul, operator="matmul", methods=("matmul",), misfit=shape_texts.product
+        names.matmul,
+        operator="matmul",
+        methods=("matmul",),
+        misfit=shape_texts.product,
+        one_dtype="by rank",
     ),
-    ops.dot: PyTorchOp(misfit=shape_texts.dot, operands=("self", "tensor")),
+    ops.dot: PyTorchOp(misfit=shape_texts.dot, operands=("self", "tensor"), one_dtype="by rank"),
     ops.outer: PyTorchOp("Mul"),
     ops.attention: PyTorchOp("ScaledDotProductFlashAttentionForCpu"),
     ops.conv2d: PyTorchOp(
         "Convolution",
+        one_dtype="bias first",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups"),),
     ),
@@ -172,6 +181,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.avg_pool2d: PyTorchOp("AvgPool2D", bent=True),
     ops.conv_transpose2d: PyTorchOp(
         "Convolution",
+        one_dtype="expected",
         operands=("input", "weight", "bias"),
         options=(names.same("stride", "padding", "dilation", "groups", "output_padding"),),
     ),
@@ -189,7 +199,10 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.softmax: PyTorchOp(options=(names.along,)),
     ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
     ops.layer_norm: PyTorchOp(
-        "NativeLayerNorm", operands=("input", "weight", "bias"), options=(names.normalised,)
+        "NativeLayerNorm",
+        operands=("input", "weight", "bias"),
+        options=(names.normalised,),
+        one_dtype="all inputs",
     ),
     ops.cross_entropy: PyTorchOp("NllLoss", operands=("self", "target"), options=(names.mode,)),
     ops.mse_loss: PyTorchOp("MseLoss", operands=("self", "target"), options=(names.mode,)),
@@ -240,7 +253,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
-    eager_ops.bmm: PyTorchOp(operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches),
+    eager_ops.bmm: PyTorchOp(
+        operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
+    ),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
 }
@@ -285,6 +300,13 @@ def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> s
     if own and head.isidentifier():
         text = f"{own}: {rest}"
     return f"{first}: {text}" if first else text
+
+
+def size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:
+    """The error of an op whose operands have shapes that do not fit."""
+    shapes = [tuple(array.shape) for array in arrays]
+    kind = NothingError if known(op).of_some else SizeError
+    return kind(in_pytorchs_words(op, shapes, str(error)))
 
 
 VIEWS = frozenset(op for op, row in PYTORCH.items() if row.view)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from staticgraph.dynamic.distributions import constraints, kl, transforms
 from staticgraph.dynamic.distributions.choices import (
     Categorical,
@@ -81,3 +83,14 @@ __all__ = [
     "biject_to", "constraints", "identity_transform", "kl", "kl_divergence", "register_kl",
     "transform_to", "transforms",
 ]  # fmt: skip
+
+_FILES = (
+    "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "dirichlet", "exponential",
+    "fishersnedecor", "gamma", "geometric", "gumbel", "half_cauchy", "half_normal", "independent",
+    "inverse_gamma", "kumaraswamy", "laplace", "log_normal", "logistic_normal",
+    "mixture_same_family", "multinomial", "multivariate_normal", "negative_binomial", "normal",
+    "one_hot_categorical", "pareto", "poisson", "relaxed_bernoulli", "relaxed_categorical",
+    "studentT", "transformed_distribution", "uniform", "weibull",
+)  # fmt: skip
+for _file in _FILES:  # `from torch.distributions.normal import Normal`: PyTorch's files
+    sys.modules[f"{__name__}.{_file}"] = sys.modules[__name__]

@@ -33,6 +33,7 @@ __all__ = [
     "randint_like",
     "range",
     "scalar_tensor",
+    "spmm",
     "svd",
     "typename",
 ]  # fmt: skip
@@ -140,6 +141,11 @@ def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
 def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The square roots of the sums of squares."""
     return input.norm(2, dim, keepdim)
+
+
+def spmm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices, which are dense: none here is sparse."""
+    return input.mm(mat2)
 
 
 class QR(decompositions.QR):

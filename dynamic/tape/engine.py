@@ -6,6 +6,7 @@ the last: it runs right after the oldest node that it is an operand of.
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from heapq import heappop, heappush
@@ -233,6 +234,9 @@ def _oldest_uses(nodes: Iterable[Any]) -> dict[Any, int]:
     return uses
 
 
+_SERIAL = operator.attrgetter("serial")
+
+
 def _leading_to(wanted: Collection[Any], roots: Iterable[Any]) -> set[Any]:
     """The nodes between the roots and the wanted ones: those that have to run."""
     oldest = min((node.serial for node in wanted), default=0)
@@ -243,9 +247,13 @@ def _leading_to(wanted: Collection[Any], roots: Iterable[Any]) -> set[Any]:
         if node in seen or node.serial < oldest:
             continue
         seen.add(node)
-        stack.extend(edge for edge in node.edges if edge is not None)
+        for edge in node.edges:
+            if edge is not None:
+                stack.append(edge)
     needed: set[Any] = set()
-    for node in sorted(seen, key=lambda one: one.serial):
-        if any(edge in wanted or edge in needed for edge in node.edges):
-            needed.add(node)
+    for node in sorted(seen, key=_SERIAL):
+        for edge in node.edges:
+            if edge in wanted or edge in needed:
+                needed.add(node)
+                break
     return needed

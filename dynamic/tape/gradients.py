@@ -135,11 +135,12 @@ def grad(
     inputs = _listed(inputs)
     if not inputs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
-    if any(getattr(one, "_overwritten", None) is not None for one in (*inputs, *_listed(outputs))):
-        return provided.traced_gradients(
-            _listed(outputs), inputs, grad_outputs, create_graph, allow_unused, materialize_grads
-        )
-    roots = _roots(_listed(outputs), grad_outputs, create_graph)
+    outputs = _listed(outputs)
+    for one in (*inputs, *outputs):
+        if getattr(one, "_overwritten", None) is not None:
+            options = create_graph, allow_unused, materialize_grads
+            return provided.traced_gradients(outputs, inputs, grad_outputs, *options)
+    roots = _roots(outputs, grad_outputs, create_graph)
     nodes = _nodes(inputs)
     found = run(roots, retain, create_graph, nodes)
     results: list[Any] = []

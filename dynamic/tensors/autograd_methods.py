@@ -389,7 +389,7 @@ class Autograd(Operand):
             )
         if id(self) in memo:
             return memo[id(self)]
-        array = with_memory(values_of(self), memo)
+        array = with_memory(np.asanyarray(values_of(self)), memo)
         result = memo[id(self)] = rebuild(type(self), array, self.requires_grad)
         if type(self._cell) is list and not result.is_inference():
             result._cell = memo.setdefault(("version", id(self._cell)), [0, None])

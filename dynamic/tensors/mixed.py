@@ -13,6 +13,7 @@ import numpy as np
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import DTYPES, c_name
 from staticgraph.dynamic.core.errors import MixedError
+from staticgraph.dynamic.core.pytorch import known
 
 
 def _legacy(tensor: Any) -> str:
@@ -53,15 +54,10 @@ def _norm(*tensors: object) -> str:
     return "mixed dtype (CPU): all inputs must share same datatype."
 
 
-def _same(*tensors: object) -> str:
-    return "both inputs should have same dtype"
-
-
-UNMIXED: dict[str, Callable[..., str]] = {
-    "matmul": _matmul, "bmm": _found, "dot": _matmul, "conv2d": _conv, "conv_transpose2d": _found,
-    "layer_norm": _norm, "tensordot": _same, "inner": _same,
+TEXTS: dict[str, Callable[..., str]] = {
+    "by rank": _matmul, "expected": _found, "bias first": _conv, "all inputs": _norm,
 }  # fmt: skip
-"""Per op that takes one dtype what to say of others."""
+"""What to say, by `PyTorchOp.one_dtype`."""
 
 
 def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
@@ -69,9 +65,9 @@ def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
 
     Integers beside them are cast, which PyTorch refuses too.
     """
-    say = UNMIXED.get(op.name)
-    if say is None:
+    text = known(op).one_dtype
+    if not text:
         return
     dtypes = {np.dtype(one.dtype) for one in operands if hasattr(one, "dtype")}
     if len(dtypes) > 1 and all(one.kind in "fcV" for one in dtypes):
-        raise MixedError(say(*operands))
+        raise MixedError(TEXTS[text](*operands))

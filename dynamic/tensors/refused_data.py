@@ -67,6 +67,8 @@ def _elements(data: Any) -> Any:
 def refuse_sizes(function: str, sizes: Sequence[object]) -> None:
     """TypeError for a size that is no integer, RuntimeError for one below 0."""
     for size in sizes:
+        if type(size) is int and size >= 0:
+            continue
         if isinstance(size, float | str | type(None)):
             raise ArgumentError(
                 f"{function}(): argument 'size' (position 1) must be tuple of ints, not "

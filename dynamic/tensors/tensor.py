@@ -27,8 +27,8 @@ from staticgraph.dynamic.core.dtypes import (
     result_type,
 )
 from staticgraph.dynamic.core.eager_ops import clone
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, NothingError, SizeError
-from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, in_pytorchs_words, known
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, size_error
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
@@ -466,21 +466,15 @@ def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) ->
     if not isinstance(error, StaticGraphError):
         _infer(op, arrays, attrs)
     if isinstance(error, ShapeError) and not isinstance(error, SizeError):
-        raise _size_error(op, arrays, error) from None
+        raise size_error(op, arrays, error) from None
     raise error
-
-
-def _size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:
-    shapes = [tuple(array.shape) for array in arrays]
-    kind = NothingError if known(op).of_some else SizeError
-    return kind(in_pytorchs_words(op, shapes, str(error)))
 
 
 def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
     try:
         op.infer_type(*(type_of(array) for array in arrays), **attrs)
     except ShapeError as error:
-        raise _size_error(op, arrays, error) from None
+        raise size_error(op, arrays, error) from None
 
 
 _valid: set[Any] = set()

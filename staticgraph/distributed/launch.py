@@ -7,14 +7,12 @@ import os
 from collections.abc import Mapping
 
 from staticgraph.compiler.core.errors import DistributedError
+from staticgraph.compiler.core.settings import RANK
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.reference.ranks import ALONE, Job, Ranks, Request, belong_to, current
 
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """What says how many processes were started: by MPICH and Intel MPI, Open MPI, MVAPICH, Slurm."""
-
-STARTED = "STATICGRAPH_RANK"
-"""What a rank leaves in its environment for its children: its process, its number, how many."""
 
 
 def ranks_started(environment: Mapping[str, str]) -> int:
@@ -47,7 +45,7 @@ def start() -> None:
     wanted = ranks_started(os.environ)
     if wanted == 1 or current() is not ALONE:
         return
-    parent = os.environ.get(STARTED, "").split()
+    parent = (RANK.given or "").split()
     if len(parent) == 3 and parent[0] != str(os.getpid()):
         belong_to(Ranks(Child(int(parent[1]), int(parent[2]))))
         return
@@ -55,7 +53,7 @@ def start() -> None:
 
     transport = Mpi(mpi_of(wanted))
     ranks = Ranks(transport)
-    os.environ[STARTED] = f"{os.getpid()} {ranks.rank} {ranks.size}"
+    os.environ[RANK.name] = f"{os.getpid()} {ranks.rank} {ranks.size}"
     belong_to(ranks)
     end_together(ranks, transport)
     atexit.register(leave, ranks, transport)

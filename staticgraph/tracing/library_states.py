@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import operator
+import re
 import sys
-from _string import formatter_field_name_split
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
@@ -116,13 +117,15 @@ ASKED = (
     "threading.active_count", "threading.enumerate", "_decimal.getcontext",
     *(f"staticgraph.dynamic.{one}" for one in (
         "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
-        "tape.anomaly.is_anomaly_check_nan_enabled", "settings.get_deterministic_debug_mode",
-        "settings.are_deterministic_algorithms_enabled", "settings.get_float32_matmul_precision",
-        "settings.get_num_interop_threads", "settings.is_warn_always_enabled",
+        "tape.anomaly.is_anomaly_check_nan_enabled", "core.settings.get_deterministic_debug_mode",
+        "core.settings.are_deterministic_algorithms_enabled",
+        "core.settings.get_float32_matmul_precision",
+        "core.settings.get_num_interop_threads", "core.settings.is_warn_always_enabled",
         "tensors.devices.get_default_device",
     )),
 )  # fmt: skip
 """Functions without arguments that say what is set: their answers are compared at each call."""
+_EAGER = "staticgraph.dynamic"
 _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerate"))
 """Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
 
@@ -136,6 +139,8 @@ class Settings:
         self._names: dict[Callable[[], Any], str] = {}
         for text in ASKED:
             module, _, name = text.rpartition(".")
+            if module.startswith(_EAGER) and _EAGER in sys.modules:
+                importlib.import_module(module)  # some are only loaded when they are asked for
             function = getattr(sys.modules.get(module), name, None)
             if function is None:
                 continue
@@ -191,13 +196,15 @@ def _has_links(value: object) -> bool:
     return all(type(one).__name__ == "_lru_list_elem" for one in value.values())
 
 
+_ATTRIBUTES = re.compile(r"\.(\w+)")
+
+
 def names_in_format(text: str) -> set[str]:
     """The attributes that `text.format(...)` reads."""
     found: set[str] = set()
     with suppress(ValueError):
         for _, field, spec, _ in Formatter().parse(text):
-            parts = formatter_field_name_split(field)[1] if field else ()
-            found |= {str(key) for is_attribute, key in parts if is_attribute}
+            found |= set(_ATTRIBUTES.findall(field or ""))
             if spec and "{" in spec:
                 found |= names_in_format(spec)
     return found

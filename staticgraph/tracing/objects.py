@@ -147,9 +147,8 @@ class Objects:
             # a collection of a library reads any of its attributes: a ChainMap its maps
             every = self._reflects or (of_library and isinstance(value, Collection))
             every = every or self._is_handed(value, [*table.values()], name, place)
-            keys = self._names.keys() & table.keys()
-            if every or _is_read_by_own(kind):
-                keys = table.keys()
+            every_now = every or _is_read_by_own(kind)
+            keys = table.keys() if every_now else self._names.keys() & table.keys()
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
@@ -282,7 +281,8 @@ class Objects:
 
 def _is_read_by_own(kind: Any) -> bool:
     """Whether code of the engines reads what objects of a class have, and leaves it as it is."""
-    return is_own(file_of(kind)) and not (hasattr(kind, "step") or hasattr(kind, "manual_seed"))
+    changed = ("step", "manual_seed", "next")  # optimizers, generators, streams of keys
+    return is_own(file_of(kind)) and not any(hasattr(kind, one) for one in changed)
 
 
 def _within(values: Iterable[object]) -> Iterator[object]:

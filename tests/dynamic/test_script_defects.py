@@ -103,3 +103,15 @@ def test_pytorchs_files_of_modules_can_be_imported() -> None:
     assert Module is torch.nn.Module
     assert issubclass(NonDynamicallyQuantizableLinear, torch.nn.Linear)
     assert torch.nn.modules.sparse.Embedding is torch.nn.Embedding
+
+
+def test_spmm_is_the_product_of_dense_matrices() -> None:
+    assert torch.spmm(torch.eye(2) * 3, torch.ones(2, 1)).tolist() == [[3.0], [3.0]]
+
+
+def test_pytorchs_files_of_distributions_can_be_imported() -> None:
+    from dynamic.distributions.bernoulli import Bernoulli
+    from dynamic.distributions.studentT import StudentT
+
+    assert Bernoulli is torch.distributions.Bernoulli
+    assert StudentT is torch.distributions.StudentT

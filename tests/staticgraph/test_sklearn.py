@@ -134,6 +134,11 @@ def test_variables_that_a_function_shares_belong_to_the_fitted() -> None:
         ({"early_stopping": True, "validation_fraction": 1.0}, "no row of 4 is left to train"),
         ({"network": lambda x, outputs, rng: x}, r"takes the shape \(x.0, 1\)"),
         ({"network": lambda x, outputs, rng: None}, r"the network returns None, where"),
+        ({"network": 3}, "the network is a function or a module: 3"),
+        ({"network": nn.Flatten()}, "the module has no parameters: Flatten"),
+        ({"network": nn.Sequential(nn.Linear(4, 1), nn.Dropout(0.5))}, "dropout: a graph would"),
+        ({"hidden": 5}, "hidden is a tuple of widths, not 5"),
+        ({"optimizer": "adam"}, "the optimizer is one of sg.optim, not 'adam'"),
         ({"network": lambda x, outputs, rng: sg.sum(x, axis=1)}, "there are no parameters"),
     ],
 )
@@ -144,6 +149,7 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], text: str) -> Non
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    monkeypatch.delitem(sys.modules, "staticgraph.sklearn")
+    for name in ("staticgraph.sklearn", "staticgraph.sklearn.networks"):
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"pip install 'staticgraph\[sklearn\]'"):
         importlib.import_module("staticgraph.sklearn")

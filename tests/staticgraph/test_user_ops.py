@@ -58,6 +58,40 @@ def test_a_file_whose_op_is_not_declared_says_what_to_import(tmp_path: Path) -> 
     assert f"no op is named '{__name__}.halved': import {__name__} before" in ran.stderr
 
 
+@pytest.mark.slow
+def test_another_process_imports_what_declares_the_ops_of_a_pickle(tmp_path: Path) -> None:
+    (tmp_path / "own_losses.py").write_text(
+        "import staticgraph as sg\n@sg.op\ndef doubled(x):\n    return 2 * x\n"
+    )
+    (tmp_path / "script.py").write_text(
+        textwrap.dedent("""
+        import multiprocessing, pickle, subprocess, sys
+        import numpy as np, own_losses, staticgraph as sg
+
+        @sg.op
+        def tripled(x):
+            return 3 * x
+
+        def called(executable):
+            return executable(np.ones(2)).tolist()
+
+        if __name__ == "__main__":
+            x = sg.placeholder("x", (None,), "float64")
+            both = sg.compile([x], own_losses.doubled(x) + tripled(x))
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.apply(called, (both,)))
+            read = [sys.executable, "-c", "import pickle, sys; pickle.load(sys.stdin.buffer)"]
+            ran = subprocess.run(read, input=pickle.dumps(both), stderr=subprocess.PIPE)
+            print(ran.stderr.decode())
+        """)
+    )
+    ran = subprocess.run(
+        [sys.executable, "script.py"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert ran.stdout.startswith("[5.0, 5.0]\n")
+    assert "GraphError: no op is named '__main__.tripled': import what declares it" in ran.stdout
+
+
 def test_a_kernel_of_other_code_is_another_kernel() -> None:
     """What a function closes over is part of the key, and equal code is found again."""
     x = sg.placeholder("x", (None,), "float64")

@@ -179,7 +179,8 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
         made.append(trampoline)
     words = np.array(program, np.int64)
     weakref.finalize(words, _drop, owner).atexit = False
-    return Trampolines(*made, words)
+    call, fill = made
+    return Trampolines(call, fill, words)
 
 
 def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, bytes]:

@@ -17,6 +17,8 @@ __all__ = ["bilinear", "linear"]
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
+    if type(input) in PLAIN and input._array.dtype.kind in "biu" and input.dtype != weight.dtype:
+        raise _mixed(input, weight)  # which a product by itself casts
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:
@@ -26,12 +28,16 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
     except MixedError:
         if bias is None:
             raise
-        both = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
-        text = "mat1 and mat2 must have the same dtype, but got {} and {}"
-        raise MixedError(text.format(*both)) from None
+        raise _mixed(input, weight) from None
     except SizeError as error:
         raise SizeError(_of_linear(str(error), input, weight)) from None
     return product if bias is None else product + bias
+
+
+def _mixed(input: Any, weight: Any) -> MixedError:
+    first, second = (DTYPES[np.dtype(one.dtype)].legacy for one in (input, weight))
+    text = "mat1 and mat2 must have the same dtype, but got {} and {}"
+    return MixedError(text.format(first, second))
 
 
 def _of_linear(text: str, input: Any, weight: Any) -> str:

@@ -105,7 +105,8 @@ def _property(name: str) -> property:
 def _copied(module: Any, memo: dict[int, Any]) -> Any:
     """A deep copy of a parametrized module, of a class of its own, as that has the properties."""
     kind = type(module)
-    made = memo[id(module)] = object.__new__(type(kind.__name__, kind.__bases__, {**vars(kind)}))
+    made: Any = object.__new__(type(kind.__name__, kind.__bases__, {**vars(kind)}))
+    memo[id(module)] = made
     vars(made).update(copy.deepcopy(vars(module), memo))
     return made
 

@@ -342,7 +342,7 @@ def test_tensors_have_the_gradients_that_they_have_with_numpy(order, monkeypatch
     used: list[str] = []
     compiled = native.compute
     with monkeypatch.context() as patch:
-        patch.setattr(native, "compute", lambda *a: used.append(a[0]) or compiled(*a))
+        patch.setattr(native, "compute", lambda *a, **k: used.append(a[0]) or compiled(*a, **k))
         found = gradients(order)
     assert used
     monkeypatch.setattr(native.state, "enabled", False)

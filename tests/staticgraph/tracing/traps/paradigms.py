@@ -14,8 +14,8 @@ SUBJECTS = (
     "modules", "modes", "effects", "outside", "randomness", "values", "sizes", "writes", "dtypes",
     "programs", "bypasses", "branches", "language", "containers", "libraries", "aliases",
     "settings", "interpreter", "threads", "objects", "memory", "streams", "operators", "iterators",
-    "names", "training", "layers", "loops", "hidden", "engine", "shared",
-    "transformed",
+    "names", "training", "layers", "layer_parts", "loops", "averages", "hidden", "reflected",
+    "mechanics", "engine", "shared", "transformed", "sampled",
 )  # fmt: skip
 
 

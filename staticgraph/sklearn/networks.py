@@ -60,7 +60,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        network: object = None,
+        network: Any = None,
         *,
         hidden: tuple[int, ...] = (32,),
         optimizer: object = None,
@@ -87,10 +87,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Array, y: Array, outputs: int) -> None:
         """Train on rows and numbers, or indices of classes; sets what ends with an underscore."""
-        for name in ("max_iter", "batch_size", "n_iter_no_change"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise OptionError(f"{type(self).__name__}: {name} is an int from 1, not {value!r}")
+        self._check()
         rng = check_random_state(self.random_state)
         x, out = self._defined(outputs, rng)
         target = placeholder("y", (None,), y.dtype)
@@ -113,6 +110,22 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self._train(train, measure, weights, X.astype(x.dtype), y, rng)
         self._give_back(weights)
         self.predict_ = copy.copy(executable)  # variables of its own, which no other fit changes
+
+    def _check(self) -> None:
+        """OptionError for what no fit can do with."""
+        name = type(self).__name__
+        counts = {one: getattr(self, one) for one in ("max_iter", "batch_size", "n_iter_no_change")}
+        for key, value in counts.items():
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise OptionError(f"{name}: {key} is an int from 1, not {value!r}")
+        if self.network is not None and not callable(self.network):
+            raise OptionError(f"{name}: the network is a function or a module: {self.network!r}")
+        if is_module(self.network) and not any(True for _ in self.network.parameters()):
+            raise OptionError(f"{name}: the module has no parameters: {self.network!r}")
+        if not isinstance(self.hidden, list | tuple):
+            raise OptionError(f"{name}: hidden is a tuple of widths, not {self.hidden!r}")
+        if self.optimizer is not None and not hasattr(self.optimizer, "minimize"):
+            raise OptionError(f"{name}: the optimizer is one of sg.optim, not {self.optimizer!r}")
 
     def _defined(self, outputs: int, rng: np.random.RandomState) -> tuple[Expression, Expression]:
         """The input, and what the network makes of it."""
@@ -213,6 +226,7 @@ class NetworkRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         network: a function of the rows, an expression (None, features), of the number of outputs,
             1, and of a source of random numbers, which returns an expression (None, outputs); or
             a module, which is copied, and whose parameters start as they are; None for layers.
+            One with dropout or batch statistics, which differ in training, is refused.
         hidden: the widths of the layers, if `network` is None.
         optimizer: one of `sg.optim`; Adam with a rate of 0.01 if None.
         max_iter: the most passes over the rows.
