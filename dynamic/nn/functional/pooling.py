@@ -245,7 +245,9 @@ def _elements(size: int, window: int, step: int, edge: int, count: int, padded: 
 def _lp_pool(axes: int, input: object, p: float, size: object, stride: object, ceil: bool) -> Any:
     count = math.prod(per_axis(size, axes))
     powers = _avg_pool(axes, ops.power(input, float(p)), size, stride, 0, ceil, True, None)
-    total = ops.sign(powers) * ops.relu(ops.absolute(powers)) * count
+    # PyTorch's sign of nan is 0, and its gradient of abs(x) the sign
+    sign = ops.where(ops.isnan(powers), 0.0, ops.sign(powers))
+    total = sign * ops.relu(powers * sign) * count
     return ops.power(total, 1.0 / p)
 
 

@@ -195,3 +195,16 @@ def test_adaptive_maxima_of_a_batch_are_those_of_its_examples(axes: int) -> None
         one = one.detach().requires_grad_()
         pool(one, 2).sum().backward()
         np.testing.assert_array_equal(grad, one.grad)
+
+
+@pytest.mark.parametrize(
+    ("norm", "wanted"),
+    [
+        (1, [[0, 0, 0, 0, 1, 1]]),
+        (2, [[np.nan, np.nan, 0, 0, 0.6, 0.8]]),
+    ],
+)
+def test_norms_of_windows_have_pytorchs_gradients_at_zero_and_nan(norm: int, wanted: Any) -> None:
+    x = torch.tensor([[np.nan, 1.0, 0.0, 0.0, 3.0, 4.0]], requires_grad=True)
+    F.lp_pool1d(x, norm, 2).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-6)
