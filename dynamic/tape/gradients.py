@@ -138,8 +138,8 @@ def grad(
     outputs = _listed(outputs)
     for one in (*inputs, *outputs):
         if getattr(one, "_overwritten", None) is not None:
-            options = create_graph, allow_unused, materialize_grads
-            return provided.traced_gradients(outputs, inputs, grad_outputs, *options)
+            settings = create_graph, allow_unused, materialize_grads
+            return provided.traced_gradients(outputs, inputs, grad_outputs, *settings)
     roots = _roots(outputs, grad_outputs, create_graph)
     nodes = _nodes(inputs)
     found = run(roots, retain, create_graph, nodes)
