@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
-from staticgraph.compiler.core import fork
+from staticgraph.compiler.core import collection, fork
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.log import log, told
 from staticgraph.compiler.core.options import BACKENDS, Options
@@ -45,7 +43,7 @@ def compile_graph(
     """
     _check(definition, options)
     feeds = feeds_of(definition)
-    with _collection_paused():
+    with collection.paused():
         place = place_of(definition, options)
         found = None if place is None or DUMP.given else load_launch_plan(place, definition)
         if found is not None:
@@ -113,15 +111,3 @@ def _check(definition: Definition, options: Options) -> None:
         raise OptionError(f"compile: backend is one of {BACKENDS}, not {options.backend!r}")
     if options.threads is not None:
         check_count("compile", options.threads)
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Without garbage collection: it would look at all that was just made."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

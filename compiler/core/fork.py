@@ -33,6 +33,7 @@ class Rank(enum.IntEnum):
     VARIABLES = enum.auto()
     ASSIGNING = enum.auto()
     CHANGES = enum.auto()
+    COLLECTION = enum.auto()
 
 
 _locks: dict[Rank, AbstractContextManager[Any]] = {}

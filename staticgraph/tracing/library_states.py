@@ -19,6 +19,8 @@ from string import Formatter
 from types import CodeType
 from typing import Any
 
+from staticgraph.compiler.core import collection
+
 Getter = Callable[[Any], Any]
 
 
@@ -130,6 +132,13 @@ _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerat
 """Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
 
 
+_INSTEAD: dict[str, Callable[[], Any]] = {
+    "_decimal.getcontext": of_decimals,
+    "gc.isenabled": collection.is_enabled,  # another thread may be compiling
+}
+"""What is asked instead of some of them."""
+
+
 class Settings:
     """What is set for the process and the thread when a call begins."""
 
@@ -144,7 +153,7 @@ class Settings:
             function = getattr(sys.modules.get(module), name, None)
             if function is None:
                 continue
-            asked = of_decimals if text == "_decimal.getcontext" else function
+            asked = _INSTEAD.get(text, function)
             plain = getattr(function, "__wrapped__", function)
             self._functions[getattr(plain, "__code__", function)] = asked
             self._names[asked] = text.removeprefix("_")
