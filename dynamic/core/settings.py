@@ -32,8 +32,15 @@ def get_float32_matmul_precision() -> str:
     return str(_settings["precision"])
 
 
+def _require_bool(function: str, name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{function}: {name} is True or False, not {value!r}")
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Note whether algorithms are to be deterministic, which all are."""
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        _require_bool("use_deterministic_algorithms", name, value)
     _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
 
 
@@ -67,7 +74,8 @@ def get_deterministic_debug_mode() -> int:
 
 def set_warn_always(b: bool) -> None:
     """Note whether warnings are to be repeated."""
-    _settings["always"] = bool(b)
+    _require_bool("set_warn_always", "b", b)
+    _settings["always"] = b
 
 
 def is_warn_always_enabled() -> bool:
