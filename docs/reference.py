@@ -52,7 +52,7 @@ def pages() -> Iterator[Page]:
     yield Page("Functions in NumPy's names", "sg", composed)
     yield Page("Errors and warnings", "sg", errors)
     for name in ("linalg", "special", "fft", "random", "optim", "distributed"):
-        yield Page(f"sg.{name}", f"sg.{name}", _members(getattr(sg, name)))
+        yield Page(f"sg.{name}", f"sg.{name}", _own(getattr(sg, name), known))
     eager = {name: one for name, one in _members(dynamic).items() if name not in public}
     yield Page("dynamic", "dynamic", eager)
     yield Page("dynamic.Tensor", "Tensor", _methods(dynamic.Tensor))
@@ -60,8 +60,7 @@ def pages() -> Iterator[Page]:
                    dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.distributions,
                    dynamic.utils.data):  # fmt: skip
         name = module.__name__.removeprefix("staticgraph.")
-        own = {one: value for one, value in _members(module).items() if value not in known}
-        yield Page(name, name, own)
+        yield Page(name, name, _own(module, known))
 
 
 def write(folder: Path) -> None:
@@ -92,6 +91,11 @@ def _members(module: Any) -> dict[str, Any]:
 
 def _is_ours(value: object) -> bool:
     return (getattr(value, "__module__", None) or "staticgraph").startswith("staticgraph")
+
+
+def _own(module: object, known: set[object]) -> dict[str, Any]:
+    """The members of a module, but for those that another page has."""
+    return {name: one for name, one in _members(module).items() if one not in known}
 
 
 def _methods(kind: type) -> dict[str, Any]:
