@@ -91,6 +91,7 @@ SYSTEM = "ONNX has no operator for it"
 FUNCTION = "ONNX has no operator for this special function"
 EFFECT = "it has an effect, and ONNX models have none"
 COMPLEX = "ONNX computes with no complex numbers"
+RANKS = "it combines the arrays of ranks, and a model is run by one"
 
 REFUSED = {
     **dict.fromkeys(
@@ -125,6 +126,7 @@ REFUSED = {
         ),
         COMPLEX,
     ),
+    **dict.fromkeys(("collective_announce", "collective_begin", "collective_end"), RANKS),
     "as_strided": "it reads memory by strides, which ONNX has not",
 }  # fmt: skip
 """The ops that no model can have, each with the reason."""
