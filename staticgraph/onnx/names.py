@@ -126,7 +126,6 @@ REFUSED = {
         ),
         COMPLEX,
     ),
-    **dict.fromkeys(("collective_announce", "collective_begin", "collective_end"), RANKS),
     "as_strided": "it reads memory by strides, which ONNX has not",
 }  # fmt: skip
 """The ops that no model can have, each with the reason."""
