@@ -39,8 +39,8 @@ OVERLAPPING = (
 
 
 READ_ONLY = (
-    "unsupported operation: the memory of the tensor is read-only, as that of the array that it was "
-    "made of. Please clone() the tensor before performing the operation."
+    "unsupported operation: the memory of the tensor is read-only, as that of the array that it "
+    "was made of. Please clone() the tensor before performing the operation."
 )
 
 
