@@ -100,8 +100,8 @@ def put_counts(page: Path, outcome: Outcome) -> None:
     if COUNTS not in text:
         raise OptionError(f"onnx: {page} has no heading {COUNTS.strip()!r}")
     counts = [
-        "`staticgraph onnx --check --markdown docs/onnx.md` runs ONNX's own tests of its operators,",
-        f" and writes this;\nwith onnx {onnx('onnx').__version__}:\n\n```\n",
+        "`staticgraph onnx --check --markdown docs/onnx.md` runs ONNX's own tests of its ",
+        f"operators, and writes this;\nwith onnx {onnx('onnx').__version__}:\n\n```\n",
         *(f"{line}\n" for line in outcome.lines()),
         "```\n",
     ]
