@@ -83,7 +83,7 @@ class Inspected:
             >>> len(f.graph), len(f.lowered)
             (4, 2)
         """
-        return self.runner.compiled("lowered").lowered
+        return self.runner.compiled("lowered").lowered_graph
 
     @property
     def kernel(self) -> Kernel:
@@ -335,8 +335,10 @@ class Inspected:
         """
         from staticgraph.executables.traces import trace_of
 
-        def ran() -> nx.MultiDiGraph[int]:
-            return self.graph if self._settled().mode.debug else self.lowered
+        def ran() -> Definition:
+            if self._settled().mode.debug:
+                return self.definition
+            return self.runner.compiled("trace").lowered
 
         return trace_of(self.definition, ran, self.name, args, kwargs)
 
