@@ -98,9 +98,7 @@ class CompiledRunner:
         default_factory=dict
     )
     _fixed: list[Any] | None = None
-    _graphs: list[nx.MultiDiGraph[int] | None] = field(
-        default_factory=lambda: [None, None], init=False
-    )
+    _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     lost: Lost | None = field(default=None, init=False)
     loss: Loss | None = field(default=None, init=False)
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
@@ -120,16 +118,9 @@ class CompiledRunner:
     @property
     def graph(self) -> nx.MultiDiGraph[int]:
         """The networkx DAG as it was defined, frozen."""
-        return self._drawn(0, self.definition)
-
-    @property
-    def lowered_graph(self) -> nx.MultiDiGraph[int]:
-        """The networkx DAG after the passes, frozen."""
-        return self._drawn(1, self.lowered)
-
-    def _drawn(self, at: int, definition: Definition) -> nx.MultiDiGraph[int]:
-        graph = self._graphs[at] = self._graphs[at] or graph_of(definition)
-        return graph
+        if self._graph is None:
+            self._graph = graph_of(self.definition)
+        return self._graph
 
     @property
     def lowered(self) -> Definition:
