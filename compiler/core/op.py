@@ -12,7 +12,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -41,6 +41,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_more,
 )
 from staticgraph.compiler.core.protocols import CompiledFunction
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
 from staticgraph.compiler.core.values import Value
 
@@ -104,7 +105,7 @@ class _Own:
         return self._of_class
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Op:
     """One operation.
 

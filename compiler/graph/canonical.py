@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.lowering import Pointwise
 from staticgraph.compiler.core.op import Op, is_own, op_named
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.forms import Encoder, Form
 from staticgraph.compiler.ops import LIBRARY, leaves, regions
@@ -24,7 +24,7 @@ _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint:
 """The attributes that only say what is the same."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Canonical:
     """The text of a definition, and its unknown sizes by their numbers."""
 

@@ -7,11 +7,12 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import report_all
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression, again
@@ -25,7 +26,7 @@ LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
 Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Node:
     """One node of a graph with its operands in order."""
 
@@ -38,7 +39,7 @@ class Node:
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@frozen(eq=False, weakref_slot=True)
 class Definition:
     """The nodes of some outputs and updates, operands first; a node's id is its place.
 

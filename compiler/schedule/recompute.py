@@ -9,11 +9,11 @@ originals, nor computed before the later group is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import networkx as nx
 
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import Report, accept, on_trial
 from staticgraph.compiler.graph.build import rebuilt
 from staticgraph.compiler.graph.definition import LEAVES
@@ -72,7 +72,7 @@ def _recomputed(fusion: Fusion, found: Mapping[tuple[int, int], Origin]) -> Iter
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Origin:
     """How a group computes a value again.
 

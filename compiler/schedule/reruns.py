@@ -7,11 +7,12 @@ It is the same group: its loops, and so its bits, are those of the first run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import networkx as nx
 
 from staticgraph.compiler.core.lowering import Gather, IndexMap, Pointwise, Reduce
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.build import graph_of, nodes_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.schedule.groups import (
@@ -41,7 +42,7 @@ def rerun(
     return maker.made(graph)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Copy:
     """A node as some run computes it, before the copies are numbered.
 

@@ -7,7 +7,7 @@ import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.log import log
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
@@ -53,7 +54,7 @@ counts: Counter[str] = Counter()
 these without a pass, by their "launch_plans"."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Trampolines:
     """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
     `(table, *inputs, *outputs) -> empty list, or an int`; and the words of the program.
@@ -64,7 +65,7 @@ class Trampolines:
     program: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Place:
     """Where the launch plan of a definition is in the cache, or would be."""
 
