@@ -68,14 +68,14 @@ def frozen(*, eq: bool = ..., weakref_slot: bool = ...) -> Callable[[type[T]], t
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(made: Any = None, /, *, eq: bool = True, weakref_slot: bool = False) -> Any:
+def frozen(made: type | None = None, /, *, eq: bool = True, weakref_slot: bool = False) -> object:
     """What `dataclass(frozen=True, slots=True)` makes of a class, which nothing can change."""
     if made is None:
-        return lambda one: frozen_class(one, eq, weakref_slot)
-    return frozen_class(made, eq, weakref_slot)
+        return lambda one: _frozen_class(one, eq, weakref_slot)
+    return _frozen_class(made, eq, weakref_slot)
 
 
-def frozen_class(made: type, eq: bool, weakref_slot: bool) -> Any:
+def _frozen_class(made: type, eq: bool, weakref_slot: bool) -> Any:
     """The class of which `frozen` is the decorator."""
     shared = _OF_FROZEN | _COMPARED if eq else _OF_FROZEN
     return _with_slots(made, shared, is_frozen=True, weakref_slot=weakref_slot)
@@ -90,14 +90,14 @@ def mutable(*, eq: bool = ..., repr: bool = ...) -> Callable[[type[T]], type[T]]
 
 
 @dataclass_transform(field_specifiers=(field,))
-def mutable(made: Any = None, /, *, eq: bool = True, repr: bool = True) -> Any:
+def mutable(made: type | None = None, /, *, eq: bool = True, repr: bool = True) -> object:
     """What `dataclass(slots=True)` makes of a class: its fields can be set."""
     if made is None:
-        return lambda one: mutable_class(one, eq, repr)
-    return mutable_class(made, eq, repr)
+        return lambda one: _mutable_class(one, eq, repr)
+    return _mutable_class(made, eq, repr)
 
 
-def mutable_class(made: type, eq: bool, repr: bool) -> Any:
+def _mutable_class(made: type, eq: bool, repr: bool) -> Any:
     """The class of which `mutable` is the decorator."""
     shared: dict[str, Any] = {"__repr__": _repr} if repr else {}
     if eq:
