@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -60,7 +61,7 @@ importing = threading.RLock()
 hold(Rank.IMPORTS, importing)
 
 
-def imported(name: str) -> Any:
+def imported(name: str) -> ModuleType:
     """A module that is imported late: the lock is not waited for if it is there."""
     found = sys.modules.get(name)
     if found is None or getattr(found.__spec__, "_initializing", False):

@@ -99,52 +99,52 @@ def mutable(made: type | None = None, /, *, eq: bool = True, repr: bool = True) 
 
 def _mutable_class(made: type, eq: bool, repr: bool) -> Any:
     """The class of which `mutable` is the decorator."""
-    shared: dict[str, Any] = {"__repr__": _repr} if repr else {}
+    shared = dict(_SHOWN) if repr else {}
     if eq:
-        shared |= {"__eq__": _eq, "__hash__": None}
+        shared |= _COMPARED | {"__hash__": None}
     return _with_slots(made, shared, is_frozen=False)
 
 
-def _eq(self: Any, other: Any) -> bool:
-    if other.__class__ is not self.__class__:
-        return NotImplemented
-    return bool(self.__compared__(self) == self.__compared__(other))
+class _Shared:
+    """The methods that a dataclass has generated, for all classes."""
+
+    __fields__: tuple[Field[Any], ...]
+    __compared__: Callable[[object], object]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        values = self.__compared__
+        return bool(values(self) == values(other))
+
+    def __hash__(self) -> int:
+        return hash(self.__compared__(self))
+
+    def __repr__(self) -> str:
+        shown = (f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr)
+        return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __getstate__(self) -> list[Any]:
+        return [getattr(self, one.name) for one in self.__fields__]
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for one, value in zip(self.__fields__, state, strict=True):
+            object.__setattr__(self, one.name, value)
 
 
-def _hash(self: Any) -> int:
-    return hash(self.__compared__(self))
+def _shared(*names: str) -> dict[str, Any]:
+    return {name: vars(_Shared)[name] for name in names}
 
 
-def _repr(self: Any) -> str:
-    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in self.__fields__ if one.repr)
-    return f"{self.__class__.__qualname__}({', '.join(shown)})"
-
-
-def _refuse_to_set(self: object, name: str, _value: object) -> NoReturn:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_to_delete(self: object, name: str) -> NoReturn:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, one.name) for one in self.__fields__]
-
-
-def _set_state(self: Any, state: list[Any]) -> None:
-    for one, value in zip(self.__fields__, state, strict=True):
-        object.__setattr__(self, one.name, value)
-
-
-_COMPARED: dict[str, Any] = {"__eq__": _eq, "__hash__": _hash}
-_OF_FROZEN: dict[str, Any] = {
-    "__repr__": _repr,
-    "__setattr__": _refuse_to_set,
-    "__delattr__": _refuse_to_delete,
-    "__getstate__": _get_state,
-    "__setstate__": _set_state,
-}
+_COMPARED = _shared("__eq__", "__hash__")
+_SHOWN = _shared("__repr__")
+_OF_FROZEN = _SHOWN | _shared("__setattr__", "__delattr__", "__getstate__", "__setstate__")
 
 
 class _OfClass:
@@ -273,7 +273,8 @@ def _own_init(kind: Any) -> Any:
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
-    exec(f"def __init__({', '.join(parameters)}):\n {body}", scope)
+    text = f"def __init__({', '.join(parameters)}):\n {body}"
+    exec(compile(text, f"{__file__}: {kind.__qualname__}", "exec"), scope)  # whose code it is
     made = scope["__init__"]
     made.__qualname__, made.__module__ = f"{kind.__qualname__}.__init__", kind.__module__
     return made
