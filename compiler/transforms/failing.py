@@ -7,7 +7,7 @@ itself, or both sides do, the side that raises is one of a branch, with a check 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.lowering import Gather, Host, Nested
 from staticgraph.compiler.core.raised import Raised, raised
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse
 from staticgraph.compiler.graph.effects import Effect
 from staticgraph.compiler.graph.expression import (
@@ -31,7 +32,7 @@ from staticgraph.compiler.transforms.decisions import Decision, Way
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Caught:
     """What was raised on one way, after some prints and checks.
 
@@ -43,7 +44,7 @@ class Caught:
     drawn: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Failure:
     """What a function that raises on a way has made.
 

@@ -7,9 +7,10 @@ import dis
 import functools
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
+
+from staticgraph.compiler.core.record import frozen
 
 _GLOBAL = (
     "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF",
@@ -35,7 +36,7 @@ _ASKING = {
 """Functions of libraries, by name, and the attribute that they read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """What some code names, and the lines within nested functions too.
 
@@ -213,7 +214,7 @@ def handlers_of_errors(code: CodeType) -> list[tuple[str, object]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeQuestion:
     """A place where code asks for the type of something.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
 from staticgraph.tracing.guards import Read, shown
 from staticgraph.tracing.reads import Surroundings
@@ -14,7 +15,7 @@ from staticgraph.tracing.tracing import Trace
 from staticgraph.tracing.words import Versions, with_words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrace:
     """Why a function was traced again.
 

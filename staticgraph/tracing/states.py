@@ -8,17 +8,18 @@ import io
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.tracing.library_states import getter_of, of_generator, place_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """Something that has a state.
 

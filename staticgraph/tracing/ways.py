@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import CaptureError, OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import has_refused
 from staticgraph.compiler.graph.effects import Effect, collecting
 from staticgraph.compiler.graph.expression import (
@@ -31,7 +32,7 @@ from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_
 from staticgraph.tracing.views import View, views_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Computed:
     """What a function computes.
 
@@ -55,7 +56,7 @@ class Computed:
     views: tuple[tuple[View, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Made:
     """What was made on one way: `others` are results that the effects need."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.llvm.c_library import C_LIBRARY
 from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.runtime.cache.store import Code
@@ -22,7 +22,7 @@ ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Loaded:
     """Functions in memory, which are freed with their owner."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.ops.attention import masked_softmax
+from staticgraph.compiler.ops.attending import masked_softmax
 from staticgraph.dynamic.core.dtypes import c_name, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.dropout import dropout

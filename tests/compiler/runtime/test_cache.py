@@ -415,7 +415,7 @@ def test_the_command_line_shows_and_clears_it(
     assert main(["cache", "info"]) == 0
     shown = capsys.readouterr().out
     assert f"directory  {place}" in shown
-    assert "entries    1\n" in shown or "entries    2\n" in shown
+    assert f"entries    {len(list(place.iterdir()))}\n" in shown
     assert f"size       {size / 1e6:.2f} MB of at most 256 MB" in shown
     assert main(["cache", "clear"]) == 0
     assert capsys.readouterr().out.startswith("removed ")
