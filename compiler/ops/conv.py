@@ -8,6 +8,7 @@ whole (`compiler.codegen.windows`). In small groups it is a sum over windows (`c
 from __future__ import annotations
 
 import math
+from builtins import sum as sum_of
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,9 +36,8 @@ Pair = tuple[int, int]
 
 LEAST_CHANNELS = 8
 """Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
-PACKED, ADDED = 24, 64
-"""Products that take as long as packing an element of a window, and as writing it out and adding it
-where it belongs: for 23 shapes they tell which is faster, but where both take as long."""
+MOVED = 16
+"""Products that take as long as moving an element, such as packing one of a window."""
 MOST_WRITTEN = 8
 """Elements of windows written out for one of the image or of the result."""
 LEAST_DEPTH = 256
@@ -95,16 +95,45 @@ def _conv_check(
         raise ShapeError(f"{name}: bias {bias} does not have one value per filter: {filters}")
 
 
-def _columns(x: Any, weight: Any, attrs: Attrs) -> Any:
-    """All windows as a matrix per group: (groups, channels * window, batch * places)."""
+def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
+    """All windows as a matrix per group: (groups, channels * window, batch * places).
+
+    `by_line`: with the lines of the window first, and then the channels.
+    """
     groups, x = attrs["groups"], padded(x, attrs["padding"])
     if groups > 1:
         x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
     order = (1, 4, 5, 0, 2, 3) if groups == 1 else (1, 2, 5, 6, 0, 3, 4)
+    if by_line:
+        order = (4, 1, 5, 0, 2, 3) if groups == 1 else (1, 5, 2, 6, 0, 3, 4)
     depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
     places = windows.shape[0] * windows.shape[-4] * windows.shape[-3]
     return reshape(transpose(windows, order), (groups, depth, places))
+
+
+def _goes_by_line(x: Any, weight: Any, attrs: Attrs) -> bool:
+    """Whether lines are packed once for all lines of the windows, not once for each of these.
+
+    Then results are read and added to as often as windows have lines, and the weight is turned: for
+    every image, as if there were one, so that bits do not depend on how many there are. But lines
+    of padding are not multiplied.
+    """
+    filters, channels, *window = weight.shape
+    sizes = [*x.shape[2:], *window, filters, channels]
+    if not all(isinstance(size, int) and size > 0 for size in sizes):
+        return False
+    stride, padding, dilation = (attrs[key] for key in ("stride", "padding", "dilation"))
+    axes = zip(x.shape[2:], window, stride, padding, dilation, strict=True)
+    height, width = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
+    rows, depth, places = filters // attrs["groups"], channels * math.prod(window), height * width
+    lines = range(0, height * stride[0], stride[0])
+    empty = sum_of(not 0 <= line + place * dilation[0] - padding[0] < x.shape[2]
+                   for line in lines for place in range(window[0]))  # fmt: skip
+    saved = depth * places * (1 - stride[0] / window[0])
+    moved = saved - window[0] * rows * places - depth * rows
+    skipped = empty / (height * window[0]) * depth * rows * places
+    return bool(MOVED * moved + skipped > 0)
 
 
 def _filters(weight: Any, groups: int) -> Any:
@@ -137,7 +166,9 @@ def _conv2d(
     shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
     if conv_direct.is_direct(weight, groups):
         return conv_direct.convolve(x, weight, attrs) + shift
-    product = matmul(_filters(weight, groups), _columns(x, weight, attrs))
+    by_line = _goes_by_line(x, weight, attrs)
+    left = _filters(transpose(weight, (0, 2, 1, 3)) if by_line else weight, groups)
+    product = matmul(left, _columns(x, weight, attrs, by_line))
     height, width = (
         (size + 2 * p - d * (k - 1) - 1) // s + 1
         for size, k, s, p, d in zip(
@@ -189,7 +220,8 @@ def _is_added(g: Any, x: Any, weight: Any, attrs: Attrs) -> bool:
     if written > MOST_WRITTEN * (channels * here + filters * there):
         return False
     more = here / (there * math.prod(attrs["stride"]))
-    return channels * (filters + ADDED) < 0.9 * more * filters * (channels + PACKED)
+    # written, read, and added where it belongs
+    return channels * (filters + 3 * MOVED) < more * filters * (channels + MOVED)
 
 
 def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:

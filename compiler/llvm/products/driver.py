@@ -159,7 +159,7 @@ def multiply(
     following = ldc * {S}
     parts = max(1, parts_of(k, {DEPTH}))
     deepest = parts_of(k, parts)
-    lies = (under == n * {S}) & (k * under <= {BLOCK})
+    lies = (under <= 2 * n * {S}) & (k * under <= {BLOCK})
     few = select(lies, {LYING}, {FEW})
     large = ((m > few) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
     packs = (transb != 0) | large
