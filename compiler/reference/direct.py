@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.reference.extremes import largest
+from staticgraph.compiler.reference.numbers import ONE, Number
 from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
 from staticgraph.compiler.reference.totals import total
 

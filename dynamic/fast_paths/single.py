@@ -28,6 +28,10 @@ _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
 _ANY = object()  # the axis that the op takes where none is given
+_NO_OPTIONS = ()
+_OPTIONS = frozenset((float, int, str))
+"""The types of options of which the attributes are kept."""
+_MOST_KNOWN = 64
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 
@@ -60,6 +64,36 @@ def flat_unary(op: Op) -> Any:
                     flat.note(op.name, result._maker)
                 return result
         return op.general(*operands, **options)
+
+    return named_after(op, function)
+
+
+def with_options(op: Op) -> Any:
+    """A function of each element with options, whose attributes are kept for the usual values."""
+    assert op.bind is not None
+    evaluate, plan, bind = op.evaluate, recipe(op, (True,)), op.bind
+    known: dict[Any, Attrs] = {}
+
+    def function(*operands: Any, **options: object) -> Any:
+        if not operands or type(input := operands[0]) not in PLAIN:
+            return op.general(*operands, **options)
+        x = input._array
+        if not ((x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE):
+            return op.general(*operands, **options)
+        given = (*operands[1:], *options.values())
+        key = (given, *options, *map(type, given)) if given else _NO_OPTIONS
+        try:
+            attrs = known.get(key)
+        except TypeError:  # a tensor or an array
+            return op.general(*operands, **options)
+        if attrs is not None:
+            value = evaluate(x, **attrs)
+            if value is not x:
+                return new_value(plan, input, value, attrs)
+        result = op.general(*operands, **options)
+        if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
+            known[key] = bind(x, *operands[1:], **options)[1]
+        return result
 
     return named_after(op, function)
 
@@ -193,6 +227,11 @@ UNARY: dict[Op, Any] = {
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }
 """The short way of an op that maps elements, as a function."""
+UNARY |= {
+    op: with_options(op)
+    for op in all_ops()
+    if op.elementwise and op.bind is not None and _has_one_operand(op)
+}
 ALONG_AXIS: dict[Op, Any] = {
     op: along_axis(op) for op in all_ops() if op.sweep == "rows" and _has_one_operand(op)
 }

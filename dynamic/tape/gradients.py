@@ -219,7 +219,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
     if len(cotangents) != len(tensors):
         raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
     given = [
-        _cotangent(i, tensor, cotangent)
+        _cotangent(i, tensor, cotangent, create_graph)
         for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True))
     ]
     roots = []
@@ -228,7 +228,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append((tensor._node, g if create_graph else g._array))
+        roots.append((tensor._node, g))
     return roots
 
 
@@ -241,8 +241,11 @@ def refuse_complex_output(dtype: Any) -> None:
         )
 
 
-def _cotangent(i: int, tensor: Any, given: Any) -> Any:
-    """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
+def _cotangent(i: int, tensor: Any, given: Any, create_graph: bool) -> Any:
+    """The cotangent of a root, a tensor if the pass is recorded, else its array.
+
+    1 if none is given; None for a tensor that cannot be a root.
+    """
     array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
     if given is None:
         if tensor._node is None:
@@ -250,7 +253,8 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
         refuse_complex_output(array.dtype)
-        return as_tensor(np.ones(array.shape, array.dtype))
+        one = np.array(1, array.dtype).reshape(array.shape)
+        return as_tensor(one) if create_graph else one
     given = as_tensor(given)
     if given.shape != array.shape:
         raise AutogradError(
@@ -258,11 +262,12 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
             f"has a shape of {Size(array.shape)}."
         )
     if given._array.dtype == array.dtype:
-        return given
+        return given if create_graph else given._array
     if "c" in (given._array.dtype.kind, array.dtype.kind):
         raise AutogradError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{i}] has a dtype of {DTYPES[given._array.dtype]!r} "
             f"and output[{i}] has a dtype of {DTYPES[array.dtype]!r}."
         )
-    return astype(given, array.dtype)
+    cast = astype(given, array.dtype)
+    return cast if create_graph else cast._array
