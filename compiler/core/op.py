@@ -32,6 +32,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.op_arguments import (
+    are_plain,
     as_floating,
     by_position,
     in_computing,
@@ -242,32 +243,17 @@ class Op:
             raise renamed from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
-        if self._is_plain(operands):
-            try:
-                return self.evaluate(*operands, **attrs)
-            except Exception as error:
-                self._check_shapes(operands, attrs, error)
-                raise
-        if not self.complex:
+        plain = are_plain(operands, self.floating)
+        if not plain and not self.complex:
             self.refuse_complex(operands)
-        given = as_floating(operands, self.promotes) if self.floating else operands
+        given = operands if plain or not self.floating else as_floating(operands, self.promotes)
         try:
-            if any(map(is_stored, given)) and not self.moves:
+            if not plain and any(map(is_stored, given)) and not self.moves:
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
             self._check_shapes(given, attrs, error)
             raise
-
-    def _is_plain(self, operands: Sequence[object]) -> bool:
-        """Whether operands are what `evaluate` takes as it is, as in rules most are: no casts."""
-        for one in operands:
-            dtype = getattr(one, "dtype", None)
-            if dtype is _F32 or dtype is _F64:
-                continue
-            if self.floating or not (dtype is _BOOL or dtype is _I64 or type(one) in _NUMBERS):
-                return False
-        return True
 
     def refuse_complex(self, arrays: Sequence[object]) -> None:
         """DTypeError if there are complex numbers among arrays that the op does not take."""
@@ -416,10 +402,6 @@ class Op:
 
 def _rule_of_types(op: Op) -> Any:
     return op.infer_type.infer if isinstance(op.infer_type, _OfReals) else op.infer_type
-
-
-_F32, _F64, _BOOL, _I64 = (np.dtype(name) for name in ("float32", "float64", "bool", "int64"))
-_NUMBERS = frozenset((bool, int, float))
 
 
 class _OfReals:

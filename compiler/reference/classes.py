@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.values import Array
-from staticgraph.compiler.reference.extremes import largest
+from staticgraph.compiler.reference.direct import shift
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.compiler.reference.totals import total, whole
 
 
 def _shifted(x: Any) -> tuple[Any, Any, Any]:
     """x less the maximum of its row, the exponential of that, and its sums along the rows."""
-    shifted = np.subtract(x, largest(x, (1,), True))
+    shifted = np.subtract(x, shift(x, 1))
     exponential = np.exp(shifted)
     return shifted, exponential, total(exponential, (1,), False)
 

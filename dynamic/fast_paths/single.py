@@ -16,6 +16,7 @@ from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
+from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import paused
@@ -185,6 +186,34 @@ def reduction(
     return method
 
 
+def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
+    """A method that finds the largest or smallest element of all, or along an axis with its place.
+
+    `position` is the op that finds the place, and `result` makes one of both.
+    """
+    general = getattr(Tensor, op.name)
+    of_all = reduction(op, None, general, whole, ties="even")
+    plan, of_places = recipe(op, (True,)), recipe(position, (True,))
+    _, ready = _ready({"ties": "first"})
+    _, places = _ready({})
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, **options: object) -> Any:
+        x = self._array
+        usual = not options and (keepdim is False or keepdim is True) and 0 < x.size < LARGE
+        if dim is None or not usual or type(dim) is not int or type(self) not in PLAIN:
+            return of_all(self, dim, keepdim, **options)
+        try:
+            attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
+        except IndexError:  # no such axis, or more than are ready
+            return general(self, dim, keepdim)
+        values = new_value(plan, self, op.evaluate(x, **attrs), attrs)
+        indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
+        return result(values, indices)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
 def _is_bound(value: Any) -> bool:
     """Whether a value is None, or a number that every floating dtype has a place for."""
     return type(value) in _BOUNDS and (value is None or -MOST_F32 <= value <= MOST_F32)
@@ -245,8 +274,6 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
     ("prod", ops.prod, eager_ops.prod_dim, None, {}),
     ("amax", ops.max, ops.max, largest_of_all, _SHARED),
     ("amin", ops.min, ops.min, smallest_of_all, _SHARED),
-    ("max", ops.max, None, largest_of_all, _SHARED),
-    ("min", ops.min, None, smallest_of_all, _SHARED),
     ("argmax", ops.argmax, ops.argmax, lambda x: x.argmax(), {}),
     ("argmin", ops.argmin, ops.argmin, lambda x: x.argmin(), {}),
     ("any", ops.any, ops.any, None, {}),
@@ -270,5 +297,7 @@ METHODS |= {
         name: reduction(op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS
     },
+    "max": extremum(ops.max, ops.argmax, largest_of_all, Max),
+    "min": extremum(ops.min, ops.argmin, smallest_of_all, Min),
 }
 """Operators and methods of Tensor."""
