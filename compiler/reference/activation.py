@@ -18,6 +18,7 @@ from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
 _FEW, _MANY = 256, 1 << 14
 _UNSIGNED = {np.dtype("f4"): np.dtype("u4"), np.dtype("f8"): np.dtype("u8")}
 _BYTE = np.dtype(np.int8)
+_maximum = np.maximum
 
 
 class _Constants(dict[Any, Any]):
@@ -40,6 +41,8 @@ _all_zeros, _all_ones = _Constants(0), _Constants(1)
 
 def relu(x: Any) -> Any:
     """max(x, 0)."""
+    if x.size < _FEW:
+        return _maximum(x, ZERO[x.dtype])
     if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
     return np.maximum(x, ZERO[x.dtype])

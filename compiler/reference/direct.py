@@ -74,7 +74,7 @@ def shift(x: Any, axis: int) -> Any:
     so that no digits are lost, the largest of them all serves: to find it takes a third of the
     time. Of no elements nothing.
     """
-    if 0 < x.size <= _FEW and x.flags.c_contiguous:
+    if 0 < x.size <= _FEW:
         greatest = x.item(x.argmax())
         if greatest - x.item(x.argmin()) < _NEAR:
             return np.array(greatest, x.dtype)

@@ -28,6 +28,7 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
+_NOTHING = object()  # what stands for an operand that is not given
 _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
@@ -41,15 +42,32 @@ def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(*operands: Any, **options: object) -> Any:
-        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
-            (input,) = operands
+    def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
+        kind = type(input)
+        if (kind is Tensor or kind in PLAIN) and not more and not options:
             x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and x.size < LARGE:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
-        return op.general(*operands, **options)
+        if input is _NOTHING:
+            return op.general(**options)
+        return op.general(input, *more, **options)
 
     return named_after(op, function)
+
+
+def operator(op: Op) -> Any:
+    """The operator of one operand, which has no other arguments."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+
+    def method(self: Any) -> Any:
+        x = self._array
+        dtype = x.dtype
+        if (dtype is F32 or dtype is F64) and x.size < LARGE:
+            return new_value(plan, self, evaluate(x), _NO_ATTRS)
+        return op.general(self)
+
+    return named_after(op, method)
 
 
 def flat_unary(op: Op) -> Any:
@@ -193,6 +211,7 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
     """
     general = getattr(Tensor, op.name)
     of_all = reduction(op, None, general, whole, ties="even")
+    of_all.__name__ = of_all.__qualname__ = op.name
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
@@ -290,9 +309,9 @@ METHODS: dict[str, Any] = {
 }
 METHODS |= {
     "neg": UNARY[ops.negative],
-    "__neg__": UNARY[ops.negative],
+    "__neg__": operator(ops.negative),
     "clamp": _clamp,
-    "__abs__": UNARY[ops.abs],
+    "__abs__": operator(ops.abs),
     **{
         name: reduction(op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS

@@ -91,10 +91,13 @@ def cotangents(
         found = None
     if found is None:
         if rules.arrays is None:
-            if len(rules.steps) == 1:  # without a comprehension, which is a call
-                ((i, rule),) = rules.steps
-                return [(edges[i], rule(g, out, *operands, **attrs))]
-            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in rules.steps]
+            steps = rules.steps
+            if attrs:
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in steps]
+            if len(steps) == 1:  # without a comprehension, which is a call
+                ((i, rule),) = steps
+                return [(edges[i], rule(g, out, *operands))]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in steps]
         found = rules.arrays(rules.positions, g, out, *operands, **attrs)
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]

@@ -121,13 +121,16 @@ def _propagate(
     heap: list[Any] = []
     found: dict[Any, Any] = {}
     uses: dict[Any, int] | None = None
-    for node, g in roots:
-        if node in pending:
-            pending[node] = pending[node] + g
-        else:
-            pending[node] = g
-            heappush(heap, (-node.serial, node))
-    only: tuple[Any, Any] | None = None  # the one cotangent on its way, where there is no other
+    only: Root | None = None  # the one cotangent on its way, where there is no other
+    if len(roots) == 1:
+        (only,) = roots
+    else:
+        for node, g in roots:
+            if node in pending:
+                pending[node] = pending[node] + g
+            else:
+                pending[node] = g
+                heappush(heap, (-node.serial, node))
     while heap or only is not None:
         if only is None:
             node = heappop(heap)[-1]

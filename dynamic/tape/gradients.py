@@ -12,7 +12,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.watching import changing
 from staticgraph.compiler.ops import astype
 from staticgraph.dynamic.core import provided
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.eager_ops import stack
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.lint_level import lost
@@ -64,11 +64,13 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
-                refuse_complex_output(array.dtype)
+                dtype = array.dtype
+                if dtype is not F32:
+                    refuse_complex_output(dtype)
                 value = array.item()
                 if waiting or lost or value - value:  # inf or nan
                     look(node, value)
-                run(((node, np.array(1, array.dtype)),), retain, False)
+                run(((node, np.array(1, dtype)),), retain, False)
                 return
         roots = _roots(tensors, grad_tensors, create_graph)
         if (waiting or lost) and len(roots) == 1:

@@ -422,27 +422,32 @@ def record_pair(
     """`record_one` for two operands: their arrays, and their tensors or None for a number."""
     array = result._array
     first, second = edges
+    saved: tuple[object, ...]
+    guards: tuple[object, ...] = ()
+    versions: tuple[object, ...] = ()
     if not plan.holds:
         if first is None:
             first = Spec(x.shape, x.dtype)
         elif second is None:
             second = Spec(y.shape, y.dtype)
-        return new_node(plan, edges, (first, second, None), (), (), attrs, array)
-    keeps_x, keeps_y = plan.keeps
-    c = d = made = None
-    if keeps_x and left is not None:
-        c = left._cell or left._counter
-    if keeps_y and right is not None:
-        d = right._cell or right._counter
-    if plan.keeps_output:
-        made = result._cell = [0, None]
-    saved = (
-        x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
-        y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-        None if made is None else array,
-    )
-    versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return new_node(plan, edges, saved, (c, d, made), versions, attrs, array)
+        saved = (first, second, None)
+    else:
+        keeps_x, keeps_y = plan.keeps
+        c = d = made = None
+        if keeps_x and left is not None:
+            c = left._cell or left._counter
+        if keeps_y and right is not None:
+            d = right._cell or right._counter
+        if plan.keeps_output:
+            made = result._cell = [0, None]
+        saved = (
+            x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
+            y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
+            None if made is None else array,
+        )
+        guards = (c, d, made)
+        versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+    return new_node(plan, edges, saved, guards, versions, attrs, array)
 
 
 def _record_many(

@@ -74,7 +74,7 @@ def joined(op: Op, tensors: Any, dim: object) -> Any:
         attrs = _AXES[dim if dim >= 0 else dim + value.ndim]
     except (ValueError, IndexError):  # sizes that do not go together, or no such axis
         return None
-    return new_value_of_several(op, tensors, value, attrs)
+    return new_value_of_several(op, tensors, np.ascontiguousarray(value), attrs)
 
 
 def stacked(op: Op, tensors: Any, dim: object) -> Any:
@@ -89,9 +89,9 @@ def stacked(op: Op, tensors: Any, dim: object) -> Any:
     try:
         key = _NEW_AXIS[axis]
         value = np.concatenate([array[key] for array in arrays], axis)
-        return new_value_of_several(op, tensors, value, _AXES[axis])
     except (ValueError, IndexError):
         return None
+    return new_value_of_several(op, tensors, np.ascontiguousarray(value), _AXES[axis])
 
 
 def product_of_stacks(op: Op, general: Callable[..., Any], left: Any, right: Any) -> Any:
