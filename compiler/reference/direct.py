@@ -85,6 +85,8 @@ def _sums(x: Any, axis: int) -> Any:
     """The sums along `axis`, which stays with size 1."""
     if _by_dot(x, axis):
         return np.vecdot(x, np.ones(x.shape[-1], x.dtype))[..., None]
+    if axis == 1 and x.ndim == 2 and 1 < x.size <= _FEW:
+        return x.dot(_column(x.shape[1], x.dtype))
     return total(x, (axis,), True)
 
 
@@ -92,23 +94,31 @@ def _dots(x: Any, y: Any, axis: int) -> Any:
     """The sums of x * y along `axis`, which stays with size 1."""
     if _by_dot(x, axis):
         return np.vecdot(x, y)[..., None]
-    return total(x * y, (axis,), True)
+    return _sums(x * y, axis)
 
 
 def _rows(x: Any, axes: int) -> Any:
     """x as a matrix, its last `axes` axes as one."""
+    if axes == 1 and x.size:
+        return x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
     return x.reshape(math.prod(x.shape[: x.ndim - axes]), math.prod(x.shape[x.ndim - axes :]))
 
 
 def _vector(x: Any) -> Any:
     """The weight or bias of a row; one number for the whole row has no axes."""
-    return x.reshape(-1) if x.ndim else x
+    return x.reshape(-1) if x.ndim > 1 else x
+
+
+@functools.lru_cache(maxsize=256)
+def _column(size: int, dtype: Any) -> Any:
+    """A column of ones, with which a product sums rows of this size."""
+    return np.ones((size, 1), dtype)
 
 
 @functools.lru_cache(maxsize=256)
 def _of_rows(size: int, eps: float, dtype: Any) -> tuple[Any, Any, Any]:
-    """Arrays for rows of this size: a column of ones, which sums them, the size, and eps."""
-    return np.ones((size, 1), dtype), np.array(size, dtype), np.array(eps, dtype)
+    """Arrays for rows of this size: a column of ones, the size, and eps."""
+    return _column(size, dtype), np.array(size, dtype), np.array(eps, dtype)
 
 
 def _centre(rows: Any, eps: float, out: Any) -> Any:

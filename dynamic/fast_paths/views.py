@@ -20,7 +20,7 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_val
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _INDICES = frozenset((int, slice, type(None)))
-"""The types of keys that make a view, beside an Ellipsis."""
+"""The types of keys that make a view, beside one Ellipsis."""
 _SEQUENCES = (tuple, list)
 _FLAT = (-1,)
 _FIRST: Attrs = {"axis": 0}
@@ -40,10 +40,12 @@ def _getitem(self: Any, key: Any) -> Any:
     elif kind is slice and (key.step is None or key.step == 1):
         basic = key
     elif kind is tuple:
-        for one in key:
-            if type(one) not in _INDICES or (type(one) is slice and one.step is not None):
-                return Indexing.__getitem__(self, key)
         basic = (*key, Ellipsis)
+        for one in key:
+            if one is Ellipsis and basic is not key:
+                basic = key
+            elif type(one) not in _INDICES or (type(one) is slice and one.step is not None):
+                return Indexing.__getitem__(self, key)
     elif kind in PLAIN:
         return _rows(self, key)
     else:

@@ -101,6 +101,9 @@ def cotangents(
         found = rules.arrays(rules.positions, g, out, *operands, **attrs)
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]
+    if len(found) == 2:
+        first, second = rules.positions
+        return [(edges[first], found[0]), (edges[second], found[1])]
     return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
 
 

@@ -18,7 +18,7 @@ from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.inplace import into
-from staticgraph.dynamic.tensors.outputs import put
+from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import stacked
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
@@ -79,7 +79,7 @@ def flip(input: object, dims: object) -> Any:
 def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
     """Tensors of one shape joined along a new axis."""
     if out is not None:
-        return put("stack", out, stack(tensors, dim), (tensors, dim))
+        return put_out("stack", out, stack(tensors, dim), tuple(tensors))
     short = stacked(eager_ops.stack, tensors, dim)
     return _stack(tensors, dim) if short is None else short
 

@@ -18,7 +18,7 @@ from staticgraph.dynamic.operations.arranging import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.outputs import put
+from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import joined
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from staticgraph.dynamic.tensors.views import computed, writable
@@ -207,7 +207,7 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
 def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Tensors joined along an axis that they have."""
     if out is not None:
-        return put("concat", out, concat(tensors, dim), (tensors, dim))
+        return put_out("cat", out, concat(tensors, dim), tuple(tensors))
     short = joined(ops.concatenate, tensors, dim)
     return _concat(tensors, dim) if short is None else short
 

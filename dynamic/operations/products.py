@@ -14,7 +14,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
-from staticgraph.dynamic.tensors.outputs import put
+from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed
 
@@ -59,7 +59,7 @@ def mv(input: object, vec: object) -> Any:
 def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
     """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p)."""
     if out is not None:
-        return put("bmm", out, bmm(input, mat2), (input, mat2))
+        return put_out("bmm", out, bmm(input, mat2), (input, mat2))
     return product_of_stacks(eager_ops.bmm, _bmm, input, mat2)
 
 

@@ -13,7 +13,7 @@ from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.tape import recipe, record_by
 from staticgraph.dynamic.tape.watching import told, watching
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh
+from staticgraph.dynamic.tensors.tensor import PLAIN, fresh
 
 _AXES: list[Attrs] = [{"axis": axis} for axis in range(9)]
 """The attributes of an op along one axis."""
