@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -240,18 +240,17 @@ def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Ten
             if mode.inference:
                 result._cell = UNTRACKED
             return result
-    if plan.steps:
-        edge = operand._maker if operand._note is None else operand._node
-        if edge is not None:
-            if plan.holds:
-                result._maker = record_one(plan, attrs, edge, operand, result)
-            else:
-                result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
+    edge = operand._maker if operand._note is None else operand._node
+    if edge is not None and plan.steps:
+        if plan.holds:
+            result._maker = record_one(plan, attrs, edge, operand, result)
+        else:
+            result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
     return result
 
 
-Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
-"""The recipes of an op of two operands, by which of them require grad."""
+Plans: TypeAlias = "tuple[Recipe, Recipe, Recipe]"
+"""The recipes of an op of two operands of which both require grad, the first, or the second."""
 
 
 def new_value_of_two(
@@ -265,11 +264,11 @@ def new_value_of_two(
     if paused:
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
-            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, attrs)
+            captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
             return captured
         if watching:
             pair = (x if left is None else left, y if right is None else right)
-            told(plans[True, True].op, pair, attrs, result)
+            told(plans[0].op, pair, attrs, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -280,7 +279,7 @@ def new_value_of_two(
     if right is not None:
         second = right._maker if right._note is None else right._node
     if first is not None or second is not None:
-        plan = plans[first is not None, second is not None]
+        plan = plans[2] if first is None else plans[1] if second is None else plans[0]
         if plan.steps:
             edges = (first, second)
             result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.tensor import PLAIN
@@ -17,8 +17,10 @@ __all__ = ["bilinear", "linear"]
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
-    if type(input) in PLAIN and input._array.dtype.kind in "biu" and input.dtype != weight.dtype:
-        raise _mixed(input, weight)  # which a product by itself casts
+    if type(input) in PLAIN:
+        dtype = input._array.dtype
+        if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
+            raise _mixed(input, weight)  # which a product by itself casts
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:
