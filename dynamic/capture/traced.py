@@ -184,7 +184,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
     def _value_of(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         if not operands:  # what gradient rules and compositions make of sizes alone
             return Traced.made(_expression(op, [], attrs))
-        values = [settled(operand) for operand in operands]
+        values = [settled(one) for one in operands]
         top = innermost(values)
         if not isinstance(top, Traced):
             assert top is not None

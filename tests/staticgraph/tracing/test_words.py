@@ -138,7 +138,7 @@ def test_changes_of_large_arrays_are_seen_without_looking_for_them_in_python(
 ) -> None:
     array = np.arange(3000.0)
     array[7] = np.nan
-    captured = sg.function(lambda x: x * array.reshape(-1)[2999] + array.ndim, debug=True)
+    captured = sg.function(lambda x: x * float(array.reshape(-1)[2999]) + array.ndim, debug=True)
     changes: list[Callable[[], object]] = [
         lambda: array.__setitem__(2999, 5.0),
         lambda: array.__setitem__(7, -np.nan),
