@@ -39,6 +39,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.core.refusals import remembered
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
@@ -118,6 +120,7 @@ class Surroundings(Containers):
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
+        self._failed: CaptureError | None = None
         self.live = NONE
         self.follow()
         if lift and not on_tensors:
@@ -208,7 +211,12 @@ class Surroundings(Containers):
         self.guards = Guards([*self.reads, *self._extra])
 
     def begin(self) -> None:
-        """Note the states as they are: they may have moved on since they were found."""
+        """Note the states as they are: they may have moved on since they were found.
+
+        What was refused while something was followed, in a trace before, is so again.
+        """
+        if self._failed is not None:
+            raise remembered(self._failed)
         self._states = {key: one.now() for key, one in self._states.items()}
 
     def again(self) -> Surroundings:
@@ -257,7 +265,11 @@ class Surroundings(Containers):
         """Take functions that were only seen when they were called."""
         self.roots.extend(roots)
         before, stored = self.reads, self.stored
-        self.follow(dict(self._states))
+        try:
+            self.follow(dict(self._states))
+        except CaptureError as error:
+            self._failed = error
+            raise
         # what changed since the call began is known by what it was then
         self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
         self.guards = Guards([*self.reads, *self._extra])
