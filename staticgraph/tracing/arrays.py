@@ -20,7 +20,7 @@ from staticgraph.compiler.core.lowering import Alias, IndexMap
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import unwatched
-from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.functions import numpy_protocol
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import leaves
@@ -74,7 +74,7 @@ class TracedArray(Expression):
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What `isinstance` is told: to the user's code it is an array, or a number."""
-        if not by_user():
+        if is_called_by_own():
             return TracedArray
         if self.weak:
             return _NUMBERS[self.dtype.kind]

@@ -39,7 +39,8 @@ class Containers(Callables):
             self._read("length", value, None, 0, f"len({name})", place)
         else:
             self._read("keys", value, None, [*value], f"the keys of {name}", place)
-        if len(value) <= FEW and type(value) is dict:
+        plain = all(type(key) in PLAIN for key in value)  # no hash of another is asked for
+        if len(value) <= FEW and type(value) is dict and plain:
             for key in value:
                 self._item(value, key, f"{name}[{key!r}]", place)
         elif value:
