@@ -134,10 +134,11 @@ class Objects:
         if isinstance(value, threading.local):  # its table is another in each thread
             for key in self._names.keys() & vars(value).keys():
                 self._slot(value, key, f"{name}.{key}", self._names[key])
-            return self._class(kind, name, place)
+            self._class(kind, name, place)
+            return
         if of_library and (get := getter_of(kind)) is not None:
             self._read("state", value, get, get(value), name, place)
-            return None
+            return
         groups = table.get("param_groups") if isinstance(table, dict) else None
         if isinstance(groups, list) and hasattr(kind, "zero_grad"):
             self._groups(groups, f"{name}.param_groups", place)

@@ -430,7 +430,7 @@ class Surroundings(Containers):
         self.live.meet(value)
         self.reads += reads_of_array(value, name, place)
         self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
-        if not self._names.keys().isdisjoint(("flags", "strides")):
+        if not self._names.keys().isdisjoint(("flags", "setflags", "strides")):
             self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
         if value.dtype.hasobject:
             self._tuple(value.ravel().tolist(), name, place)
