@@ -17,6 +17,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.deciding import decider_of_user
 from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.messages import deferred_text
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import unwatched
@@ -133,7 +134,9 @@ class TracedArray(Expression):
 
     def __format__(self, spec: str) -> str:
         if by_user():
-            self._values("its text", _TEXT)
+            is_number = self.weak or self.op is leaves.placeholder
+            text = None if self.ndim else deferred_text(self, spec, is_number)
+            return self._values("its text", _TEXT) if text is None else text
         return Expression.__repr__(self)
 
     def _as_index(self) -> NoReturn:

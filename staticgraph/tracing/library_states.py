@@ -147,7 +147,7 @@ def _of_signals() -> object:
 
 
 def _of_warnings() -> object:
-    return [*warnings.filters]
+    return [x for x in warnings.filters if not type(x[1]).__module__.startswith("staticgraph.")]
 
 
 def _of_rows() -> object:

@@ -409,7 +409,7 @@ def prepare_of_a_metaclass(t: Any) -> Any:
 
     class Meta(type):
         @classmethod
-        def __prepare__(mcs, name: str, bases: Any, **more: Any) -> Any:
+        def __prepare__(cls, name: str, bases: Any, **more: Any) -> Any:
             return {"rate": rates[0]}
 
     def f(x: Any) -> Any:
@@ -1073,8 +1073,7 @@ def a_subclass_of_tensors(t: Any) -> Any:
 def inference_mode_inside(t: Any) -> Any:
     def f(x: Any) -> Any:
         with t.xp.inference_mode():
-            y = x * 2
-        return y
+            return x * 2
 
     x = t.x.requires_grad_()
     g = t.capture(f)

@@ -811,7 +811,7 @@ def a_finally_that_returns(t: Any) -> Any:
 @trap()
 def a_lambda_in_a_loop(t: Any) -> Any:
     ones = [t.capture(lambda x, k=k: x * k) for k in (1.0, 2.0)]
-    late = [lambda x: x * k for k in (1.0, 2.0)]
+    late = [lambda x: x * k for k in (1.0, 2.0)]  # noqa: B023
     f = t.capture(lambda x: late[0](x))
     yield [one(t.x) for one in ones]
     yield f(t.x)
