@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.runtime.sharing import POOL
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.inspection import file_of
 from staticgraph.tracing.modules import tracing
@@ -146,6 +147,8 @@ class LiveArrays:
             parts = [one.serial for one in node.operands]
             if not parts or not given.isdisjoint(parts):
                 given.add(node.serial)
+                stored = () if node.op.elementwise else filter(_is_computed, node.operands)
+                found.update(*(own.get(one.serial, ()) for one in stored))
                 continue
             read = set().union(*(own.get(one, ()) for one in parts))
             own[node.serial] = read
@@ -181,10 +184,15 @@ def is_alone() -> bool:
 
 
 def _is_of_library(thread: threading.Thread) -> bool:
-    target = getattr(getattr(thread, "_target", None), "__func__", None)
-    file = target.__code__.co_filename if isinstance(target, FunctionType) else ""
+    """Whether a thread runs code of a library alone: no pool's, or timer's, that is given code."""
     if type(thread) is not threading.Thread:
         file = file_of(type(thread))
+    else:
+        target = getattr(thread, "_target", None)
+        code = getattr(getattr(target, "__func__", target), "__code__", None)
+        if code is None or thread.name.startswith(POOL):
+            return target is not None  # native code, or a pool that only calls of graphs use
+        file = code.co_filename
     return is_library(file) and not file.endswith(("threading.py", "futures/thread.py"))
 
 
@@ -203,10 +211,14 @@ def _is_like(value: Any, array: np.ndarray) -> bool:
     return type(value) is np.ndarray and (value.dtype, value.shape) == (array.dtype, array.shape)
 
 
+def _is_computed(node: Expression) -> bool:
+    """Whether it is stored before an op that is not elementwise reads it: no view is."""
+    return bool(node.operands) and not isinstance(node.op.lowering, Alias | IndexMap)
+
+
 def _is_cheap(node: Expression) -> bool:
-    if isinstance(node.op.lowering, Alias | IndexMap):
-        return True
-    return node.op.elementwise and node.op.cost == "cheap"
+    """Whether it is computed again in each call, with what reads it, in no more time."""
+    return not _is_computed(node) or (node.op.elementwise and node.op.cost == "cheap")
 
 
 def _places(read: Read) -> Iterator[tuple[Place, Any]]:

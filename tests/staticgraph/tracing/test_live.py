@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import selectors
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -131,6 +132,7 @@ def test_an_array_that_changes_its_shape_is_traced_again() -> None:
         lambda x, w: x + sum(w.flat[:2]),
         lambda x, w: x * sg.sum(w),
         lambda x, w: x * np.exp(w)[0, :3],
+        lambda x, w: (x @ (w * 2.0))[:3],
         lambda x, w: x * (1.0 if w is w.base else 2.0) * w[0, 1],
     ],
 )
@@ -161,20 +163,51 @@ def test_an_array_that_is_found_late_or_where_nothing_else_can_be_put_is_compare
     assert len(_contents(fixed)) > 0
 
 
-def test_where_other_threads_may_look_arrays_are_compared() -> None:
+class _Waiting(threading.Thread):
+    def run(self) -> None:
+        done.wait()
+
+
+done = threading.Event()
+
+
+@pytest.mark.parametrize(
+    ("thread", "compared"),
+    [
+        (lambda: threading.Thread(target=done.wait), True),
+        (lambda: threading.Thread(target=lambda: done.wait()), True),
+        (_Waiting, True),
+        (lambda: threading.Timer(60.0, done.wait), True),
+        (lambda: threading.Thread(target=selectors.DefaultSelector().select, args=(2.0,)), False),
+    ],
+)
+def test_where_other_threads_may_look_arrays_are_compared(
+    thread: Callable[[], threading.Thread], compared: bool
+) -> None:
     array = _large(0.5)
     captured = sg.function(lambda x: x * array[0, 1], debug=True)
-    done = threading.Event()
-    other = threading.Thread(target=done.wait)
+    done.clear()
+    other = thread()
+    other.daemon = True
     other.start()
     try:
         np.testing.assert_array_equal(captured(X), X * 0.5)
         array[:] = 2.0
         np.testing.assert_array_equal(captured(X), X * 2)
-        assert len(_contents(captured)) > 0
+        assert bool(_contents(captured)) is compared
     finally:
         done.set()
-        other.join()
+        if isinstance(other, threading.Timer):
+            other.cancel()
+
+
+def test_threads_that_kernels_use_are_no_others() -> None:
+    a = np.ones((1200, 1200))
+    sg.function(lambda x: sg.exp(x) * 2 + x, threads=2)(a)  # the pool has its threads from here on
+    array = _large(0.5)
+    captured = sg.function(lambda x: x * array[0, 1], debug=True)
+    captured(X)
+    assert _contents(captured) == []
 
 
 def test_what_is_returned_may_be_the_array_itself_or_a_view_of_it() -> None:
