@@ -10,12 +10,12 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.axes import flattened
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.nn.functional.distance import vector_norm
 from staticgraph.dynamic.nn.functional.pooling import avg_pool2d
-from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.tensor import wrap
 

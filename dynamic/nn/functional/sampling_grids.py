@@ -10,8 +10,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.axes import flattened
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tensors.tensor import wrap
 
 
