@@ -74,9 +74,11 @@ def number(size: Size, like: Any, dtype: object = np.int64) -> Any:
 
 def beside(values: Any, like: Any) -> Any:
     """What `numbers` gave, as an operand of the kind of `like`."""
-    return like.constant(values) if isinstance(values, np.ndarray | np.generic) and hasattr(
-        like, "constant"
-    ) else values
+    return (
+        like.constant(values)
+        if isinstance(values, np.ndarray | np.generic) and hasattr(like, "constant")
+        else values
+    )
 
 
 def along(values: Any, axis: int, ndim: int) -> Any:

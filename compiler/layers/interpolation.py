@@ -65,9 +65,7 @@ def interpolate(
         )
     scales: Sequence[float | None] = [None] * axes
     if size is not None:
-        wanted = [
-            one if isinstance(one, Dim) else int(one) for one in _each("size", size, axes)
-        ]
+        wanted = [one if isinstance(one, Dim) else int(one) for one in _each("size", size, axes)]
     else:
         given = [float(one) for one in _each("scale_factor", scale_factor, axes)]
         wanted = [scaled(n, factor) for n, factor in zip(x.shape[2:], given, strict=True)]

@@ -283,9 +283,7 @@ def by_neighbours(x: Any, size: int, alpha: float, beta: float, k: float) -> Any
     return x / ops.power(ops.reshape(means, tuple(x.shape)) * alpha + k, beta)
 
 
-def normalize(
-    x: Value, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12
-) -> Value:
+def normalize(x: Value, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12) -> Value:
     """x divided by its p-norm along `dim`, or by eps if that is larger.
 
     Example:

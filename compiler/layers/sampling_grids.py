@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Value
@@ -118,9 +118,7 @@ def sampled(x: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
     """`grid_sample` of what fits."""
     rank = x.ndim - 2
     sizes = [number(size, grid, grid.dtype) for size in x.shape[2:]]
-    places = [
-        _place(grid[..., rank - 1 - axis], size, align) for axis, size in enumerate(sizes)
-    ]
+    places = [_place(grid[..., rank - 1 - axis], size, align) for axis, size in enumerate(sizes)]
     if mode != "bicubic":
         places = [
             _inside(place, size, padding, align) for place, size in zip(places, sizes, strict=True)

@@ -98,8 +98,7 @@ def usual_sizes(x: Any, size: Sizes, step: Sizes, edge: Sizes) -> tuple[Size, ..
     """The smallest sizes whose windows are the elements of x."""
     lead = x.ndim - len(size)
     return tuple(
-        (n - 1) * s + k - 2 * p
-        for n, s, k, p in zip(x.shape[lead:], step, size, edge, strict=True)
+        (n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[lead:], step, size, edge, strict=True)
     )
 
 

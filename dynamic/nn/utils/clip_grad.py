@@ -9,8 +9,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.refusals import refuse
-from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.compiler.layers.distances import norm_along
+from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 
