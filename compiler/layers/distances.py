@@ -58,8 +58,8 @@ def pairwise_distance(
         ShapeError: the operands do not broadcast.
 
     Example:
-        >>> sg.nn.pairwise_distance(np.array([3.0, 4.0]), np.array([0.0, 0.0]), eps=0.0)
-        np.float64(5.0)
+        >>> sg.nn.pairwise_distance(np.array([[3.0, 4.0]]), np.zeros((1, 2)), eps=0.0)
+        array([5.])
     """
     x1, x2 = _pair("pairwise_distance", x1, x2)
     return distance(x1, x2, p, eps, keepdim)

@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers import activations
+from staticgraph.compiler.layers.dropping import relaxed
 from staticgraph.compiler.ops import sigmoid, tanh
 from staticgraph.dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
@@ -217,9 +218,4 @@ def gumbel_softmax(
     With `hard` they are one-hot, with the gradient of those that are not.
     """
     noise = logits.constant(generator().gumbel(size=tuple(logits.shape)))
-    soft = ops.softmax((logits + ops.astype(noise, logits.dtype)) / tau, dim)
-    if not hard:
-        return soft
-    index = ops.argmax(soft, dim, True)
-    zeros = logits.constant(np.zeros(tuple(logits.shape), logits._array.dtype))
-    return zeros.scatter(dim, index, 1.0) - soft.detach() + soft
+    return relaxed(logits, ops.astype(noise, logits.dtype), tau, hard, dim)
