@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError, ShapeError
@@ -115,7 +113,7 @@ def softplus(x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     return above(of_floats("softplus", x), beta, threshold)
 
 
-def above(x: Any, beta: float, threshold: float) -> Any:
+def above(x: Value, beta: float, threshold: float) -> Value:
     """`softplus` of what fits."""
     scaled = x if beta == 1 else x * beta
     smooth = ops.softplus(scaled) if beta == 1 else ops.softplus(scaled) / beta
@@ -174,7 +172,7 @@ def glu(x: Value, dim: int = -1) -> Value:
     return gated(x, axis)
 
 
-def gated(x: Any, axis: int) -> Any:
+def gated(x: Value, axis: int) -> Value:
     """`glu` of what fits."""
     size = x.shape[axis]
     value, gate = (

@@ -22,7 +22,7 @@ __all__ = [
 Parts = Sequence[int | None]
 
 
-def adaptive_avg_pool1d(x: Value, output_size: Any) -> Value:
+def adaptive_avg_pool1d(x: Value, output_size: Value) -> Value:
     """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size).
 
     See `adaptive_avg_pool2d` for the parts and errors.
@@ -34,7 +34,7 @@ def adaptive_avg_pool1d(x: Value, output_size: Any) -> Value:
     return averaged(x, _parts("adaptive_avg_pool1d", 1, x, output_size))
 
 
-def adaptive_avg_pool2d(x: Value, output_size: Any) -> Value:
+def adaptive_avg_pool2d(x: Value, output_size: Value) -> Value:
     """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
 
     Part i of m of an axis of size s goes from floor(i s / m) to ceil((i + 1) s / m); None keeps
@@ -51,7 +51,7 @@ def adaptive_avg_pool2d(x: Value, output_size: Any) -> Value:
     return averaged(x, _parts("adaptive_avg_pool2d", 2, x, output_size))
 
 
-def adaptive_avg_pool3d(x: Value, output_size: Any) -> Value:
+def adaptive_avg_pool3d(x: Value, output_size: Value) -> Value:
     """The means of parts of the last three axes: see `adaptive_avg_pool2d`.
 
     Example:
@@ -61,7 +61,7 @@ def adaptive_avg_pool3d(x: Value, output_size: Any) -> Value:
     return averaged(x, _parts("adaptive_avg_pool3d", 3, x, output_size))
 
 
-def adaptive_max_pool1d(x: Value, output_size: Any, return_indices: bool = False) -> Value:
+def adaptive_max_pool1d(x: Value, output_size: Value, return_indices: bool = False) -> Value:
     """The largest elements of parts of the last axis: see `adaptive_avg_pool2d` for the parts.
 
     Example:
@@ -72,7 +72,7 @@ def adaptive_max_pool1d(x: Value, output_size: Any, return_indices: bool = False
     return largest(x, parts, return_indices)
 
 
-def adaptive_max_pool2d(x: Value, output_size: Any, return_indices: bool = False) -> Value:
+def adaptive_max_pool2d(x: Value, output_size: Value, return_indices: bool = False) -> Value:
     """The largest elements of parts of the last two axes.
 
     With `return_indices` also their places in the flat axes; the first of equal elements takes
@@ -86,7 +86,7 @@ def adaptive_max_pool2d(x: Value, output_size: Any, return_indices: bool = False
     return largest(x, parts, return_indices)
 
 
-def adaptive_max_pool3d(x: Value, output_size: Any, return_indices: bool = False) -> Value:
+def adaptive_max_pool3d(x: Value, output_size: Value, return_indices: bool = False) -> Value:
     """The largest elements of parts of the last three axes: see `adaptive_max_pool2d`.
 
     Example:
@@ -113,7 +113,7 @@ def _parts(name: str, axes: int, x: Any, wanted: Any) -> Parts:
     return parts
 
 
-def averaged(x: Any, parts: Parts) -> Any:
+def averaged(x: Value, parts: Parts) -> Value:
     """The means of the parts of the last axes; None for each of its elements."""
     x = as_operand(x)
     for axis, count in enumerate(parts, x.ndim - len(parts)):
@@ -135,7 +135,7 @@ def _means_along(x: Any, axis: int, parts: int) -> Any:
     return ops.concatenate([ops.mean(one, axis, True) for one in slices], axis)
 
 
-def largest(x: Any, parts: Parts, places: bool) -> Any:
+def largest(x: Value, parts: Parts, places: bool) -> Value:
     """The largest elements of the parts of the last axes, and where they are if `places`.
 
     One axis after the other, the last one first: the first of equal elements is the one that is

@@ -56,7 +56,7 @@ def _shared(query: Any, x: Any) -> Any:
     return repeated(x, heads // groups)
 
 
-def repeated(x: Any, times: Any) -> Any:
+def repeated(x: Value, times: Value) -> Value:
     """Each head (axis -3) as many times in a row."""
     shape = tuple(x.shape)
     wide = ops.broadcast_to(ops.expand_dims(x, -3), (*shape[:-2], times, *shape[-2:]))

@@ -71,7 +71,7 @@ def cross_entropy(
     return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing)
 
 
-def class_axis(x: Any) -> int:
+def class_axis(x: Value) -> int:
     """The axis of the classes."""
     return 0 if x.ndim == 1 else 1
 
@@ -104,9 +104,9 @@ def _picked(x: Any, index: Any, axis: int) -> Any:
 
 
 def of_scores(
-    scores: Any, target: Any, weight: Any, ignore_index: int | None, reduction: str,
-    pick: Callable[..., Any] = _picked,
-) -> Any:  # fmt: skip
+    scores: Value, target: Value, weight: Value, ignore_index: int | None, reduction: str,
+    pick: Callable[..., Value] = _picked,
+) -> Value:  # fmt: skip
     """`nll_loss` of what fits; `pick(x, index, axis)` reads the scores of the classes."""
     axis = class_axis(scores)
     ignored = None if ignore_index is None else ops.equal(target, ignore_index)
@@ -130,9 +130,9 @@ def _counts(target: Any, ignored: Any, weight: Any, like: Any) -> Any:
 
 
 def smoothed(
-    loss: Any, scores: Any, target: Any, weight: Any, ignore_index: int | None, reduction: str,
-    smoothing: float,
-) -> Any:  # fmt: skip
+    loss: Value, scores: Value, target: Value, weight: Value, ignore_index: int | None,
+    reduction: str, smoothing: float,
+) -> Value:  # fmt: skip
     """A loss with a part of the one in which every class is a target."""
     axis = class_axis(scores)
     counted = scores if weight is None else scores * _along_classes(weight, scores)
@@ -152,8 +152,8 @@ def _along_classes(weight: Any, x: Any) -> Any:
 
 
 def against_probabilities(
-    x: Any, target: Any, weight: Any, reduction: str, smoothing: float
-) -> Any:
+    x: Value, target: Value, weight: Value, reduction: str, smoothing: float
+) -> Value:
     """`cross_entropy` of targets that are probabilities of the classes."""
     axis = class_axis(x)
     if smoothing:
@@ -236,7 +236,7 @@ def binary_cross_entropy_with_logits(
     return of_logits(x, target, weight, pos_weight, reduction)
 
 
-def of_logits(x: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def of_logits(x: Value, target: Value, weight: Value, pos_weight: Value, reduction: str) -> Value:
     """`binary_cross_entropy_with_logits` of what fits."""
     if pos_weight is None and weight is None:
         return ops.binary_cross_entropy_with_logits(x, target, reduction)
@@ -275,7 +275,7 @@ def kl_div(x: Value, target: Value, *, log_target: bool = False, reduction: str 
     return loss / size_value(x.shape[0], loss)
 
 
-def divergences(x: Any, target: Any, log_target: bool) -> Any:
+def divergences(x: Value, target: Value, log_target: bool) -> Value:
     """The single losses of `kl_div`."""
     if log_target:
         return ops.exp(target) * (target - x)

@@ -12,7 +12,7 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import fits, unify
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.layers.axes import Sizes, flattened, images, per_axis, shown
+from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.windows import overlap_add
 
@@ -22,8 +22,8 @@ __all__ = [
 
 
 def conv1d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis | str = 0,
+    dilation: PerAxis = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
     """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
 
@@ -42,8 +42,8 @@ def conv1d(
 
 
 def conv2d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis | str = 0,
+    dilation: PerAxis = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
     """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
 
@@ -59,8 +59,8 @@ def conv2d(
 
 
 def conv3d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis | str = 0,
+    dilation: PerAxis = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
     """Cross-correlation: (n, c, d, h, w), (f, c / groups, kd, kh, kw), (f,) -> (n, f, d', h', w').
 
@@ -99,7 +99,7 @@ def _conv(
     return images(name, x, axes, one)
 
 
-def uneven(x: Any, before: Sizes, after: Sizes) -> Any:
+def uneven(x: Value, before: Sizes, after: Sizes) -> Value:
     """x with so many zeros as there are more of them after its elements than before."""
     if before == after:
         return x
@@ -108,8 +108,8 @@ def uneven(x: Any, before: Sizes, after: Sizes) -> Any:
 
 
 def convolved(
-    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
-) -> Any:
+    x: Value, weight: Value, bias: Value, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
+) -> Value:
     """The convolution of operands that fit, over as many axes as there are steps."""
     if len(steps) == 2:
         return ops.conv2d(x, weight, bias, steps, edge, spread, groups)
@@ -158,7 +158,7 @@ def _padding(
     return same_padding(dilation, window)
 
 
-def same_padding(dilation: Sizes, window: Any) -> tuple[Sizes, Sizes]:
+def same_padding(dilation: Sizes, window: Value) -> tuple[Sizes, Sizes]:
     """The zeros before and after with which windows are as many as elements."""
     totals = [step * (size - 1) for step, size in zip(dilation, window, strict=True)]
     return tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
@@ -184,8 +184,8 @@ def _check_bias(name: str, bias: Any, filters: Any) -> None:
 
 
 def conv_transpose1d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis = 0,
+    output_padding: PerAxis = 0, groups: int = 1, dilation: PerAxis = 1,
 ) -> Value:  # fmt: skip
     """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l').
 
@@ -201,8 +201,8 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis = 0,
+    output_padding: PerAxis = 0, groups: int = 1, dilation: PerAxis = 1,
 ) -> Value:  # fmt: skip
     """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
 
@@ -217,8 +217,8 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    x: Value, weight: Value, bias: Value = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    x: Value, weight: Value, bias: Value = None, stride: PerAxis = 1, padding: PerAxis = 0,
+    output_padding: PerAxis = 0, groups: int = 1, dilation: PerAxis = 1,
 ) -> Value:  # fmt: skip
     """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,).
 
@@ -267,9 +267,9 @@ def _transposed(
 
 
 def transposed(
-    x: Any, weight: Any, bias: Any, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
+    x: Value, weight: Value, bias: Value, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
     spread: Sizes,
-) -> Any:  # fmt: skip
+) -> Value:  # fmt: skip
     """The adjoint of a convolution of operands that fit, over as many axes as there are steps."""
     if len(steps) == 2:
         return ops.conv_transpose2d(x, weight, bias, steps, edge, extra, groups, spread)

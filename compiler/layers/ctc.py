@@ -94,8 +94,8 @@ def _of_integers(name: str, what: str, one: Any, x: Any) -> Any:
 
 
 def alignments(
-    log_probs: Any, targets: Any, ends: Any, lengths: Any, blank: int, zero_infinity: bool
-) -> Any:
+    log_probs: Value, targets: Value, ends: Value, lengths: Value, blank: int, zero_infinity: bool
+) -> Value:
     """The loss of each sample of (t, n, c), for ints (n, s) or (s,), (n,) and (n,)."""
     labels = _extended(targets, lengths, blank)
     ends = ops.expand_dims(ends, 1)

@@ -32,7 +32,7 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     return cosine(x1, x2, dim, eps)
 
 
-def cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+def cosine(x1: Value, x2: Value, dim: int, eps: float) -> Value:
     """`cosine_similarity` of what fits."""
     return ops.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axis=dim)
 
@@ -65,12 +65,14 @@ def pairwise_distance(
     return distance(x1, x2, p, eps, keepdim)
 
 
-def distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def distance(
+    x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Value:
     """`pairwise_distance` of what fits."""
     return norm_along(x1 - x2 + eps, p, -1, keepdim)
 
 
-def norm_along(x: Any, p: float, dim: Any, keepdim: bool = False) -> Any:
+def norm_along(x: Value, p: float, dim: Value, keepdim: bool = False) -> Value:
     """The p-norm along `dim`; the gradient of the 2-norm at 0 is 0."""
     if p == 2:
         square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)
@@ -162,7 +164,7 @@ def bilinear(x1: Value, x2: Value, weight: Value, bias: Value = None) -> Value:
     return products(x1, x2, weight, bias)
 
 
-def products(x1: Any, x2: Any, weight: Any, bias: Any) -> Any:
+def products(x1: Value, x2: Value, weight: Value, bias: Value) -> Value:
     """`bilinear` of what fits."""
     outputs, first, second = weight.shape
     flat = ops.reshape(ops.transpose(weight, (1, 0, 2)), (first, outputs * second))

@@ -57,7 +57,7 @@ def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tup
     return indices, weight, padding_idx % rows
 
 
-def rows_of(indices: Any, weight: Any, padding_idx: int | None) -> Any:
+def rows_of(indices: Value, weight: Value, padding_idx: int | None) -> Value:
     """`embedding` of what fits."""
     found = ops.take(weight, indices, 0)
     if padding_idx is None:
@@ -139,7 +139,7 @@ def embedding_bag(
     return of_bags(rows, bags, count, kept, mode)
 
 
-def of_matrix(rows: Any, kept: Any, mode: str) -> Any:
+def of_matrix(rows: Value, kept: Value, mode: str) -> Value:
     """What `mode` makes of bags of one length, (n, l, d), of which only some rows are `kept`."""
     known = None if kept is None else ops.expand_dims(kept, 2)
     length = rows.shape[1]
@@ -156,7 +156,7 @@ def of_matrix(rows: Any, kept: Any, mode: str) -> Any:
     return total / ops.maximum(ops.astype(ops.sum(known, 1), total.dtype), 1)
 
 
-def bags_of(indices: Any, offsets: Any, include_last: bool) -> tuple[Any, Size]:
+def bags_of(indices: Value, offsets: Value, include_last: bool) -> tuple[Value, Size]:
     """The number of the bag of each index, and how many bags there are."""
     count = offsets.shape[0] - int(include_last)
     starts = slice_axis(offsets, 0, 0, count)
@@ -164,7 +164,7 @@ def bags_of(indices: Any, offsets: Any, include_last: bool) -> tuple[Any, Size]:
     return searchsorted(starts, places, side="right") - 1, count
 
 
-def of_bags(rows: Any, bags: Any, count: Size, kept: Any, mode: str) -> Any:
+def of_bags(rows: Value, bags: Value, count: Size, kept: Value, mode: str) -> Value:
     """What `mode` makes of rows (l, d) in so many bags, of which only some are `kept`."""
     known = None if kept is None else ops.expand_dims(kept, 1)
     if mode == "max":

@@ -10,7 +10,7 @@ from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.layers.axes import Sizes, flattened, images, per_axis, shown
+from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.windows import overlap_add
 
@@ -18,7 +18,7 @@ __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfol
 
 
 def unfold(
-    x: Value, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    x: Value, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis = 0, stride: PerAxis = 1
 ) -> Value:
     """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional.
 
@@ -43,7 +43,7 @@ def _options(name: str, *values: Any) -> list[Sizes]:
     ]
 
 
-def unfolded(x: Any, size: Sizes, spread: Sizes, edge: Sizes, step: Sizes) -> Any:
+def unfolded(x: Value, size: Sizes, spread: Sizes, edge: Sizes, step: Sizes) -> Value:
     """The windows of (n, c, h, w) as columns."""
     x = ops.pad(x, [(0, 0), (0, 0), *((one, one) for one in edge)])
     windows = ops.transpose(ops.sliding_windows(x, size, step, spread), (0, 1, 4, 5, 2, 3))
@@ -52,8 +52,8 @@ def unfolded(x: Any, size: Sizes, spread: Sizes, edge: Sizes, step: Sizes) -> An
 
 
 def fold(
-    x: Value, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
-    stride: Any = 1,
+    x: Value, output_size: Value, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis = 0,
+    stride: PerAxis = 1,
 ) -> Value:  # fmt: skip
     """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional.
 
@@ -100,8 +100,8 @@ def window_counts(
 
 
 def folded(
-    x: Any, shape: tuple[Size, ...], size: Sizes, spread: Sizes, edge: Sizes, step: Sizes
-) -> Any:
+    x: Value, shape: tuple[Size, ...], size: Sizes, spread: Sizes, edge: Sizes, step: Sizes
+) -> Value:
     """Columns (n, c kh kw, places) added back into images of this height and width."""
     counts = window_counts(shape, size, spread, edge, step)
     channels = x.shape[1] // (size[0] * size[1])
@@ -140,7 +140,7 @@ def _pixels(name: str, x: Any, factor: int) -> tuple[Any, int]:
     return x, int(factor)
 
 
-def shuffled(x: Any, r: int) -> Any:
+def shuffled(x: Value, r: int) -> Value:
     """`pixel_shuffle` of what fits."""
     (channels, height, width), lead = x.shape[-3:], tuple(x.shape[:-3])
     x = ops.reshape(x, (*lead, channels // (r * r), r, r, height, width))
@@ -168,7 +168,7 @@ def pixel_unshuffle(x: Value, downscale_factor: int) -> Value:
     return unshuffled(x, r)
 
 
-def unshuffled(x: Any, r: int) -> Any:
+def unshuffled(x: Value, r: int) -> Value:
     """`pixel_unshuffle` of what fits."""
     (channels, height, width), lead = x.shape[-3:], tuple(x.shape[:-3])
     x = ops.reshape(x, (*lead, channels, height // r, r, width // r, r))
@@ -199,7 +199,7 @@ def channel_shuffle(x: Value, groups: int) -> Value:
     return dealt(x, groups)
 
 
-def dealt(x: Any, groups: int) -> Any:
+def dealt(x: Value, groups: int) -> Value:
     """`channel_shuffle` of what fits."""
     batch, channels, *rest = x.shape
     grouped = ops.reshape(x, (batch, groups, channels // groups, *rest))

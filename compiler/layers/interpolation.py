@@ -26,8 +26,8 @@ CHOSEN = ("nearest", "nearest-exact", "area")
 
 def interpolate(
     x: Value,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Value = None,
+    scale_factor: Value = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -101,8 +101,8 @@ def scaled(size: Size, factor: float) -> Size:
 
 
 def resized(
-    x: Any, wanted: Sequence[Size], scales: Sequence[float | None], mode: str, align: bool
-) -> Any:
+    x: Value, wanted: Sequence[Size], scales: Sequence[float | None], mode: str, align: bool
+) -> Value:
     """The last axes of x at these sizes; coordinates from the scales, or from sizes if None."""
     if mode == "area" and not any(isinstance(one, Dim) for one in wanted):
         return averaged(x, [int(one) for one in wanted])
@@ -138,12 +138,12 @@ def _along(x: Any, axis: int, wanted: Size, scale: float | None, mode: str, alig
 _A = -0.75
 
 
-def near(t: Any) -> Any:
+def near(t: Value) -> Value:
     """The weight at a distance up to 1."""
     return ((_A + 2) * t - (_A + 3)) * t * t + 1
 
 
-def far(t: Any) -> Any:
+def far(t: Value) -> Value:
     """The weight at a distance from 1 to 2."""
     return ((_A * t - 5 * _A) * t + 8 * _A) * t - 4 * _A
 

@@ -53,7 +53,7 @@ def cosine_embedding_loss(
     return reduced(by_cosine(x1, x2, target, margin), reduction)
 
 
-def by_cosine(x1: Any, x2: Any, target: Any, margin: float) -> Any:
+def by_cosine(x1: Value, x2: Value, target: Value, margin: float) -> Value:
     """The single losses of `cosine_embedding_loss`."""
     eps = 1e-12
     product = ops.sum(x1 * x2, axis=-1)
@@ -82,7 +82,7 @@ def margin_ranking_loss(
     return reduced(by_rank(x1, x2, target, margin), reduction)
 
 
-def by_rank(x1: Any, x2: Any, target: Any, margin: float) -> Any:
+def by_rank(x1: Value, x2: Value, target: Value, margin: float) -> Value:
     """The single losses of `margin_ranking_loss`."""
     return ops.clip(-target * (x1 - x2) + margin, 0)
 
@@ -102,7 +102,7 @@ def hinge_embedding_loss(
     return reduced(by_hinge(x, target, margin), reduction)
 
 
-def by_hinge(x: Any, target: Any, margin: float) -> Any:
+def by_hinge(x: Value, target: Value, margin: float) -> Value:
     """The single losses of `hinge_embedding_loss`."""
     far = ops.where(ops.not_equal(target, 1), ops.clip(margin - x, 0), 0)
     return far + ops.where(ops.not_equal(target, -1), x, 0)
@@ -167,9 +167,9 @@ def _check_margin(name: str, margin: float) -> None:
 
 
 def by_triplets(
-    anchor: Any, positive: Any, negative: Any, apart: Callable[[Any, Any], Any], margin: float,
-    swap: bool,
-) -> Any:  # fmt: skip
+    anchor: Value, positive: Value, negative: Value, apart: Callable[[Value, Value], Value],
+    margin: float, swap: bool,
+) -> Value:  # fmt: skip
     """The single losses of triplets, by a distance."""
     near, far = apart(anchor, positive), apart(anchor, negative)
     if swap:
@@ -245,7 +245,7 @@ def _of_integers(name: str, target: Any) -> Any:
     return target
 
 
-def by_classes(x: Any, target: Any, p: int, margin: float, weight: Any) -> Any:
+def by_classes(x: Value, target: Value, p: int, margin: float, weight: Value) -> Value:
     """The single losses of `multi_margin_loss`, of rows."""
     index = ops.reshape(target, (-1, 1))
     apart = ops.relu(margin - ops.take_along_axis(x, index, 1, wrap=False) + x)
@@ -280,7 +280,7 @@ def multilabel_margin_loss(x: Value, target: Value, *, reduction: str = "mean") 
     return reduced(losses if x.ndim == 2 else losses[0], reduction)
 
 
-def by_labels(x: Any, labels: Any) -> Any:
+def by_labels(x: Value, labels: Value) -> Value:
     """The single losses of `multilabel_margin_loss`, of rows."""
     missing = ops.astype(ops.less(labels, 0), "int64")
     named = ops.equal(ops.cumsum(missing, 1), 0)
@@ -311,7 +311,7 @@ def multilabel_soft_margin_loss(
     return reduced(of_labels(x, target, weight), reduction)
 
 
-def of_labels(x: Any, target: Any, weight: Any) -> Any:
+def of_labels(x: Value, target: Value, weight: Value) -> Value:
     """The single losses of `multilabel_soft_margin_loss`."""
     losses = ops.softplus(x) - target * x
     return ops.mean(losses if weight is None else losses * weight, -1)

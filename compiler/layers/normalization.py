@@ -26,7 +26,7 @@ __all__ = [
 
 
 def rms_norm(
-    x: Value, normalized_shape: Any, weight: Value = None, eps: float | None = None
+    x: Value, normalized_shape: Value, weight: Value = None, eps: float | None = None
 ) -> Value:
     """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019).
 
@@ -47,7 +47,7 @@ def rms_norm(
     return by_root(x, axes, weight, eps)
 
 
-def by_root(x: Any, axes: int, weight: Any, eps: float | None) -> Any:
+def by_root(x: Value, axes: int, weight: Value, eps: float | None) -> Value:
     """`rms_norm` over so many last axes."""
     eps = float(limits(np.dtype(x.dtype)).eps) if eps is None else eps
     last = tuple(range(-axes, 0))
@@ -96,7 +96,7 @@ def _channelled(name: str, x: Any, *vectors: Any) -> Any:
     return x
 
 
-def by_groups(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
+def by_groups(x: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     """`group_norm` of what fits."""
     shape = tuple(x.shape)
     grouped = (shape[0], groups, shape[1] // groups, *shape[2:])
@@ -105,12 +105,12 @@ def by_groups(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
     return scaled(normal, weight, bias)
 
 
-def per_channel(values: Any, x: Any) -> Any:
+def per_channel(values: Value, x: Value) -> Value:
     """Values for each index of axis 1, in a shape that broadcasts with x."""
     return ops.reshape(values, (1, -1) + (1,) * (x.ndim - 2))
 
 
-def scaled(x: Any, weight: Any, bias: Any) -> Any:
+def scaled(x: Value, weight: Value, bias: Value) -> Value:
     """x times a weight and plus a bias of each channel; either may be None."""
     if weight is not None:
         x = x * per_channel(weight, x)
@@ -173,17 +173,17 @@ def _require_several(name: str, x: Any, count: Size) -> None:
         raise ShapeError(f"{name}: {shown(x)} has one value to take statistics of, of at least 2")
 
 
-def moved(running: Any, found: Any, momentum: float) -> Any:
+def moved(running: Value, found: Value, momentum: float) -> Value:
     """A running statistic moved towards the one that was found."""
     return running * (1 - momentum) + found * momentum
 
 
-def by_statistics(x: Any, mean: Any, var: Any, eps: float) -> Any:
+def by_statistics(x: Value, mean: Value, var: Value, eps: float) -> Value:
     """x scaled by statistics of each channel."""
     return (x - per_channel(mean, x)) * per_channel(ops.rsqrt(var + eps), x)
 
 
-def by_own_statistics(x: Any, count: Size, eps: float) -> Any:
+def by_own_statistics(x: Value, count: Size, eps: float) -> Value:
     """x scaled by the statistics of its channels, of `count` values each."""
     order = (1, 0, *range(2, x.ndim))
     channels = ops.transpose(x, order)
@@ -237,7 +237,7 @@ def instance_norm(
     return result, moved(running_mean, mean, momentum), moved(running_var, var, momentum)
 
 
-def by_instances(x: Any, eps: float) -> tuple[Any, Any, Any]:
+def by_instances(x: Value, eps: float) -> tuple[Value, Value, Value]:
     """x scaled per sample and channel, and the mean and variance of each of these."""
     axes = tuple(range(2, x.ndim))
     mean = ops.mean(x, axes, True)
@@ -246,7 +246,7 @@ def by_instances(x: Any, eps: float) -> tuple[Any, Any, Any]:
     return centred * ops.rsqrt(variance + eps), mean, variance
 
 
-def over_samples(x: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
+def over_samples(x: Value, mean: Value, variance: Value) -> tuple[Value, Value]:
     """The means over the samples of `by_instances`' means and, unbiased, variances."""
     count = number(dims.product(x.shape[2:]), x, x.dtype)
     axes = (0, *range(2, x.ndim))
@@ -275,7 +275,7 @@ def local_response_norm(
     return by_neighbours(x, size, alpha, beta, k)
 
 
-def by_neighbours(x: Any, size: int, alpha: float, beta: float, k: float) -> Any:
+def by_neighbours(x: Value, size: int, alpha: float, beta: float, k: float) -> Value:
     """`local_response_norm` of what fits."""
     flat = ops.expand_dims(flattened(ops.square(x), 2), 1)
     padded = ops.pad(flat, [(0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)])

@@ -57,13 +57,13 @@ def pad(x: Value, pad: Sequence[int], mode: str = "constant", value: float = 0.0
     return x
 
 
-def pairs_of(x: Any, widths: Sequence[int]) -> list[tuple[int, int]]:
+def pairs_of(x: Value, widths: Sequence[int]) -> list[tuple[int, int]]:
     """The widths of each axis."""
     pairs = [(0, 0)] * (x.ndim - len(widths) // 2)
     return pairs + [(widths[i], widths[i + 1]) for i in range(len(widths) - 2, -1, -2)]
 
 
-def constant(x: Any, pairs: Sequence[tuple[int, int]], value: float) -> Any:
+def constant(x: Value, pairs: Sequence[tuple[int, int]], value: float) -> Value:
     """x with a constant around it, and without elements where a width is negative."""
     if any(one < 0 for pair in pairs for one in pair):
         starts = tuple(max(0, -before) for before, _ in pairs)

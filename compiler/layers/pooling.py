@@ -16,6 +16,7 @@ from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import (
+    PerAxis,
     Sizes,
     beside,
     flattened,
@@ -34,8 +35,8 @@ __all__ = [
 
 
 def max_pool1d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    dilation: PerAxis = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Value:  # fmt: skip
     """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`.
 
@@ -48,8 +49,8 @@ def max_pool1d(
 
 
 def max_pool2d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    dilation: PerAxis = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Value:  # fmt: skip
     """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
@@ -71,8 +72,8 @@ def max_pool2d(
 
 
 def max_pool3d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    dilation: PerAxis = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Value:  # fmt: skip
     """The largest element of each window over three axes; as `max_pool2d`.
 
@@ -100,8 +101,8 @@ def _max_pool(
 
 
 def max_pooled(
-    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool, places: bool
-) -> Any:
+    x: Value, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool, places: bool
+) -> Value:
     """The largest elements of the windows of (n, c, ...), and where they are if `places`."""
     axes = len(size)
     counts = window_counts(x, size, step, edge, spread, ceil)
@@ -144,7 +145,7 @@ def _check_room(name: str, x: Any, size: Sizes, edge: Sizes, spread: Sizes) -> N
 
 
 def window_counts(
-    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool
+    x: Value, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool
 ) -> tuple[Size, ...]:
     """The number of windows per axis; with `ceil` the last one may reach past the padding."""
     return tuple(
@@ -206,8 +207,8 @@ def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Si
 
 
 def avg_pool1d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Value:  # fmt: skip
     """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`.
 
@@ -220,8 +221,8 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Value:  # fmt: skip
     """The mean of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
@@ -239,8 +240,8 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    x: Value, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
+    x: Value, kernel_size: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Value:  # fmt: skip
     """The mean of each window over three axes; as `avg_pool2d`.
 
@@ -269,8 +270,8 @@ def _avg_pool(
 
 
 def avg_pooled(
-    x: Any, size: Sizes, step: Sizes, edge: Sizes, ceil: bool, padded: bool, divisor: int | None
-) -> Any:
+    x: Value, size: Sizes, step: Sizes, edge: Sizes, ceil: bool, padded: bool, divisor: int | None
+) -> Value:
     """The means of the windows of (n, c, ...)."""
     axes = len(size)
     ones = (1,) * axes
@@ -303,7 +304,11 @@ def _elements(
 
 
 def lp_pool1d(
-    x: Value, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    x: Value,
+    norm_type: float,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    ceil_mode: bool = False,
 ) -> Value:
     """The p-norm of each window of the last axis, without absolute values, p = `norm_type`.
 
@@ -317,7 +322,11 @@ def lp_pool1d(
 
 
 def lp_pool2d(
-    x: Value, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    x: Value,
+    norm_type: float,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    ceil_mode: bool = False,
 ) -> Value:
     """The p-norm of each window of the last two axes; as `lp_pool1d`.
 
@@ -329,7 +338,11 @@ def lp_pool2d(
 
 
 def lp_pool3d(
-    x: Value, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    x: Value,
+    norm_type: float,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    ceil_mode: bool = False,
 ) -> Value:
     """The p-norm of each window of the last three axes; as `lp_pool1d`.
 
@@ -353,7 +366,7 @@ def _lp_pool(
     return lp_norm(x, p, math.prod(size), means)
 
 
-def lp_norm(x: Any, p: float, count: int, means: Any) -> Any:
+def lp_norm(x: Value, p: float, count: int, means: Value) -> Value:
     """The p-norms of windows of `count` elements, of which `means` gives the means of powers."""
     powers = means(ops.power(x, float(p)))
     # PyTorch's sign of nan is 0, and its gradient of abs(x) the sign

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import broadcast_shapes
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import of_floats, same_shape, shown
 from staticgraph.compiler.ops.declare import as_operand
 
@@ -20,14 +19,14 @@ def checked(name: str, reduction: str) -> str:
     return reduction
 
 
-def pair(name: str, x: object, target: object) -> tuple[Any, Any]:
+def pair(name: str, x: object, target: object) -> tuple[Value, Value]:
     """Floating-point predictions and targets that broadcast with them."""
     x, target = of_floats(name, x), as_operand(target)
     broadcast_shapes(name, shown(x), shown(target))
     return x, target
 
 
-def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
+def reduced(losses: Value, reduction: str, weight: Value = None) -> Value:
     """The losses, their sum, or their mean, in which losses count by `weight` if given."""
     if reduction == "none":
         return losses
@@ -36,7 +35,7 @@ def reduced(losses: Any, reduction: str, weight: Any = None) -> Any:
     return ops.mean(losses) if weight is None else ops.sum(losses) / ops.sum(weight)
 
 
-def weighted(name: str, losses: Any, reduction: str, weight: Any) -> Any:
+def weighted(name: str, losses: Value, reduction: str, weight: Value) -> Value:
     """The losses times `weight` if it is given, reduced; the mean is the weighted one."""
     if weight is None:
         return reduced(losses, reduction)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -71,12 +70,12 @@ def smooth_l1_loss(x: Value, target: Value, *, beta: float = 1.0, reduction: str
     return reduced(smooth(x - target, beta), reduction)
 
 
-def smooth(difference: Any, beta: float) -> Any:
+def smooth(difference: Value, beta: float) -> Value:
     """The single losses of `smooth_l1_loss`."""
     return huber(difference, beta) / beta if beta else ops.absolute(difference)
 
 
-def huber(difference: Any, delta: float) -> Any:
+def huber(difference: Value, delta: float) -> Value:
     """The single losses of `huber_loss`."""
     distance = ops.absolute(difference)
     far = delta * (distance - 0.5 * delta)
@@ -131,7 +130,7 @@ def poisson_nll_loss(
     return reduced(of_counts(x, target, log_input, full, eps), reduction)
 
 
-def of_counts(x: Any, target: Any, log_input: bool, full: bool, eps: float) -> Any:
+def of_counts(x: Value, target: Value, log_input: bool, full: bool, eps: float) -> Value:
     """The single losses of `poisson_nll_loss`."""
     losses = ops.exp(x) - target * x if log_input else x - target * ops.log(x + eps)
     if not full:
@@ -181,13 +180,13 @@ def gaussian_nll_loss(
     return reduced(of_variance(x, target, var, full, eps), reduction)
 
 
-def number_like(x: Any, value: float) -> Any:
+def number_like(x: Value, value: float) -> Value:
     """A number as an operand of the rank and dtype of x."""
     found = np.full((1,) * x.ndim, value, np.dtype(x.dtype))
     return x.constant(found) if isinstance(x, Operand) else found
 
 
-def of_variance(x: Any, target: Any, var: Any, full: bool, eps: float) -> Any:
+def of_variance(x: Value, target: Value, var: Value, full: bool, eps: float) -> Value:
     """The single losses of `gaussian_nll_loss`."""
     # the limit does not stop the gradient
     var = var + ops.stop_gradient(ops.maximum(var, eps) - var)

@@ -57,7 +57,7 @@ def affine_grid(theta: Value, size: Sequence[Size], align_corners: bool | None =
     return affine_points(theta, axes, bool(align_corners))
 
 
-def affine_points(theta: Any, axes: Sequence[Size], align_corners: bool) -> Any:
+def affine_points(theta: Value, axes: Sequence[Size], align_corners: bool) -> Value:
     """`affine_grid` of what fits."""
     rank = len(axes)
     lines = []
@@ -114,7 +114,7 @@ def grid_sample(
     return sampled(x, grid, mode, padding_mode, bool(align_corners))
 
 
-def sampled(x: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
+def sampled(x: Value, grid: Value, mode: str, padding: str, align: bool) -> Value:
     """`grid_sample` of what fits."""
     rank = x.ndim - 2
     sizes = [number(size, grid, grid.dtype) for size in x.shape[2:]]

@@ -13,6 +13,7 @@ from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import (
+    PerAxis,
     Sizes,
     flattened,
     per_axis,
@@ -25,8 +26,8 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 
 def max_unpool1d(
-    x: Value, indices: Value, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    x: Value, indices: Value, kernel_size: PerAxis, stride: PerAxis | None = None,
+    padding: PerAxis = 0, output_size: Value = None,
 ) -> Value:  # fmt: skip
     """The elements at the places that `max_pool1d` returned, zeros elsewhere; as `max_unpool2d`.
 
@@ -38,8 +39,8 @@ def max_unpool1d(
 
 
 def max_unpool2d(
-    x: Value, indices: Value, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    x: Value, indices: Value, kernel_size: PerAxis, stride: PerAxis | None = None,
+    padding: PerAxis = 0, output_size: Value = None,
 ) -> Value:  # fmt: skip
     """The elements at the places that `max_pool2d` returned, zeros elsewhere.
 
@@ -61,8 +62,8 @@ def max_unpool2d(
 
 
 def max_unpool3d(
-    x: Value, indices: Value, kernel_size: Any, stride: Any = None, padding: Any = 0,
-    output_size: Any = None,
+    x: Value, indices: Value, kernel_size: PerAxis, stride: PerAxis | None = None,
+    padding: PerAxis = 0, output_size: Value = None,
 ) -> Value:  # fmt: skip
     """The elements at the places that `max_pool3d` returned, zeros elsewhere; as `max_unpool2d`.
 
@@ -94,7 +95,7 @@ def _unpool(
     return put(x, indices, shape)
 
 
-def usual_sizes(x: Any, size: Sizes, step: Sizes, edge: Sizes) -> tuple[Size, ...]:
+def usual_sizes(x: Value, size: Sizes, step: Sizes, edge: Sizes) -> tuple[Size, ...]:
     """The smallest sizes whose windows are the elements of x."""
     lead = x.ndim - len(size)
     return tuple(
@@ -102,7 +103,7 @@ def usual_sizes(x: Any, size: Sizes, step: Sizes, edge: Sizes) -> tuple[Size, ..
     )
 
 
-def put(x: Any, indices: Any, shape: tuple[Size, ...]) -> Any:
+def put(x: Value, indices: Value, shape: tuple[Size, ...]) -> Value:
     """The elements of x at places in the flat last axes, which have this shape; zeros elsewhere."""
     lead = x.ndim - len(shape)
     flat, places = flattened(x, lead), flattened(indices, lead)
