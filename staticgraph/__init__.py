@@ -3,7 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.core import fork as _fork, provided as _provided
+try:
+    from staticgraph.compiler.core import fork as _fork, provided as _provided
+except ModuleNotFoundError as error:
+    if error.name != "staticgraph.compiler":
+        raise
+    raise ImportError(
+        "staticgraph: this checkout has no symbolic links: staticgraph/compiler and "
+        "staticgraph/dynamic are to lead to the folders beside it. Clone it again with "
+        "`git clone -c core.symlinks=true` (on Windows in developer mode), or install it as a "
+        "package: `pip install .`"
+    ) from None
 from staticgraph.compiler.core.default_dtype import (
     default_dtype as default_dtype,
     get_default_dtype as get_default_dtype,

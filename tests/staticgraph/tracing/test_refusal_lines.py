@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+import staticgraph.distributed
 
 
 def _grow(x: Any, seen: list[int]) -> Any:
@@ -73,3 +74,9 @@ def test_what_is_set_for_the_process_is_left_as_it_was() -> None:
             sg.function(made)(np.ones(3))
     finally:
         np.setbufsize(before)
+
+
+def test_a_function_of_the_library_alone_fails_at_the_line_that_calls_it() -> None:
+    with pytest.raises(sg.GraphError, match="all_reduce of a batch") as caught:
+        sg.vmap(sg.distributed.sum)(np.ones((3, 2)))
+    assert any(f"at {__file__}:" in note for note in caught.value.__notes__)
