@@ -22,7 +22,6 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
 TRAMPOLINE = "staticgraph.compiler.llvm.trampoline"
 PRODUCTS = "staticgraph.compiler.llvm.products.driver"
+MACHINE = "staticgraph.compiler.llvm.machine"
 """What makes the code that all kernels share: imported where it is not in the cache."""
 
 counts: Counter[str] = Counter()
@@ -240,7 +240,7 @@ def load_products(itemsize: int, workspace: int) -> Loaded:
 
     def make() -> Code:
         driver = fork.imported(PRODUCTS)
-        machine = target_machine(driver.EFFORT)
+        machine = fork.imported(MACHINE).target_machine(driver.EFFORT)
         compiled = driver.products_object(driver.shape_of(itemsize), workspace, machine)
         return Code((driver.symbol(itemsize), driver.PLACE), compiled)
 
@@ -254,7 +254,8 @@ def trampoline_code() -> Loaded:
     def make() -> Code:
         trampoline_object = fork.imported(TRAMPOLINE).trampoline_object
         symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL)
-        return Code(symbols, trampoline_object(FIELDS, target_machine()))
+        machine = fork.imported(MACHINE).target_machine()
+        return Code(symbols, trampoline_object(FIELDS, machine))
 
     return _same_for_all(repr(FIELDS), make)
 
