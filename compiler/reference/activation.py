@@ -39,6 +39,11 @@ class _Constants(dict[Any, Any]):
 _all_zeros, _all_ones = _Constants(0), _Constants(1)
 
 
+def _out(like: Any) -> Any:
+    """The `out` of a ufunc: without one, it makes no array of what has no axes, but a scalar."""
+    return None if like.ndim else np.empty_like(like)
+
+
 def relu(x: Any) -> Any:
     """max(x, 0)."""
     if x.size < _FEW:
@@ -71,7 +76,7 @@ def sigmoid(x: Any) -> Any:
             return np.where(x.real < 0, falling, 1) / (1 + falling)
     x = floats(x)
     one = ONE[x.dtype]
-    result = np.negative(x, np.empty_like(x))
+    result = np.negative(x, _out(x))
     if 0 < x.size < LARGE and result.item(result.argmax()) < _EXPONENT:  # in a fifth of the time
         np.exp(result, result)
     else:
@@ -87,14 +92,14 @@ _EXPONENT = 88.0
 
 def sigmoid_vjp(positions: Sequence[int], g: Any, o: Any, x: object) -> Any:
     """g (1 - o) o."""
-    result = np.subtract(ONE[o.dtype], o, np.empty_like(o))
+    result = np.subtract(ONE[o.dtype], o, _out(o))
     np.multiply(result, o, result)
     return (np.multiply(result, g, result),)
 
 
 def tanh_vjp(positions: Sequence[int], g: Any, o: Any, x: object) -> Any:
     """g (1 - o o)."""
-    result = np.multiply(o, o, np.empty_like(o))
+    result = np.multiply(o, o, _out(o))
     np.subtract(ONE[o.dtype], result, result)
     return (np.multiply(result, g, result),)
 
@@ -110,7 +115,7 @@ def silu_vjp(positions: Sequence[int], g: Any, o: object, x: Any) -> Any:
     """g s (1 + x (1 - s)) with s = sigmoid(x)."""
     s = sigmoid(x)
     one = ONE[s.dtype]
-    result = np.subtract(one, s, np.empty_like(s))
+    result = np.subtract(one, s, _out(s))
     np.multiply(result, x, result)
     np.add(result, one, result)
     np.multiply(result, s, result)
@@ -141,7 +146,7 @@ def _gelu_erf(x: Any) -> Any:
 def _gelu_tanh(x: Any) -> Any:
     """tanh(sqrt(2 / pi) (x + 0.044715 x**3))."""
     dtype = x.dtype
-    result = np.multiply(x, x, np.empty_like(x))
+    result = np.multiply(x, x, _out(x))
     np.multiply(result, x, result)
     np.multiply(result, _CUBIC[dtype], result)
     np.add(result, x, result)
@@ -153,7 +158,7 @@ def gelu_vjp(positions: Sequence[int], g: Any, o: object, x: Any, *, approximate
     """g ((1 + t) / 2 + x t' / 2)."""
     dtype = x.dtype
     one, half = ONE[dtype], HALF[dtype]
-    slope = np.multiply(x, x, np.empty_like(x))
+    slope = np.multiply(x, x, _out(x))
     if approximate == "tanh":
         t = _gelu_tanh(x)
         np.multiply(slope, _THREE_CUBIC[dtype], slope)

@@ -56,7 +56,7 @@ def _check_condition(condition: Any) -> None:
 
 
 SHORT: dict[Op, Any] = {
-    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS,
+    **pairs.PAIRS, **single.UNARY, **single.WITH_OPTIONS, **single.ALONG_AXIS,
     **{op: along(op.general, op.name) for op, row in PYTORCH.items() if row.of_numbers},
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""

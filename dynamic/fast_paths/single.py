@@ -214,13 +214,18 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
     of_all = reduction(op, None, general, whole, ties="even")
     of_all.__name__ = of_all.__qualname__ = op.name
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
+    every, _ = _ready({"ties": "even"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
 
     def method(self: Any, dim: Any = None, keepdim: bool = False, **options: object) -> Any:
         x = self._array
+        if dim is None and keepdim is False and not options:
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and 0 < x.size < LARGE and x.ndim < len(every):
+                return new_value(plan, self, whole(x), every[x.ndim])
         usual = not options and (keepdim is False or keepdim is True) and 0 < x.size < LARGE
-        if dim is None or not usual or type(dim) is not int or type(self) not in PLAIN:
+        if not usual or type(dim) is not int or type(self) not in PLAIN:
             return of_all(self, dim, keepdim, **options)
         try:
             attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
@@ -276,11 +281,12 @@ UNARY: dict[Op, Any] = {
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }
 """The short way of an op that maps elements, as a function."""
-UNARY |= {
+WITH_OPTIONS: dict[Op, Any] = {
     op: with_options(op)
     for op in all_ops()
     if op.elementwise and op.bind is not None and _has_one_operand(op)
 }
+"""The short way of an op that maps elements and has options, as a function."""
 ALONG_AXIS: dict[Op, Any] = {
     op: along_axis(op) for op in all_ops() if op.sweep == "rows" and _has_one_operand(op)
 }

@@ -273,9 +273,7 @@ def ones(
 
 
 def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
-    """`np.ones`, in half its time."""
-    array = np.empty(shape, dtype)
-    array.fill(1)
+    (array := np.empty(shape, dtype)).fill(1)  # `np.ones` takes twice the time
     return array
 
 

@@ -52,6 +52,11 @@ def new_value_of_several(op: Op, operands: Sequence[Any], array: object, attrs: 
             told(op, operands, attrs, result)
         if not recording():
             return result
+    for one in operands:
+        if one._maker is not None or one._note is not None:
+            break
+    else:
+        return result
     edges = tuple([one._maker if one._note is None else one._node for one in operands])
     needs = tuple([edge is not None for edge in edges])
     if True in needs:

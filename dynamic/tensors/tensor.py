@@ -98,10 +98,12 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     @property
     def _node(self) -> Any:
         """The node that made the tensor, up to date if it is a view of what was overwritten."""
-        note = self._note
-        if note is not None and (note[2] != self._cell[0] or self._maker is None):
+        note, maker = self._note, self._maker
+        if note is not None and (maker is None or note[2] != self._cell[0]):
+            if maker is None and note[0]._maker is None:
+                return None  # nothing of it is recorded
             return node_of_view(self)
-        return self._maker
+        return maker
 
     @_node.setter
     def _node(self, node: object) -> None:
