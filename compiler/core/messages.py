@@ -138,7 +138,8 @@ def _effect(one: dis.Instruction) -> int:
     """How many values more an instruction leaves on the stack."""
     if one.opname == "PRECALL":  # Python 3.11 counts the arguments here
         return 0
-    return -1 - one.arg if one.opname == "CALL" else dis.stack_effect(one.opcode, one.arg)
+    count = one.arg or 0
+    return -1 - count if one.opname == "CALL" else dis.stack_effect(one.opcode, one.arg)
 
 
 def _call_with(steps: Sequence[dis.Instruction], at: int) -> int | None:
