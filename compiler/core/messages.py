@@ -37,7 +37,7 @@ class Field:
         place: the user's line.
     """
 
-    value: Any
+    value: object
     marker: str
     spec: str
     is_number: bool
@@ -58,7 +58,7 @@ def collecting_fields() -> Iterator[list[Field]]:
         _current.reset(token)
 
 
-def deferred_text(value: Any, spec: str, is_number: bool) -> str | None:
+def deferred_text(value: object, spec: str, is_number: bool) -> str | None:
     """What stands for the text of a value that the caller's caller formats; None if nothing can."""
     fields = _current.get()
     if fields is None or not _is_raised(sys._getframe(2)):
