@@ -18,8 +18,6 @@ from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.graph.view import Node
-
 from staticgraph.compiler.codegen.cells import Arguments
 from staticgraph.compiler.codegen.packing import MOST_PACKED
 from staticgraph.compiler.codegen.scalar import literal
@@ -35,6 +33,7 @@ from staticgraph.compiler.codegen.windows import (
 )
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ZERO,
     Assign,

@@ -37,7 +37,7 @@ class Field:
         place: the user's line.
     """
 
-    value: Any
+    value: object
     marker: str
     spec: str
     is_number: bool
@@ -58,7 +58,7 @@ def collecting_fields() -> Iterator[list[Field]]:
         _current.reset(token)
 
 
-def deferred_text(value: Any, spec: str, is_number: bool) -> str | None:
+def deferred_text(value: object, spec: str, is_number: bool) -> str | None:
     """What stands for the text of a value that the caller's caller formats; None if nothing can."""
     fields = _current.get()
     if fields is None or not _is_raised(sys._getframe(2)):
@@ -138,7 +138,8 @@ def _effect(one: dis.Instruction) -> int:
     """How many values more an instruction leaves on the stack."""
     if one.opname == "PRECALL":  # Python 3.11 counts the arguments here
         return 0
-    return -1 - one.arg if one.opname == "CALL" else dis.stack_effect(one.opcode, one.arg)
+    count = one.arg or 0
+    return -1 - count if one.opname == "CALL" else dis.stack_effect(one.opcode, one.arg)
 
 
 def _call_with(steps: Sequence[dis.Instruction], at: int) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -160,6 +160,11 @@ def _without_failures(
     return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, _Failure)]
 
 
+def _values(failure: _Failure) -> list[Expression]:
+    """The values in a message."""
+    return [cast(Expression, one.value) for one in failure.fields]
+
+
 def _is_told_before(
     failure: _Failure,
     decision: Decision,
@@ -170,7 +175,7 @@ def _is_told_before(
     if not failure.fields:
         return True
     later = [x for one in others for x in shown(one) if x.enter.serial >= decision.start]
-    return not later and not _may_raise([one.value for one in failure.fields], decision.start)
+    return not later and not _may_raise(_values(failure), decision.start)
 
 
 def _beside(way: Way[Made], ways: Sequence[Way[Made]]) -> list[Way[Made]]:
@@ -214,7 +219,7 @@ def _check(decision: Decision, failure: _Failure, holds: bool = True) -> Effect:
         attrs["fields"] = tuple(
             [(UserText(x.marker), UserText(x.spec), x.is_number) for x in failure.fields]
         )
-    values = [one.value for one in failure.fields]
+    values = _values(failure)
     with at_line(decision.source):
         made = construct(effects.fail, (decision.token, decision.predicate, *values), attrs)
     if not values:  # else it is behind them
