@@ -38,7 +38,7 @@ def shown(x: Value) -> TensorType:
     return TensorType(tuple(x.shape), np.dtype(x.dtype))
 
 
-def images(name: str, x: object, axes: int, function: Callable[[Value], Value]) -> Value:
+def images(name: str, x: Value, axes: int, function: Callable[[Value], Value]) -> Value:
     """`function` of (n, c, ...), on an operand with or without the first axis.
 
     ShapeError if it has another number of axes.
@@ -97,7 +97,7 @@ def along(values: Value, axis: int, ndim: int) -> Value:
     return ops.reshape(values, tuple(-1 if i == axis else 1 for i in range(ndim)))
 
 
-def of_floats(name: str, x: object) -> Value:
+def of_floats(name: str, x: Value) -> Value:
     """x, which is floating point; DTypeError if not."""
     x = as_operand(x)
     if not is_float(np.dtype(x.dtype)):

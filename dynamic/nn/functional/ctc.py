@@ -40,10 +40,14 @@ def ctc_loss(
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
     if not all(map(_is_known, (log_probs, targets, input_lengths, target_lengths))):
-        sizes = (np.asarray(one) if _is_known(one) and not isinstance(one, Tensor) else one
-                 for one in (input_lengths, target_lengths))  # fmt: skip
-        options = {"blank": blank, "reduction": reduction, "zero_infinity": zero_infinity}
-        return in_graph(log_probs, targets, *sizes, **options)
+        ends, lengths = (
+            one if isinstance(one, Tensor) else np.asarray(one)
+            for one in (input_lengths, target_lengths)
+        )
+        return in_graph(
+            log_probs, targets, ends, lengths,
+            blank=blank, reduction=reduction, zero_infinity=zero_infinity,
+        )  # fmt: skip
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)

@@ -110,7 +110,7 @@ def batch_norm(
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
                 raise AutogradError(f"{name} must be defined in evaluation mode")
-        count = 0
+        count: Any = 0
     else:
         empty = input.shape[1] == 0
         count = 0 if empty else dims.product((input.shape[0], *input.shape[2:]))
