@@ -12,9 +12,10 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.dtypes import computing, is_float
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
-from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.types import TensorType, unify
 from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.graph.expression import construct
 from staticgraph.compiler.ops.declare import as_operand
 
 Sizes = tuple[int, ...]
@@ -37,7 +38,7 @@ def shown(x: Value) -> TensorType:
     return TensorType(tuple(x.shape), np.dtype(x.dtype))
 
 
-def images(name: str, x: object, axes: int, function: Callable[[Value], Value]) -> Value:
+def images(name: str, x: Value, axes: int, function: Callable[[Value], Value]) -> Value:
     """`function` of (n, c, ...), on an operand with or without the first axis.
 
     ShapeError if it has another number of axes.
@@ -64,15 +65,22 @@ def flattened(x: Value, axis: int) -> Value:
 def numbers(size: Size, like: Value) -> Value:
     """The int64 numbers 0, 1, ... of so many elements: an array where the size is known."""
     if isinstance(size, Dim):
-        return like.apply(op_named("iota"), (), {"size": size})
+        return _made(like, "iota", size)
     return np.arange(size)
 
 
 def number(size: Size, like: Value, dtype: object = np.int64) -> Value:
     """A size that computes with arrays of this dtype: an int where it is known, else a scalar."""
     if isinstance(size, Dim):
-        return ops.astype(like.apply(op_named("size_of"), (), {"size": size}), dtype)
+        return ops.astype(_made(like, "size_of", size), dtype)
     return size
+
+
+def _made(like: Value, op: str, size: Dim) -> Value:
+    """A leaf of an unknown size, of the kind of `like`; an array has sizes of expressions."""
+    if isinstance(like, Operand):
+        return like.apply(op_named(op), (), {"size": size})
+    return construct(op_named(op), (), {"size": size})
 
 
 def beside(values: Value, like: Value) -> Value:
@@ -89,7 +97,7 @@ def along(values: Value, axis: int, ndim: int) -> Value:
     return ops.reshape(values, tuple(-1 if i == axis else 1 for i in range(ndim)))
 
 
-def of_floats(name: str, x: object) -> Value:
+def of_floats(name: str, x: Value) -> Value:
     """x, which is floating point; DTypeError if not."""
     x = as_operand(x)
     if not is_float(np.dtype(x.dtype)):

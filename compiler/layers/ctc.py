@@ -14,7 +14,8 @@ from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import beside, numbers, of_floats, shown
 from staticgraph.compiler.layers.reduction import checked
-from staticgraph.compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import slice_axis
 from staticgraph.compiler.transforms.control_flow import scan
 
 __all__ = ["ctc_loss"]
@@ -139,7 +140,7 @@ def _log_likelihood(log_probs: Any, labels: Any, ends: Any, lengths: Any, blank:
     """The forward variables, step by step, and what they are at the end of each sample."""
     places = ops.broadcast_to(labels, (log_probs.shape[0], *labels.shape))
     scores = ops.take_along_axis(log_probs, places, 2, wrap=False)
-    zero = zeros_like(scores[0])
+    zero = ops.astype(labels * 0, log_probs.dtype)
     index = ops.expand_dims(beside(numbers(labels.shape[1], labels), labels), 0)
     first = ops.where(ops.equal(index, 0), zero, _IMPOSSIBLE)
     other = ops.not_equal(labels, _shifted(labels, 2, blank))
@@ -164,4 +165,4 @@ def _log_likelihood(log_probs: Any, labels: Any, ends: Any, lengths: Any, blank:
 def _shifted(x: Any, places: int, value: float = _IMPOSSIBLE) -> Any:
     """The columns moved to the right."""
     padded = ops.pad(x, [(0, 0), (places, 0)], value)
-    return padded[:, : x.shape[1]]
+    return slice_axis(padded, 1, 0, x.shape[1])

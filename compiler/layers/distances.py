@@ -104,12 +104,12 @@ def pdist(x: Value, p: float = 2.0) -> Value:
         raise ShapeError(f"pdist: {shown(x)} has {x.ndim} axes, of 2")
     if p < 0:
         raise OptionError(f"pdist: p is a number from 0, not {p!r}")
-    first, second = _pairs(x)
+    first, second = row_pairs(x)
     apart = ops.take(x, first, 0) - ops.take(x, second, 0)
     return ops.vector_norm(apart, p, -1)
 
 
-def _pairs(x: Any) -> tuple[Any, Any]:
+def row_pairs(x: Value) -> tuple[Value, Value]:
     """The rows of each pair, the first one before the second."""
     n = x.shape[0]
     if not isinstance(n, Dim):

@@ -198,9 +198,10 @@ def triplet_margin_with_distance_loss(
     name = "triplet_margin_with_distance_loss"
     reduction = checked(name, reduction)
     _check_margin(name, margin)
-    operands = [of_floats(name, x) for x in (anchor, positive, negative)]
-    broadcast_shapes(name, *map(shown, operands))
-    losses = by_triplets(*operands, distance_function or distance, margin, swap)
+    anchor, positive, negative = (of_floats(name, x) for x in (anchor, positive, negative))
+    broadcast_shapes(name, shown(anchor), shown(positive), shown(negative))
+    apart = distance_function or distance
+    losses = by_triplets(anchor, positive, negative, apart, margin, swap)
     return reduced(losses, reduction)
 
 

@@ -117,7 +117,7 @@ def grid_sample(
 def sampled(x: Value, grid: Value, mode: str, padding: str, align: bool) -> Value:
     """`grid_sample` of what fits."""
     rank = x.ndim - 2
-    sizes = [number(size, grid, grid.dtype) for size in x.shape[2:]]
+    sizes = [number(size, x, grid.dtype) for size in x.shape[2:]]
     places = [_place(grid[..., rank - 1 - axis], size, align) for axis, size in enumerate(sizes)]
     if mode != "bicubic":
         places = [

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.compiler.core.refusals import refuse
-from staticgraph.compiler.layers.ctc import alignments
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.layers.ctc import alignments, ctc_loss as in_graph
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 
@@ -40,11 +39,15 @@ def ctc_loss(
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
-    if mode.capture is not None:
-        refuse(
-            "ctc_loss takes as many steps as the lengths and targets say",
-            "call it outside of the captured function, on the probabilities that that returns",
+    if not all(map(_is_known, (log_probs, targets, input_lengths, target_lengths))):
+        ends, lengths = (
+            one if isinstance(one, Tensor) else np.asarray(one)
+            for one in (input_lengths, target_lengths)
         )
+        return in_graph(
+            log_probs, targets, ends, lengths,
+            blank=blank, reduction=reduction, zero_infinity=zero_infinity,
+        )  # fmt: skip
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)
@@ -65,6 +68,11 @@ def ctc_loss(
     if reduction == "sum":
         return losses.sum()
     return losses[0] if single else losses
+
+
+def _is_known(given: Any) -> bool:
+    """Whether values are there, and not only a node of a graph."""
+    return not isinstance(given, Operand) or has_values(given)
 
 
 def _numbers(lengths: Any, count: int, name: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
 from staticgraph.compiler.layers.normalization import (
@@ -120,9 +121,10 @@ def batch_norm(
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
                 raise AutogradError(f"{name} must be defined in evaluation mode")
-        count = 0
+        count: Any = 0
     else:
-        count = math.prod(input.shape) // max(input.shape[1], 1)
+        empty = input.shape[1] == 0
+        count = 0 if empty else dims.product((input.shape[0], *input.shape[2:]))
         if count == 1:
             raise OptionError(
                 "Expected more than 1 value per channel when training, got input size "
@@ -148,7 +150,7 @@ def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) 
 
 
 def _on_arrays(
-    input: object, running_mean: Any, running_var: Any, weight: object, bias: object, count: int,
+    input: object, running_mean: Any, running_var: Any, weight: object, bias: object, count: Any,
     momentum: float, eps: float,
 ) -> Any:  # fmt: skip
     """`batch_norm` as one node; `count` is 0 in evaluation."""

@@ -30,6 +30,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-13}
 QUOTIENT = {"rtol": 1e-6, "atol": 1e-8}
 DRAW = {"alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
         "gumbel_softmax"}  # fmt: skip
+COMPILED_ELSEWHERE = ("convolutions", "pools", "images")
 RETURNED = {"batch_norm", "instance_norm"}
 """What returns running statistics, where PyTorch changes them in place."""
 
@@ -194,7 +195,13 @@ def test_second_gradients_are_difference_quotients(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [  # test_sizes.py has programs of the others
+        pytest.param(one, marks=pytest.mark.long if one in COMPILED_ELSEWHERE else ())
+        for one in FAMILIES
+    ],
+)
 def test_compiled_for_sizes_that_are_unknown(family: str) -> None:
     """The first case of each function, all in one program, with its first gradient."""
     outputs: list[Any] = []
