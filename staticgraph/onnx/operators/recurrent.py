@@ -18,20 +18,20 @@ Cell: TypeAlias = "Callable[[Any, Sequence[Any], Any, Any], tuple[Any, ...]]"
 """From a step's x W + b, the states, R and its bias to the new states, of which the first is h."""
 
 ACTIVATIONS: dict[str, tuple[tuple[float, ...], Callable[..., Any]]] = {
-    "relu": ((), ops.relu),
-    "tanh": ((), ops.tanh),
-    "sigmoid": ((), ops.sigmoid),
-    "softsign": ((), ops.softsign),
-    "softplus": ((), ops.softplus),
-    "elu": ((1.0,), lambda x, a: ops.where(x < 0, a * ops.expm1(ops.minimum(x, 0)), x)),
-    "leakyrelu": ((0.01,), lambda x, a: ops.where(x < 0, a * x, x)),
-    "thresholdedrelu": ((1.0,), lambda x, a: ops.where(x > a, x, 0)),
-    "affine": ((1.0, 0.0), lambda x, a, b: a * x + b),
-    "scaledtanh": ((1.0, 1.0), lambda x, a, b: a * ops.tanh(b * x)),
-    "hardsigmoid": ((0.2, 0.5), lambda x, a, b: ops.clip(a * x + b, 0, 1)),
+    "Relu": ((), ops.relu),
+    "Tanh": ((), ops.tanh),
+    "Sigmoid": ((), ops.sigmoid),
+    "Softsign": ((), ops.softsign),
+    "Softplus": ((), ops.softplus),
+    "Elu": ((1.0,), lambda x, a: ops.where(x < 0, a * ops.expm1(ops.minimum(x, 0)), x)),
+    "LeakyRelu": ((0.01,), lambda x, a: ops.where(x < 0, a * x, x)),
+    "ThresholdedRelu": ((1.0,), lambda x, a: ops.where(x > a, x, 0)),
+    "Affine": ((1.0, 0.0), lambda x, a, b: a * x + b),
+    "ScaledTanh": ((1.0, 1.0), lambda x, a, b: a * ops.tanh(b * x)),
+    "HardSigmoid": ((0.2, 0.5), lambda x, a, b: ops.clip(a * x + b, 0, 1)),
 }
-"""By their names in small letters: what alpha and beta are where they are not given, and what
-they do."""
+"""By ONNX's names: what alpha and beta are where they are not given, and what they do."""
+_SMALL = {name.lower(): one for name, one in ACTIVATIONS.items()}
 
 
 @reads("RNN")
@@ -175,9 +175,9 @@ def _activations(call: Call, names: Sequence[str], directions: int) -> Iterator[
     if len(given) != len(names) * directions:
         raise call.refuse(f"it has the activations {given}, for {directions} directions")
     for name in given:
-        if name.lower() not in ACTIVATIONS:
+        if name.lower() not in _SMALL:
             raise call.refuse(f"the activation {name!r} is not known")
-        defaults, function = ACTIVATIONS[name.lower()]
+        defaults, function = _SMALL[name.lower()]
         values = [next(one, value) for one, value in zip(numbers, defaults, strict=False)]
         yield _activation(function, values, limit)
 

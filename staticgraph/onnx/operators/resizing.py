@@ -119,13 +119,15 @@ def _places(call: Call, axis: _Axis) -> Array:
 
 def _nearest(call: Call, places: Array) -> Array:
     how = call.attribute("nearest_mode", "round_prefer_floor")
-    rounded: dict[str, Array] = {
-        "round_prefer_floor": np.ceil(places - 0.5), "round_prefer_ceil": np.floor(places + 0.5),
-        "floor": np.floor(places), "ceil": np.ceil(places),
-    }  # fmt: skip
-    if how not in rounded:
+    if how == "round_prefer_floor":
+        found = np.ceil(places - 0.5)
+    elif how == "round_prefer_ceil":
+        found = np.floor(places + 0.5)
+    elif how in ("floor", "ceil"):
+        found = np.floor(places) if how == "floor" else np.ceil(places)
+    else:
         raise call.refuse(f"the nearest element by {how!r} is not known")
-    return rounded[how].astype(np.int64)
+    return found.astype(np.int64)
 
 
 def _weighted(call: Call, x: Any, axis: _Axis, places: Array, mode: str) -> Any:
