@@ -13,9 +13,8 @@ Lines of padding are neither packed nor multiplied: they add nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
 from itertools import accumulate
-from math import gcd
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.cells import Arguments
@@ -142,19 +141,17 @@ def lines_of(windows: Windows, base: Node, source: Node | None) -> Windows:
     lead, split = windows.pack.lead, windows.pack.split
     sizes = windows.shape[split + 1 :]
     place = offset_of(windows.pack.index, contiguous_strides(windows.base))
-    steps = [place.coefficient(axis) for axis in (lead, split + 1)]
-    if not windows.by_piece or not all(
-        isinstance(one, int) and one > 0 for one in (*sizes, *steps)
-    ):
+    given = place.coefficient(lead), place.coefficient(split + 1), *sizes
+    numbers = [one for one in given if isinstance(one, int) and one > 0]
+    if not windows.by_piece or len(numbers) < len(given):
         return windows
-    turns = _turns(windows.channels, *steps)
-    length, *widths = sizes
-    across = reduce(int.__mul__, widths, 1)
+    down, along, length, *widths = numbers
+    turns = _turns(windows.channels, down, along)
     if sum(length + turn.span for turn in turns) >= windows.channels * length or not windows.each:
         return windows
-    given = windows.pack, windows.shape, windows.base, False, windows.other, True
+    same = windows.pack, windows.shape, windows.base, False, windows.other, True
     inside = _inside(windows, turns, base, source)
-    return Lines(*given, length, across, turns, inside)
+    return Lines(*same, length, prod(widths), turns, inside)
 
 
 def _turns(places: int, down: int, along: int) -> tuple[Turn, ...]:
@@ -198,7 +195,7 @@ def lines_product(
     assert of.plan is not None
     own = size(of.plan.memory["packed", windows.pack.value])
     regions = _regions(windows)
-    bounds = [Assign("across", times(Name("count"), Const(windows.across)))]
+    bounds: list[Stmt] = [Assign("across", times(Name("count"), Const(windows.across)))]
     packs: list[Stmt] = []
     for number, turn in enumerate(windows.turns):
         bounds += _bounds(windows, number)
@@ -212,32 +209,44 @@ def lines_product(
         begin = times(Name("chunk"), size(of.plan.memory[memory]))
         after.append(_by_piece(windows, call, (of.target, memory), begin, size, pointer))
         call.c, call.ldc = begin, Const(windows.columns)
-    result = pointer(memory, 0)
-    zero = literal(0, of.dtype)
     if windows.inside:
-        found.append(_zeros(call, result, zero))
+        found.append(_zeros(call, pointer(memory, 0), literal(0, of.dtype)))
     call.k, call.n, call.ldb = Const(windows.each), Name("n"), Const(windows.block)
     multiplied = multiplier(of, call, gemm, call.left_transposed)
-    left = pointer(("node", of.left.base), of.left.first)
-    place = Name("place")
     for number, turn in enumerate(windows.turns):
-        depth = times(times(place, Const(turn.step)) + Const(turn.first), call.k)
-        one = call.a + (times(depth, call.lda) if call.left_transposed else depth)
-        moved = times(place, Const(turn.shift))
-        further = times(moved + Name("above"), Name("across")) + Const(regions[number])
-        other = packed_address(windows, own, pointer, further)
-        to = Call("address", (result, call.c + times(Name("above"), Name("across"))))
-        beta: Expr = literal(1, of.dtype)
-        if number == 0 and not windows.inside:
-            beta = Select(Binary("==", place, ZERO), zero, beta)
-        lines = least(Name("lines"), Name(f"high{number}") - moved) - Name("above")
-        body = (
-            Assign("above", Call("max", (ZERO, Name(f"low{number}") - moved))),
-            Assign("n", times(lines, Name("across"))),
-            multiplied(Call("address", (left, one)), other, beta, to),
-        )
+        is_first = number == 0 and not windows.inside
+        left, right, to = _operands(windows, call, turn, regions[number])
+        one = Call("address", (pointer(("node", of.left.base), of.left.first), left))
+        other = packed_address(windows, own, pointer, right)
+        result = Call("address", (pointer(memory, 0), to))
+        zero, beta = (literal(factor, of.dtype) for factor in (0, 1))
+        if is_first:
+            beta = Select(Binary("==", Name("place"), ZERO), zero, beta)
+        before = _met(number, turn)
+        body = (*before, multiplied(one, other, beta, result))
         found.append(For("place", ZERO, Const(turn.count), body))
     return [For("unit", Name("first"), Name("last"), (*found, *after))]
+
+
+def _met(number: int, turn: Turn) -> list[Stmt]:
+    """The lines of the result that a place of a turn reads no padding for."""
+    moved = times(Name("place"), Const(turn.shift))
+    lines = least(Name("lines"), Name(f"high{number}") - moved) - Name("above")
+    return [
+        Assign("above", Call("max", (ZERO, Name(f"low{number}") - moved))),
+        Assign("n", times(Call("max", (ZERO, lines)), Name("across"))),
+    ]
+
+
+def _operands(windows: Lines, call: Arguments, turn: Turn, region: int) -> tuple[Expr, Expr, Expr]:
+    """Where the operands of a place's product begin, and its result: the left one in its memory,
+    the right one in what is packed.
+    """
+    place, above = Name("place"), times(Name("above"), Name("across"))
+    depth = times(times(place, Const(turn.step)) + Const(turn.first), Const(windows.each))
+    left = call.a + (times(depth, call.lda) if call.left_transposed else depth)
+    moved = times(place, Const(turn.shift))
+    return left, times(moved, Name("across")) + above + Const(region), call.c + above
 
 
 def _regions(windows: Lines) -> list[int]:
@@ -250,7 +259,7 @@ def _regions(windows: Lines) -> list[int]:
 def _bounds(windows: Lines, number: int) -> list[Stmt]:
     """The lines of a turn that are packed: all but those of padding."""
     low: Expr = ZERO
-    high = Name("lines") + Const(windows.turns[number].span)
+    high: Expr = Name("lines") + Const(windows.turns[number].span)
     if windows.inside:
         begin, end = windows.inside[number]
         low = Call("max", (low, Const(begin) - Name("line")))

@@ -21,6 +21,7 @@ from staticgraph.compiler.ops.arithmetic import power
 from staticgraph.compiler.ops.batching import images
 from staticgraph.compiler.ops.comparison import equal, isnan, logical_or, where
 from staticgraph.compiler.ops.conv_direct import padded
+from staticgraph.compiler.ops.conv_work import goes_by_line, is_added
 from staticgraph.compiler.ops.declare import as_operand, composite
 from staticgraph.compiler.ops.linalg import matmul
 from staticgraph.compiler.ops.reduction import max, min, sum
@@ -35,10 +36,6 @@ Pair = tuple[int, int]
 
 LEAST_CHANNELS = 8
 """Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
-MOVED = 16
-"""Products that take as long as moving an element, such as packing one of a window."""
-MOST_WRITTEN = 8
-"""Elements of windows written out for one of the image or of the result."""
 LEAST_DEPTH = 256
 """Of the products from which on it pays to write g out with the filters side by side: measured on a
 Zen 4, that takes 3 ns for an element, and saves 0.013 ns for each product that it is in."""
@@ -111,33 +108,6 @@ def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
     return reshape(transpose(windows, order), (groups, depth, places))
 
 
-def _goes_by_line(x: Any, weight: Any, attrs: Attrs) -> bool:
-    """Whether lines are packed once for all lines of the windows, not once for each of these.
-
-    Then results are read and added to as often as windows have lines, and the weight is turned: for
-    every image, as if there were one, so that bits do not depend on how many there are. But lines
-    of padding are not multiplied.
-    """
-    filters, channels, *window = weight.shape
-    sizes = [*x.shape[2:], *window, filters, channels]
-    if not all(isinstance(size, int) and size > 0 for size in sizes):
-        return False
-    stride, padding, dilation = (attrs[key] for key in ("stride", "padding", "dilation"))
-    axes = zip(x.shape[2:], window, stride, padding, dilation, strict=True)
-    height, width = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
-    rows, depth, places = filters // attrs["groups"], channels * math.prod(window), height * width
-    if height < 1 or width < 1:
-        return False
-    starts = np.arange(window[0]) * dilation[0] - padding[0]
-    first = -(np.minimum(starts, 0) // stride[0])
-    last = np.minimum(height, -((starts - x.shape[2]) // stride[0]))
-    inside = np.maximum(last - first, 0).mean() / height
-    saved = depth * places * (1 - stride[0] / window[0])
-    moved = saved - window[0] * rows * places - depth * rows
-    skipped = (1 - inside) * depth * rows * places
-    return bool(MOVED * moved + skipped > 0)
-
-
 def _filters(weight: Any, groups: int) -> Any:
     """(groups, filters / groups, channels * window)."""
     rows = weight.shape[0] // groups
@@ -168,7 +138,7 @@ def _conv2d(
     shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
     if conv_direct.is_direct(weight, groups):
         return conv_direct.convolve(x, weight, attrs) + shift
-    by_line = _goes_by_line(x, weight, attrs)
+    by_line = goes_by_line(x, weight, attrs)
     left = _filters(transpose(weight, (0, 2, 1, 3)) if by_line else weight, groups)
     product = matmul(left, _columns(x, weight, attrs, by_line))
     height, width = (
@@ -207,33 +177,14 @@ def _has_rows(weight: Any, groups: int) -> bool:
     return channels >= LEAST_CHANNELS or (groups == 1 and filters <= channels)
 
 
-def _is_added(g: Any, x: Any, weight: Any, attrs: Attrs) -> bool:
-    """Whether the products of all windows, written out and added, are less work than convolving g.
-
-    That multiplies the zeros around g where the windows leave few places, such as 9 x 9 of 21 x 21,
-    and packs windows of g, which are many where there are more filters than channels.
-    """
-    sizes = (*x.shape[2:], *g.shape[2:], *weight.shape[:2])
-    if not all(isinstance(size, int) for size in sizes) or 0 in sizes:
-        return False
-    filters, channels = weight.shape[0] // attrs["groups"], weight.shape[1]
-    here, there = math.prod(x.shape[2:]), math.prod(g.shape[2:])
-    written = channels * math.prod(weight.shape[2:]) * there
-    if written > MOST_WRITTEN * (channels * here + filters * there):
-        return False
-    more = here / (there * math.prod(attrs["stride"]))
-    # written, read, and added where it belongs
-    return channels * (filters + 3 * MOVED) < more * filters * (channels + MOVED)
-
-
 def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
     groups, padding = attrs["groups"], attrs["padding"]
     around = _full_padding(weight, **attrs)
-    is_added = not conv_direct.is_direct(weight, groups) and _is_added(g, x, weight, attrs)
-    if around is not None and not is_added:
+    adds = not conv_direct.is_direct(weight, groups) and is_added(g, x, weight, attrs)
+    if around is not None and not adds:
         return conv2d(g, _turned(weight, groups), None, 1, around, attrs["dilation"], groups)
     sizes = (*x.shape[2:], *g.shape[2:])
-    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not is_added
+    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not adds
     if has_phases and _has_rows(weight, groups):
 
         def convolve(part: Any, taps: Any) -> Any:

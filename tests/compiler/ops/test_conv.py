@@ -262,7 +262,7 @@ def test_cotangents_of_images_are_the_same_added_and_convolved(
     assert rule is not None
     found = []
     for is_added in (False, True):
-        monkeypatch.setattr(conv, "_is_added", lambda *_, chosen=is_added: chosen)
+        monkeypatch.setattr(conv, "is_added", lambda *_, chosen=is_added: chosen)
         found.append(rule(g, None, x, w, 0.0, **attrs))
     assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-12)
     # the adjoint of the convolution
