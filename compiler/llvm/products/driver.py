@@ -247,13 +247,14 @@ def multiply(
                         along = across
                         lefts = a + top * {S} + start * across
                     elif copies:
-                        copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                        if across > {ROW}:
+                            copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                            down = i64({ROW})
                         if i + 1 < panels:
                             ahead = rows
                             long = depth
                             next = a + (top + rows) * across + start * {S}
-                        down = i64({ROW})
-                        lefts = panel
+                        lefts = select(across > {ROW}, panel, lefts)
                     at = work
                     for j in range(left, right, {COLUMNS}):
                         if ahead > 0:
