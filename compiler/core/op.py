@@ -338,11 +338,9 @@ class Op:
         """How the op is called, on operands of any kind."""
         if self.bind is not None:
             found = inspect.signature(self.bind)
+            values, of = ("Any", "Value", Any), found.parameters.values()
             parameters = [
-                one.replace(annotation=one.empty)
-                if one.annotation in ("Any", "Value", Any)
-                else one
-                for one in found.parameters.values()
+                one.replace(annotation=one.empty) if one.annotation in values else one for one in of
             ]
             return found.replace(parameters=parameters, return_annotation=found.empty)
         if isinstance(self.evaluate, np.ufunc):
