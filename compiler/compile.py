@@ -13,7 +13,6 @@ from staticgraph.compiler.core.options import BACKENDS, Options
 from staticgraph.compiler.core.settings import DUMP
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.dump import dump
-from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition, require_lowerings
 from staticgraph.compiler.runners.compiled import CompiledRunner
 from staticgraph.compiler.runtime.background import beside
@@ -60,8 +59,7 @@ def compile_graph(
                 from staticgraph.compiler.driver import lower
                 from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 
-            graph = graph_of(definition)
-            lowering = lower(graph, options)
+            lowering = lower(definition, options)
             kernel = lowering[1]
             launch_plan = launch_plan_of(kernel, definition)
             emitted = time.perf_counter()
@@ -74,7 +72,7 @@ def compile_graph(
             passes, code = emitted - start, time.perf_counter() - emitted
             log(
                 "compile",
-                f"{name}: {len(graph)} nodes, {len(kernel.units)} units: "
+                f"{name}: {len(definition.nodes)} nodes, {len(kernel.units)} units: "
                 f"passes {passes:.3f} s, machine code {code:.3f} s",
             )
         if DUMP.given:
@@ -89,7 +87,6 @@ def compile_graph(
         options,
         _plain,
         waits,
-        graph,
         lowering,
     )
 

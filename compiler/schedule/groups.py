@@ -8,7 +8,7 @@ from staticgraph.compiler.core.dims import Dim, Size, floor_divide, is_nonnegati
 from staticgraph.compiler.core.lowering import Index
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 
 
 @mutable(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import platform
 import subprocess
 import sys
@@ -71,6 +72,22 @@ def test_a_step_out_of_the_cache_loads_little(
     if sys.platform == "linux" and platform.machine() == "x86_64":
         assert "llvmlite.binding" not in found
         assert len(found) <= MOST
+
+
+def test_a_compilation_makes_no_networkx_graph() -> None:
+    program = """
+import sys
+import staticgraph as sg
+x = sg.placeholder("x", (None,))
+run = sg.compile([x], sg.grad(sg.sum(sg.sin(x)), x))
+print(run([0.0]), "networkx" in sys.modules, len(run.graph), "networkx" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"STATICGRAPH_CACHE": "0"},
+    )  # fmt: skip
+    assert done.stdout.split() == ["[1.]", "False", "5", "True"]
 
 
 def test_every_public_name_is_there() -> None:
