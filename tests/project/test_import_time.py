@@ -48,7 +48,7 @@ assert step(np.ones((2, 3), "float32")) == 3
 print(*sys.modules.keys() - before)
 """
 MOST = 200
-"""The modules of a first step out of the kernel cache, Python's own among them: 193 were counted."""
+"""The modules of a first step out of the kernel cache, Python's own too: 193 were counted."""
 
 
 def printed(program: str, *arguments: str) -> list[str]:
