@@ -3,7 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.core import fork as _fork, provided as _provided
+try:
+    from staticgraph.compiler.core import fork as _fork, provided as _provided
+except ModuleNotFoundError as error:
+    if error.name != "staticgraph.compiler":
+        raise
+    raise ImportError(
+        "staticgraph: this checkout has no symbolic links: staticgraph/compiler and "
+        "staticgraph/dynamic are to lead to the folders beside it. Clone it again with "
+        "`git clone -c core.symlinks=true` (on Windows in developer mode), or install it as a "
+        "package: `pip install .`"
+    ) from None
 from staticgraph.compiler.core.default_dtype import (
     default_dtype as default_dtype,
     get_default_dtype as get_default_dtype,
@@ -57,6 +67,7 @@ if TYPE_CHECKING:
         distributed as distributed,
         fft as fft,
         linalg as linalg,
+        nn as nn,
         optim as optim,
         random as random,
         special as special,
@@ -126,8 +137,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "fori_loop",
         "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "host_call",
         "hvp",
-        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
-        "placeholder", "print", "random", "register_pytree",
+        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "nn", "ones", "op",
+        "optim", "placeholder", "print", "random", "register_pytree",
         "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
         "while_loop", "xp", "zeros",
@@ -183,8 +194,8 @@ _provided.for_scipy.provide(_for_scipy)
 _provided.array_namespace.provide(_array_namespace)
 
 _MODULES = {
-    "distributed", "draw", "fft", "linalg", "onnx", "optim", "random", "sklearn", "special", "view",
-    "xp",
+    "distributed", "draw", "fft", "linalg", "nn", "onnx", "optim", "random", "sklearn", "special",
+    "view", "xp",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 

@@ -33,6 +33,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.op_arguments import (
+    are_plain,
     as_floating,
     by_position,
     in_computing,
@@ -244,11 +245,12 @@ class Op:
             raise renamed from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
-        if not self.complex:
+        plain = are_plain(operands, self.floating)
+        if not plain and not self.complex:
             self.refuse_complex(operands)
-        given = as_floating(operands, self.promotes) if self.floating else operands
+        given = operands if plain or not self.floating else as_floating(operands, self.promotes)
         try:
-            if any(map(is_stored, given)) and not self.moves:
+            if not plain and any(map(is_stored, given)) and not self.moves:
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
@@ -336,11 +338,9 @@ class Op:
         """How the op is called, on operands of any kind."""
         if self.bind is not None:
             found = inspect.signature(self.bind)
+            values, of = ("Any", "Value", Any), found.parameters.values()
             parameters = [
-                one.replace(annotation=one.empty)
-                if one.annotation in ("Any", "Value", Any)
-                else one
-                for one in found.parameters.values()
+                one.replace(annotation=one.empty) if one.annotation in values else one for one in of
             ]
             return found.replace(parameters=parameters, return_annotation=found.empty)
         if isinstance(self.evaluate, np.ufunc):

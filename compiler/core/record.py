@@ -49,6 +49,9 @@ class Record:
     def __hash__(self) -> int:
         return hash((self.__class__, *self._fields()))
 
+    def __getstate__(self) -> object:
+        return object.__getstate__(self)  # written out, so that pickle's protocols 0 and 1 use it
+
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({', '.join(map(repr, self._fields()))})"
 

@@ -15,9 +15,15 @@ from staticgraph.compiler.runtime.trampoline import Trampoline
 
 @mutable(eq=False)
 class Workspace:
-    """The table and the arena of one call at a time, set up for one layout."""
+    """The table and the arena of one call at a time, set up for one layout.
+
+    `call` and `fill` are the two ways to run the program on it (`Trampolines`); they limit the BLAS
+    to the call's threads if it has to be told.
+    """
 
     table: Array
+    call: Trampoline
+    fill: Trampoline
     arena: Array | None = None
     layout: Layout | None = None
     hosts: Sequence[HostStep] = ()
@@ -26,8 +32,8 @@ class Workspace:
 def limited(trampoline: Trampoline, count: int) -> Trampoline:
     """A trampoline for whose time the BLAS uses at most `count` threads."""
 
-    def call(table: object, *arrays: object) -> Any:
+    def call(*arrays: object) -> Any:
         with limit_threads(count):
-            return trampoline(table, *arrays)
+            return trampoline(*arrays)
 
     return call

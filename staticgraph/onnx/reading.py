@@ -196,6 +196,8 @@ class _Reader:
         value = getattr(proto, read)
         if read == "s":
             return value.decode(errors="replace")
+        if read == "strings":
+            return [one.decode(errors="replace") for one in value]
         return list(value) if read.endswith("s") else value
 
     def array(self, proto: Any, what: str) -> Any:

@@ -46,7 +46,7 @@ class Named:
         imports: modules that are imported when it runs.
         reflects: whether it may find attributes and globals by texts.
         catches: whether it may catch an error, such as of an attribute that is not there.
-        compares_identity: whether it asks whether one variable `is` another.
+        compares_identity: whether it asks whether one variable `is` another, or for an `id`.
         stores: the attributes that it sets.
         computes: whether it may find attributes by texts that it computes.
     """
@@ -83,7 +83,7 @@ def named(code: CodeType) -> Named:
         for names in (globals, attributes):
             if asking in names:
                 attributes.setdefault(attribute, names[asking])
-    same = _compares_identity(code)
+    same = _compares_identity(code) or "id" in globals
     return Named(
         code.co_filename,
         globals,

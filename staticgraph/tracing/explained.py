@@ -92,6 +92,8 @@ class Explanation:
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
         lines += [f"  {_line_of(one)}" for one in guards]
+        live = {name: None for around, _ in self.traces for name in around.live.names}
+        lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
         lines.append(f"traced again {_counted(len(self.retraces), 'time')}")
         lines += [f"  {one}" for one in self.retraces]
         return "\n".join(lines)

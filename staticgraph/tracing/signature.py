@@ -150,9 +150,10 @@ def _static(name: str, value: object) -> Static:
     try:
         hash(value)
     except TypeError:
+        instead = ": pass its to_numpy()" if hasattr(value, "to_numpy") else ""
         raise OptionError(
-            f"{name}: the argument {value!r} is of type {type(value).__name__}: neither an array "
-            f"nor hashable, which static arguments have to be ({user_place()})"
+            f"{name}: the argument {value!r:.80} is of type {type(value).__name__}: neither an "
+            f"array nor hashable, which static arguments have to be{instead} ({user_place()})"
         ) from None
     # 0.0 == -0.0, but a function may tell them apart
     return Static(type(value), value.hex() if type(value) is float else value, value)

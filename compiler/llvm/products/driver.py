@@ -159,7 +159,7 @@ def multiply(
     following = ldc * {S}
     parts = max(1, parts_of(k, {DEPTH}))
     deepest = parts_of(k, parts)
-    lies = (under == n * {S}) & (k * under <= {BLOCK})
+    lies = (under <= 2 * n * {S}) & (k * under <= {BLOCK})
     few = select(lies, {LYING}, {FEW})
     large = ((m > few) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
     packs = (transb != 0) | large
@@ -247,13 +247,14 @@ def multiply(
                         along = across
                         lefts = a + top * {S} + start * across
                     elif copies:
-                        copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                        if across > {ROW}:
+                            copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                            down = i64({ROW})
                         if i + 1 < panels:
                             ahead = rows
                             long = depth
                             next = a + (top + rows) * across + start * {S}
-                        down = i64({ROW})
-                        lefts = panel
+                        lefts = select(across > {ROW}, panel, lefts)
                     at = work
                     for j in range(left, right, {COLUMNS}):
                         if ahead > 0:

@@ -37,7 +37,7 @@ from staticgraph.compiler.runtime.launch_plan import LaunchPlan
 from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
-    Trampoline,
+    Binder,
     fields_are_right,
     native_trampoline,
     python_trampoline,
@@ -60,12 +60,12 @@ these without a pass, by their "launch_plans"."""
 
 @frozen(eq=False)
 class Trampolines:
-    """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
-    `(table, *inputs, *outputs) -> empty list, or an int`; and the words of the program.
+    """Of a table two ways to call a program: `(*inputs) -> list of new arrays, or an int`, and
+    `(*inputs, *outputs) -> empty list, or an int`; and the words of the program.
     """
 
-    call: Trampoline
-    fill: Trampoline
+    call: Binder
+    fill: Binder
     program: Array
 
 
@@ -172,8 +172,10 @@ def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list
 
 
 def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object) -> Trampolines:
-    """Functions around a program; they keep the owner of the code."""
+    """What binds functions around a program; they keep its words, and the owner of the code."""
     made = []
+    words = np.array(program, np.int64)
+    weakref.finalize(words, _drop, owner).atexit = False
     inputs, outputs = (
         [one.argument for one in arrays] for arrays in (launch_plan.inputs, launch_plan.outputs)
     )
@@ -181,15 +183,10 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
     trampoline_address, run_address, *_ = trampoline_code().addresses
     for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
-            trampoline = native_trampoline(
-                trampoline_address, program, launch_plan.unlocks, taken, given
-            )
+            bind = native_trampoline(trampoline_address, words, launch_plan.unlocks, taken, given)
         else:
-            trampoline = python_trampoline(run_address, program, launch_plan.unlocks, taken, given)
-        weakref.finalize(trampoline, _drop, owner).atexit = False
-        made.append(trampoline)
-    words = np.array(program, np.int64)
-    weakref.finalize(words, _drop, owner).atexit = False
+            bind = python_trampoline(run_address, words, launch_plan.unlocks, taken, given)
+        made.append(bind)
     call, fill = made
     return Trampolines(call, fill, words)
 

@@ -14,6 +14,7 @@ from dataclasses import (
     is_dataclass,
     replace,
 )
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -49,8 +50,14 @@ def test_a_record_prints_its_positional_fields() -> None:
     assert repr(Point(1, 2, source="a")) == "Point(1, 2)"
 
 
+def _pickled(one: Point, protocol: int) -> Point:
+    found: Point = pickle.loads(pickle.dumps(one, protocol))
+    return found
+
+
 def test_a_copy_has_all_fields() -> None:
-    for made in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), replace):
+    pickled = [partial(_pickled, protocol=number) for number in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for made in (copy.deepcopy, *pickled, replace):
         found = made(Point(1, 2, source="a"))
         assert (found.x, found.y, found.source) == (1, 2, "a")
     assert not hasattr(Point(1), "__dict__")
