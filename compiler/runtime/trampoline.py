@@ -23,7 +23,6 @@ from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.llvm.trampoline_words import (
-    CONSTANTS,
     EXPONENTS,
     PYTHON_FUNCTIONS,
     Fields,

@@ -161,7 +161,7 @@ def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list
 
 
 def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object) -> Trampolines:
-    """What binds functions around a program; they keep its words, and those the owner of the code."""
+    """What binds functions around a program; they keep its words, and these the code."""
     made = []
     words = np.array(program, np.int64)
     weakref.finalize(words, _drop, owner).atexit = False
