@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.scalar import ELEMENT
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, mutable, record
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.ir.records import NOWHERE, Expr
 from staticgraph.compiler.ir.walk import parts
@@ -26,7 +26,7 @@ ORIGIN = Affine()
 SIGN = -(1 << 63)  # the bit that tells which int64 are negative
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Statement:
     """One assignment of the kernel: of `value` to the variable `name`, to `accumulator`, that of a
     sum of floats, or, without either, to the element of `memory` at `place`.
@@ -58,7 +58,7 @@ class Statement:
         return self.writes + sum(part == ELEMENT for part in parts(self.value))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Access:
     """A read or write of a node's memory in one pass, for the memory plan."""
 
@@ -69,7 +69,7 @@ class Access:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Check:
     """The largest index that a gather met, and its bound.
 
@@ -84,7 +84,7 @@ class Check:
     wrap: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Total:
     """A kernel variable into which a reduction, the `node`, combines values."""
 
@@ -103,7 +103,7 @@ class Spill(Record):
     node: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Segment:
     """A loop over the rows of a tile.
 
@@ -118,7 +118,7 @@ class Segment:
     left: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Tile:
     """How many rows are computed together, in which loops, and what is kept between those.
 
@@ -133,7 +133,7 @@ class Tile:
     spills: tuple[Spill, ...]
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Body:
     """A group's statements: `fills` and `before` once, then per row, pass by pass, `rows[s]` and
     the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.

@@ -26,6 +26,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm import watch
+from staticgraph.compiler.llvm.machine import emit_object
+from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.run import define_run
 from staticgraph.compiler.llvm.trampoline_words import (
     BOUND,
@@ -53,10 +55,10 @@ def trampoline_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64])
     _Trampoline(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     define_unchanged(module, fields)
-    parsed = llvm.parse_assembly(str(module))
+    parsed = parse(str(module))
     parsed.verify()
     _optimise(parsed, machine)
-    return bytes(machine.emit_object(parsed))
+    return emit_object(machine, parsed)
 
 
 def _optimise(module: object, machine: llvm.TargetMachine) -> None:

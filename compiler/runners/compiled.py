@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +15,7 @@ from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.dims import Unknown, atoms
 from staticgraph.compiler.core.errors import GraphError, OutOfRangeError
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array, Tree
 from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition
@@ -58,7 +59,7 @@ Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
 """Whose call a kernel runs, and the inputs that it was given."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable(eq=False, repr=False)
 class CompiledRunner:
     """Runs a kernel.
 

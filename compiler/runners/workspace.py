@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.runtime.blas import limit_threads
 from staticgraph.compiler.runtime.host import HostStep
@@ -13,7 +13,7 @@ from staticgraph.compiler.runtime.launch_plan import Layout
 from staticgraph.compiler.runtime.trampoline import Trampoline
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Workspace:
     """The table and the arena of one call at a time, set up for one layout.
 

@@ -161,15 +161,17 @@ class Executable(Inspected):
         try:
             workspace = self._idle.pop()
         except IndexError:  # all are in use, or there was no call yet, or there is no kernel
-            return self._caller().run(args, kwargs)
-        # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
-        try:
-            results = workspace.call(*args)
-            if results.__class__ is not list:
-                results = self._kernel.run_checked(workspace, args, results)
-        finally:
-            self._idle.append(workspace)
-        return results if self._is_plain else self.restructure(results)
+            pass  # what is raised from here on does not come of this
+        else:
+            # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
+            try:
+                results = workspace.call(*args)
+                if results.__class__ is not list:
+                    results = self._kernel.run_checked(workspace, args, results)
+            finally:
+                self._idle.append(workspace)
+            return results if self._is_plain else self.restructure(results)
+        return self._caller().run(args, kwargs)
 
     def _caller(self) -> Runner | Keeper:
         """What runs a call that does not take the direct path."""
