@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
+from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
@@ -310,7 +311,7 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
 _functions = UNARY | ALONG_AXIS
 METHODS: dict[str, Any] = {
     name: _functions[op]
-    for name, op in vars(ops).items()
+    for name, op in vars(library).items()
     if isinstance(op, Op) and op in _functions and op is not ops.round  # it takes decimals
 }
 METHODS |= {

@@ -9,7 +9,6 @@ Nodes are numbered as they are made, so the order of the reverse pass needs no s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, Rule
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
 from staticgraph.dynamic.core.eager_ops import tied
@@ -40,7 +40,7 @@ from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """What a node of an op keeps and runs, given which operands require grad.
 

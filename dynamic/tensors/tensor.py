@@ -15,7 +15,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Handle
-from staticgraph.compiler.ops.operators import Operators
+from staticgraph.compiler.ops.operators import Operators, add_methods
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.dtypes import (
     F32,
@@ -58,6 +58,8 @@ _new = object.__new__
 _ndarray = np.ndarray
 _asarray = np.asarray
 _NO_ATTRS: Attrs = {}
+
+add_methods()
 
 
 class Tensor(Autograd, InPlace, Methods, Operators):
