@@ -11,7 +11,7 @@ from staticgraph.compiler.layers.distances import products
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.tensors.tensor import PLAIN
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = ["bilinear", "linear"]
 
@@ -20,6 +20,9 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
     if type(input) in PLAIN and input._array.dtype.kind in "biu" and input.dtype != weight.dtype:
         raise _mixed(input, weight)  # which a product by itself casts
+    if type(input) not in PLAIN and isinstance(input, Tensor):  # in a capture, or of a transform
+        if np.dtype(input.dtype).kind in "biu" and input.dtype != weight.dtype:
+            raise _mixed(input, weight)
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:
