@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.autograd import forward_ad
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
@@ -31,7 +32,7 @@ class GradcheckOptionError(StaticGraphError, AssertionError):
     """A check is asked for that cannot be done; PyTorch asserts it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Check:
     """The options of a check.
 

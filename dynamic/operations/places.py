@@ -18,6 +18,8 @@ from staticgraph.dynamic.operations.arranging import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.short_ways import joined
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from staticgraph.dynamic.tensors.views import computed, writable
 
@@ -202,8 +204,15 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
     return found
 
 
-def concat(tensors: Any, dim: int = 0) -> Any:
+def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Tensors joined along an axis that they have."""
+    if out is not None:
+        return put_out("cat", out, concat(tensors, dim), tuple(tensors))
+    short = joined(ops.concatenate, tensors, dim)
+    return _concat(tensors, dim) if short is None else short
+
+
+def _concat(tensors: Any, dim: int) -> Any:
     refuse_one_tensor("cat", tensors)
     try:
         return ops.concatenate(tensors, dim)
@@ -213,7 +222,7 @@ def concat(tensors: Any, dim: int = 0) -> Any:
         filled = [one for one in tensors if tuple(one.shape) != (0,)]
         if 0 < len(filled) < len(tensors):  # vectors of nothing go with any shape
             dtype = functools.reduce(promote_types, [one.dtype for one in tensors])
-            return concat(filled, dim).to(dtype)
+            return _concat(filled, dim).to(dtype)
         for position, one in enumerate(tensors):
             if not one.ndim:
                 raise SizeError(

@@ -12,7 +12,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.layers.attention import repeated
 from staticgraph.compiler.layers.axes import number
-from staticgraph.compiler.ops.attention import masked_softmax
+from staticgraph.compiler.ops.attending import masked_softmax
 from staticgraph.dynamic.core.dtypes import c_name, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.dropout import dropout

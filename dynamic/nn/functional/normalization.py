@@ -30,6 +30,7 @@ from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
@@ -46,6 +47,16 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Any:
     """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+    if type(eps) is float and input is not weight:
+        arrays = small_arrays((input, weight, bias))
+        if arrays is not None:
+            x, scale, shift = arrays
+            last = scale.shape
+            axes = len(last)
+            if last == shift.shape == x.shape[-axes:] == tuple(normalized_shape) and x.size:
+                value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
+                attrs = {"axes": axes, "eps": eps}
+                return new_value_of_several(ops.layer_norm, (input, weight, bias), value, attrs)
     _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
 
