@@ -131,17 +131,22 @@ def parametrize(
     return mark
 
 
+def _part(field: str, value: object, index: int) -> str:
+    plain = isinstance(value, bool | int | float | complex | str | torch.dtype)
+    return f"{field}_{value}" if plain else f"{field}{index}"
+
+
 def _variants(test: Test) -> Iterator[tuple[str, dict[str, Any], list[Decorator]]]:
     axes = []
     for fields, values, name_fn in test.__dict__.get("parameters", []):
         axis = []
-        for one in values:
+        for i, one in enumerate(values):
             case = one if isinstance(one, subtest) else subtest(one)
             row = case.values if len(fields) > 1 else (case.values,)
             name = case.name or (
                 name_fn(*row)
                 if name_fn
-                else "_".join(f"{field}_{value}" for field, value in zip(fields, row, strict=True))
+                else "_".join(_part(*pair, i) for pair in zip(fields, row, strict=True))
             )
             axis.append(
                 (re.sub(r"\W", "_", name), dict(zip(fields, row, strict=True)), case.decorators)

@@ -14,7 +14,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func import dual as duals
-from staticgraph.dynamic.func.tracer import Level, enter_level, exit_level, settled
+from staticgraph.dynamic.func.tracer import Level, Tracer, enter_level, exit_level, settled
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -98,7 +98,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "supported."
         )
     tensor = settled(tensor)
-    alike = tensor.shape != tangent.shape or _laid_out(tensor) == _laid_out(tangent)
+    alike = (
+        tensor.shape != tangent.shape
+        or isinstance(tensor, Tracer)
+        or isinstance(tangent, Tracer)  # a batch has no layout of one example
+        or _laid_out(tensor) == _laid_out(tangent)
+    )
     return duals.make_dual(current, tensor, tangent if alike else tangent.contiguous().clone())
 
 

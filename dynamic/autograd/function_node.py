@@ -21,6 +21,7 @@ from staticgraph.dynamic.tape.hooks import as_tensor
 from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
 from staticgraph.dynamic.tape.saved_tensors import Packed, SavedTensor
 from staticgraph.dynamic.tape.tape import mutated
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
@@ -140,12 +141,20 @@ class FunctionNode(SeveralOutputs):
         parts = []
         self.found = []
         for i, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
-            if edge is not None and result is not None:
+            if edge is None:
+                continue
+            self.found.append(i)
+            if result is None:
+                parts.append((edge, UNDEFINED))
+            else:
                 result = self._fitted(i, result)
                 # a view: the user may hold the array
-                self.found.append(i)
                 parts.append((edge, result if create_graph else result._array[...]))
         return parts
+
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents that backward returns for zeros, or for None as `ctx` says."""
+        return self.pull(Cotangents({}), create_graph)
 
     def _fitted(self, i: int, result: Any) -> Any:
         """One result, summed to the shape of its argument and cast to its dtype."""

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.autograd import forward_ad
+from staticgraph.dynamic.autograd.gradcheck_errors import GradcheckError, GradcheckOptionError
+from staticgraph.dynamic.autograd.gradcheck_zeros import (
+    check_batched_tangents,
+    check_undefined_gradients,
+    check_undefined_tangents,
+)
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.func.batched import Batched
@@ -23,14 +29,6 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 _Function = Callable[..., Any]
 
 
-class GradcheckError(AutogradError):
-    """A derivative is not what the values say."""
-
-
-class GradcheckOptionError(StaticGraphError, AssertionError):
-    """A check is asked for that cannot be done; PyTorch asserts it."""
-
-
 @dataclass(frozen=True)
 class _Check:
     """The options of a check.
@@ -41,6 +39,8 @@ class _Check:
         nondet_tol: by how much two runs of backward may differ.
         dtypes: whether gradients must have the dtype of their inputs.
         forward, backward, batched: which modes to check.
+        undefined: whether derivatives that are not there must count as zeros.
+        batched_forward: whether to check forward mode on a batch of tangents.
         parted: the outputs whose elements are the parts of complex numbers in turn.
     """
 
@@ -52,6 +52,8 @@ class _Check:
     forward: bool
     backward: bool
     batched: bool
+    undefined: bool
+    batched_forward: bool
     parted: frozenset[int] = frozenset()
 
 
@@ -78,9 +80,9 @@ def gradcheck(
     Every element of every floating output is differentiated by every element of the inputs that
     require grad, which should be float64; their memory is changed by `eps` and put back, so that
     functions that use them without taking them can be checked too. What is complex is checked in
-    both parts, as real numbers. `fast_mode`,
-    `check_undefined_grad`, `check_batched_forward_grad` and `masked` are accepted: every check is
-    done in full, on dense tensors.
+    both parts, as real numbers. With `check_undefined_grad` outputs that get no gradient, and
+    inputs without a tangent, must count as zeros. `fast_mode` and `masked` are accepted: every
+    check is done in full, on dense tensors.
 
     Raises:
         RuntimeError (GradcheckError): a derivative is wrong, unless `raise_exception` is False.
@@ -94,7 +96,7 @@ def gradcheck(
         )
     check = _Check(
         eps, atol, rtol, nondet_tol, check_grad_dtypes, check_forward_ad, check_backward_ad,
-        check_batched_grad,
+        check_batched_grad, check_undefined_grad, check_batched_forward_grad,
     )  # fmt: skip
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
@@ -258,6 +260,12 @@ def _check_function(func: _OfParts, inputs: Sequence[object], check: _Check) -> 
             _check_backward(k, out, [inputs[i] for i in places], places, expected, check)
     if check.forward:
         _check_forward(func, inputs, places, numerical, check)
+        if check.batched_forward:
+            check_batched_tangents(func, inputs, places)
+        if check.undefined:
+            check_undefined_tangents(func, inputs, places)
+    if check.backward and check.undefined:
+        check_undefined_gradients(func, inputs, places)
 
 
 def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> list[Any]:

@@ -21,8 +21,9 @@ from staticgraph.dynamic.tape.callbacks import call, next_pass
 from staticgraph.dynamic.tape.grad_mode import mode, record_if
 from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
 from staticgraph.dynamic.tape.multi_grad import Pass, following
-from staticgraph.dynamic.tape.nodes import Cotangents
+from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
 from staticgraph.dynamic.tape.saved_tensors import leave
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 Root = tuple[Any, Any]
 
@@ -139,7 +140,9 @@ def _propagate(
             runs = node in needed
             if node in wanted:  # type: ignore[operator]
                 # as in PyTorch: the hooks of a tensor are called first only if no node runs for it
-                found[node] = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
+                value = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
+                if value is not UNDEFINED:
+                    found[node] = value
                 if node.owned is not None:  # whoever asked for it holds it too
                     node.owned = None
             elif not runs and hooks is not None and any(node is root for root, _ in roots):
@@ -148,10 +151,10 @@ def _propagate(
                 continue
         if hooks is not None:
             g = at_tensor(hooks, g, create_graph)
-        if hooks is None and not watch:
-            parts = node.pull(g, create_graph)
-        else:
+        if g is UNDEFINED or watch or hooks is not None:
             parts = _observed(node, g, create_graph, watch)
+        else:
+            parts = node.pull(g, create_graph)
         if not retain_graph:
             node.release()
         if len(parts) == 1 and not heap and type(parts[0][0]) is not AccumulateGrad:
@@ -184,19 +187,35 @@ def _propagate(
 def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
     """The cotangents that a node finds, with its hooks called and in anomaly mode checked."""
     hooks = node.hooks
-    several = type(g) is Cotangents
+    several = type(g) is Cotangents or (g is UNDEFINED and isinstance(node, SeveralOutputs))
     gradients: tuple[Any, ...] = ()
     if hooks is not None and (hooks.before or hooks.after):
         gradients = tuple(as_tensor(one) for one in (g.listed(node.count) if several else (g,)))
         gradients = run_before(hooks, gradients)
         raw = gradients if create_graph else [getattr(one, "_array", None) for one in gradients]
-        g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
-        g = g if several else g.parts[0]
-    if watch:
+        given = {i: one for i, one in enumerate(raw) if one is not None}
+        g = Cotangents(given) if several and given else given.get(0, UNDEFINED)
+    if several and hooks is not None:
+        g = _after_others(node, g, create_graph)
+    if g is UNDEFINED:
+        parts = node.undefined(create_graph)
+    elif watch:
         parts = anomaly.watched(node, g, create_graph)
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
+
+
+def _after_others(node: Any, g: Any, create_graph: bool) -> Any:
+    """The cotangents after the hooks of the outputs that none has arrived for, called with None."""
+    parts = {} if g is UNDEFINED else g.parts
+    for number, reference in tuple(node.heads.items()):
+        head = reference()
+        if head is not None and head.hooks is not None and number not in parts:
+            value = at_tensor(head.hooks, UNDEFINED, create_graph)
+            if value is not UNDEFINED:
+                parts[number] = value
+    return Cotangents(parts) if parts else UNDEFINED
 
 
 def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[Any, Any]]:
@@ -206,10 +225,13 @@ def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[A
     found = tuple(as_tensor(by_place.get(i)) for i in shown)
     changed = run_after(node.hooks, found, gradients)
     result = []
-    for edge, after in zip([node.edges[i] for i in shown], changed, strict=True):
-        if edge is None or after is None:
+    for i, after in zip(shown, changed, strict=True):
+        edge = node.edges[i]
+        if edge is None or (after is None and i not in by_place):
             continue
-        if mode.enabled:
+        if after is None:
+            result.append((edge, UNDEFINED))
+        elif mode.enabled:
             result.append((edge, after))
         else:
             result.append((edge, after._array[...]))  # a view: the hook may hold the array

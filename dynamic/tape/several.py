@@ -82,6 +82,11 @@ class SeveralNode(SeveralOutputs):
         self.found = [i for i, _ in pairs]
         return [(self.edges[i], part) for i, part in pairs]
 
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """No cotangent for any operand."""
+        self.found = [i for i, edge in enumerate(self.edges) if edge is not None]
+        return super().undefined(create_graph)
+
     def places(self) -> tuple[int, ...]:
         """The operands that got a cotangent when the node ran last."""
         return tuple(self.found)

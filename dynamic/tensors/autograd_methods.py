@@ -19,7 +19,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.gradients import backward
 from staticgraph.dynamic.tape.handles import RemovableHandle
 from staticgraph.dynamic.tape.hooks import Cell, hooks_of
-from staticgraph.dynamic.tape.nodes import Failing, graph_edge
+from staticgraph.dynamic.tape.nodes import Failing, Output, graph_edge
 from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
 from staticgraph.dynamic.tensors.copies import rebuild, warn_of_hooks, with_memory
 from staticgraph.dynamic.tensors.printing import tensor_text
@@ -218,10 +218,14 @@ class Autograd(Operand):
     def register_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
 
+        `grad` is None where a reverse pass runs the node that made the tensor, and finds no
+        gradient for it.
         RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
         """
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(self._node) is Output:
+            hooks_of(self._node.edges[0])  # which calls the hook where this output has no gradient
         return hooks_of(self._node).tensor.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: object) -> RemovableHandle:

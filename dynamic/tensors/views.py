@@ -26,6 +26,7 @@ from staticgraph.dynamic.tape.nodes import (
     Failing,
     GraphNode,
     Output,
+    SeveralOutputs,
     next_number,
 )
 from staticgraph.dynamic.tape.observers import announce
@@ -144,6 +145,11 @@ class CopySlices(GraphNode):
     def __repr__(self) -> str:
         return f"<CopySlices object at {id(self):#x}>"
 
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """No cotangent for any operand."""
+        self.found = [i for i, edge in enumerate(self.edges) if edge is not None]
+        return super().undefined(create_graph)
+
     def places(self) -> tuple[int, ...]:
         """The edges that got a cotangent when the node ran last."""
         return tuple(self.found)
@@ -155,17 +161,16 @@ class CopySlices(GraphNode):
             self.function.release()
 
 
-class Pieces(GraphNode):
+class Pieces(SeveralOutputs):
     """The node of all the views that `unbind` or `split` makes along one axis.
 
     Attributes:
         label: PyTorch's name of the node.
         axis: the axis, which each view has lost if `sizes` is None.
         sizes: the sizes of the views along the axis.
-        count: how many views there are.
     """
 
-    __slots__ = ("axis", "count", "label", "sizes")
+    __slots__ = ("axis", "label", "sizes")
 
     def __init__(self, tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> None:
         super().__init__(tensor._array.shape, tensor._array.dtype)
@@ -175,6 +180,7 @@ class Pieces(GraphNode):
         self.axis = axis
         self.sizes = sizes
         self.count = self.shape[axis] if sizes is None else len(sizes)
+        self.heads = {}
         self.serial = next_number()
 
     def pull(self, g: Cotangents, create_graph: bool) -> list[tuple[Any, Any]]:
@@ -226,7 +232,7 @@ def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> t
         view = tensor.constant(tensor._array[key])
         make_view(view, tensor, MULTI_OUTPUT)
         if node is not None:
-            view._node = Output(node, i, view._array)
+            view._node = node.head(i, view._array)
         views.append(view)
     return tuple(views)
 
