@@ -342,6 +342,7 @@ C = SimpleNamespace(
         UndefinedGrad=UndefinedGrad, DelayedError=DelayedError, AccumulateGrad=AccumulateGrad
     ),
     is_grad_enabled=torch.is_grad_enabled,
+    _set_fwd_grad_enabled=torch.autograd.forward_ad._set_fwd_grad_enabled,
     _current_graph_task_id=lambda: mode.number,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,

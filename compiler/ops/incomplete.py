@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.errors import NoDerivativeError
 from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Op, Rule, register
 from staticgraph.compiler.core.types import (
@@ -32,7 +32,7 @@ class NoDerivative:
     op: str
 
     def __call__(self, *args: object, **attrs: object) -> Any:
-        raise GraphError(f"{self.op}: has a derivative by its last argument alone")
+        raise NoDerivativeError(f"{self.op}: has a derivative by its last argument alone")
 
 
 def _host(

@@ -37,6 +37,24 @@ def __getattr__(name: str) -> int:
     raise AttributeError(f"module 'dynamic.autograd.forward_ad' has no attribute {name!r}")
 
 
+def _is_fwd_grad_enabled() -> bool:
+    return duals.forward.enabled
+
+
+class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
+    """Whether ops on dual tensors have tangents: from now on, and as before after a `with`."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = duals.forward.enabled
+        duals.forward.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        """It is set already."""
+
+    def __exit__(self, *exception: object) -> None:
+        duals.forward.enabled = self._before
+
+
 def enter_dual_level() -> int:
     """Start forward mode: dual tensors are made at level 0. RuntimeError if it has started."""
     if _current.level is not None:

@@ -132,7 +132,7 @@ def gradgradcheck(
     """Whether the second derivatives agree: `gradcheck` of the gradient.
 
     The gradient is taken as a function of the inputs and of the outputs' cotangents, which are
-    random unless given.
+    random unless given; those given are varied if they require grad.
     """
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if grad_outputs is None:
@@ -142,10 +142,7 @@ def gradgradcheck(
             for out in _differentiable(_listed(func(*given)))
         )
     else:
-        listed = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-        cotangents = tuple(
-            one if one.requires_grad else one.detach().requires_grad_() for one in listed
-        )
+        cotangents = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     count = len(cotangents)
     places = [i for i, x in enumerate(given) if _is_checked(x)]
 

@@ -62,6 +62,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
+    if input.ndim == 1 and not index.ndim:
+        return gather(input, dim, ops.reshape(index, (1,)))[0]
     axis = _check("gather", input, dim, index)
     return ops.take_along_axis(cut(input, index, axis), index, axis, wrap=False)
 

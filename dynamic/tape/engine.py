@@ -65,6 +65,9 @@ def run(
         return _in_thread(roots, retain_graph, create_graph, inputs, accumulate)
     before = record_if(create_graph)
     mode.depth = depth + 1
+    outside = 0
+    if needed is not None:
+        outside, mode.partial = mode.partial, depth + 1
     outer = mode.task if following else None
     number, callbacks, packing = mode.number, mode.callbacks, mode.packing
     mode.number, mode.callbacks = next_pass(), None
@@ -78,6 +81,8 @@ def run(
     finally:
         record_if(before)
         mode.depth = depth
+        if needed is not None:
+            mode.partial = outside
         mode.number, mode.callbacks = number, callbacks
         if mode.packing is not packing:  # hooks that a function has entered, and not left
             leave(packing)

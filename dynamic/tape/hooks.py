@@ -27,13 +27,15 @@ class Cell:
     Attributes:
         grad: the gradient, or None.
         retains: whether `retain_grad` asked for it.
+        hooks: what `_backward_hooks` of a tensor that requires no grad was set to, or None.
     """
 
-    __slots__ = ("grad", "retains")
+    __slots__ = ("grad", "hooks", "retains")
 
     def __init__(self, grad: object = None, retains: bool = False) -> None:
         self.grad = grad
         self.retains = retains
+        self.hooks: Any = None
 
     def add(self, g: Any, create_graph: bool) -> None:
         """Add a cotangent that others may hold as well."""

@@ -126,13 +126,19 @@ class Autograd(Operand):
     @property
     def _backward_hooks(self) -> Any:
         """The hooks of `register_hook`, by number; None without any."""
-        hooks = None if self._node is None else self._node.hooks
+        if self._node is None:
+            return getattr(self._home, "hooks", None)
+        hooks = self._node.hooks
         return hooks.tensor if hooks is not None and hooks.tensor else None
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
-        if self._node is not None:  # nothing calls those of another tensor
+        if self._node is not None:
             hooks_of(self._node).tensor.replace(hooks or {})
+            return
+        if self._home is None:
+            self._home = Cell()
+        self._home.hooks = hooks  # which nothing calls
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:

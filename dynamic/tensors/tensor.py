@@ -301,7 +301,7 @@ def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tens
         if watching:
             told(plan.op, (operand,), attrs, result)
         result._note = view_note(operand)
-        edge = operand._node
+        edge = None if cell is UNTRACKED else operand._node
     if edge is not None and not (paused and not recording()):
         result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     return result

@@ -31,7 +31,7 @@ from staticgraph.dynamic.tape.nodes import (
 )
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tape.tape import Node, new_node, recipe, short_name
-from staticgraph.dynamic.tensors.strided import Region, as_strided, spread
+from staticgraph.dynamic.tensors.strided import Region, as_strided, joined, parts_of, spread
 
 OVERLAPPING = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -117,14 +117,16 @@ class CopySlices(GraphNode):
 
     def _recorded(self, g: Any) -> list[tuple[int, Any]]:
         """The same in ops on tensors."""
-        places = self.region.places()
-        parts = self._written(take(reshape(g, (-1,)), places, 0), True)
+        region = self.region
+        places, units = region.places(), parts_of(g, region)
+        part = joined(take(reshape(units, (-1,)), places, 0), region.dtype)
+        parts = self._written(part, True)
         if self.edges[0] is None:
             return parts
         self._check_places()
-        kept = np.ones(self.shape, np.bool_)
+        kept = np.ones(units.shape, np.bool_)
         kept.reshape(-1)[places] = False
-        rest = where(g.constant(kept), g, 0.0)
+        rest = joined(where(g.constant(kept), units, 0.0), region.base_dtype)
         if parts and parts[0][0] == 0:
             rest = rest + spread(parts.pop(0)[1], self.region)
         return [(0, rest), *parts]
