@@ -124,16 +124,17 @@ class Region:
 
     def part(self, whole: object) -> Any:
         """The view of what `arranged` made."""
-        memory = owner(whole)
-        if not self.apart:
-            return self._cut(self.view, memory)
-        return _cut(self.view, memory, self.dtype, self._first * memory.itemsize)
+        return self._viewed(owner(whole))
+
+    def _viewed(self, memory: Any) -> Any:
+        dtype = self.dtype if self.apart else memory.dtype
+        return _cut(self.view, memory, dtype, self._first * memory.itemsize)
 
     def shared(self, values: Any) -> Any:
         """The view of values of the base on their own memory; None unless laid out as the base."""
         same = values.flags.c_contiguous and values.dtype == self._dtype
         if same and self.base.steps == tuple([n // values.itemsize for n in values.strides]):
-            return self.part(values)
+            return self._viewed(values)
         return None
 
     def spread(self, g: object) -> Any:

@@ -203,3 +203,29 @@ def test_scatter_by_no_index_is_a_copy() -> None:
     none = torch.zeros(0, dtype=torch.int64)
     assert x.scatter_add(0, none, torch.ones(1)).tolist() == x.tolist()
     assert x.scatter(0, none, torch.ones(1)).tolist() == x.tolist()
+
+
+def test_what_set_puts_elsewhere_is_another_leaf_for_the_graph():
+    x = torch.ones(2, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    out = x.clone()
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    with pytest.raises(RuntimeError, match="to not have been used in the graph"):
+        torch.autograd.grad(out.sum(), x)
+    assert torch.autograd.grad(out.sum(), edge)[0].tolist() == [1.0, 1.0]
+
+
+def test_hooks_of_a_tensor_that_needs_no_gradient_are_kept_and_not_called():
+    x = torch.ones(2)
+    x._backward_hooks = {}
+    x._backward_hooks["one"] = lambda: 1 / 0
+    (x * torch.ones(2, requires_grad=True)).sum().backward()
+    assert list(x._backward_hooks) == ["one"]
+
+
+def test_a_view_of_an_inference_tensor_needs_no_gradient():
+    with torch.inference_mode():
+        x = torch.ones(2, 3, requires_grad=True)
+    assert not x.view(-1).requires_grad
+    assert x.view(-1).is_inference()
