@@ -39,6 +39,7 @@ from staticgraph.compiler.core.op_arguments import (
     named,
     of_shared_dtype,
     refuse_more,
+    refuse_others,
 )
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -244,12 +245,14 @@ class Op:
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         if not self.complex:
             self.refuse_complex(operands)
-        given = as_floating(operands, self.promotes) if self.floating else operands
+        given = operands
         try:
+            given = as_floating(operands, self.promotes) if self.floating else operands
             if any(map(is_stored, given)) and not self.moves:
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
+            refuse_others(self.name, operands, error)
             self._check_shapes(given, attrs, error)
             raise
 

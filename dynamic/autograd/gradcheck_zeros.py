@@ -1,4 +1,4 @@
-"""What `gradcheck` looks at besides derivatives: those that are not there, and tangents in batches."""
+"""What `gradcheck` sees besides derivatives: those that are not there, tangents in batches."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.linalg.decompositions import (
     cholesky,
     eig,
@@ -34,6 +35,7 @@ from staticgraph.dynamic.linalg.solving import (
     solve,
     solve_triangular,
 )
+from staticgraph.dynamic.tensors.outputs import taking_out as _taking_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
@@ -42,3 +44,9 @@ __all__ = [
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander",
     "vecdot", "vector_norm",
 ]  # fmt: skip
+
+for _name in __all__:
+    if _name != "LinAlgError":
+        globals()[_name] = _of_tensors(globals()[_name])
+        if _name in ("matrix_power", "qr"):
+            globals()[_name] = _taking_out(globals()[_name])

@@ -105,14 +105,18 @@ def scatter(
 ) -> Any:
     """The input with the elements of `src` (or one number) written at `index` along one axis.
 
-    Where a place occurs twice, the last one stays. reduce="add" adds instead.
+    Where a place occurs twice, the last one stays. reduce="add" adds instead, "multiply"
+    multiplies.
     """
     axis = _check("scatter", input, dim, index)
     src = _number(src, input)
     if reduce == "add":
         return _scattered(ops.scatter_add, input, axis, index, src)
+    if reduce == "multiply":
+        options = {"reduce": "prod", "include_self": True}
+        return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
     if reduce is not None:
-        raise OptionError(f"scatter: reduce is 'add' or None, not {reduce!r}")
+        raise OptionError(f"scatter: reduce is 'add', 'multiply' or None, not {reduce!r}")
     return _scattered(ops.scatter, input, axis, index, src)
 
 

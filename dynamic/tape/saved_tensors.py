@@ -13,7 +13,6 @@ from staticgraph.dynamic.tape.grad_mode import decorated, mode, record_if
 from staticgraph.dynamic.tape.nodes import PackHooks
 from staticgraph.dynamic.tape.observers import observe
 
-
 NONE = "Calling register_hooks on a saved tensor with value None is forbidden"
 
 

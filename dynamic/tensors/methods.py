@@ -380,8 +380,12 @@ class Methods(_Made, Division, Indexing):
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
-    def norm(self, p: Any = 2, dim: object = None, keepdim: bool = False) -> Any:
+    def norm(
+        self, p: Any = 2, dim: object = None, keepdim: bool = False, dtype: object = None
+    ) -> Any:
         """The p-norm of the elements; its gradient at 0 is 0."""
+        if dtype is not None:
+            return self.to(dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)

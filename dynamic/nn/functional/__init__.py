@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.nn.functional.activation import (
     celu,
     elu,
@@ -139,3 +140,10 @@ __all__ = [
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
+
+for _name in (
+    "celu", "dropout", "elu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "instance_norm", "leaky_relu", "logsigmoid", "mish", "pdist", "relu6", "rrelu",
+    "selu", "softshrink",
+):  # fmt: skip
+    globals()[_name] = _of_tensors(globals()[_name])

@@ -17,6 +17,7 @@ from staticgraph.dynamic.nn.functional.distance import vector_norm
 from staticgraph.dynamic.nn.functional.pooling import avg_pool2d
 from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
@@ -241,6 +242,7 @@ def local_response_norm(
     return input / ops.power(mean * alpha + k, beta)
 
 
+@taking_out
 def normalize(input: object, p: float = 2.0, dim: object = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along `dim`, or by eps if that is larger."""
     return input / ops.clip(vector_norm(input, p, dim, keepdim=True), eps)

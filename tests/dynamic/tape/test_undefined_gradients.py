@@ -176,9 +176,7 @@ def test_gradcheck_compares_tangents_that_are_not_there_and_batches(is_wrong, te
 
 def test_gradcheck_compares_tangents_in_batches():
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
-    assert gradcheck(
-        torch.exp, x, check_forward_ad=True, check_batched_forward_grad=True
-    )
+    assert gradcheck(torch.exp, x, check_forward_ad=True, check_batched_forward_grad=True)
 
     class Draws(torch.autograd.Function):
         @staticmethod

@@ -57,7 +57,7 @@ def test_the_reentrant_form_is_for_backward_alone():
     x = leaf(3)
     for start in (lambda y: torch.autograd.grad(y, x), lambda y: y.backward(inputs=x)):
         y = checkpoint(torch.exp, x, use_reentrant=True).sum()
-        with pytest.raises(RuntimeError, match=r"incompatible with \.grad\(\) or passing an `inputs`"):
+        with pytest.raises(RuntimeError, match=r"incompatible with \.grad\(\) or passing"):
             start(y)
     checkpoint(torch.exp, x, use_reentrant=True).sum().backward()
     np.testing.assert_array_equal(x.grad, x.detach().exp())
