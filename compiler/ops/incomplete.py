@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from staticgraph.compiler.core.errors import NoDerivativeError
 from staticgraph.compiler.core.lowering import Host
@@ -31,7 +31,7 @@ class NoDerivative:
 
     op: str
 
-    def __call__(self, *args: object, **attrs: object) -> Any:
+    def __call__(self, *args: object, **attrs: object) -> NoReturn:
         raise NoDerivativeError(f"{self.op}: has a derivative by its last argument alone")
 
 

@@ -14,6 +14,7 @@ from staticgraph.dynamic.linalg.decompositions import (
     svd,
     svdvals,
 )
+from staticgraph.dynamic.linalg.householder import householder_product
 from staticgraph.dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
 from staticgraph.dynamic.linalg.products import (
     cross,
@@ -39,7 +40,7 @@ from staticgraph.dynamic.tensors.outputs import taking_out as _taking_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv",
+    "eigvalsh", "householder_product", "inv",
     "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander",
     "vecdot", "vector_norm",

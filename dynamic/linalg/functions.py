@@ -57,5 +57,5 @@ for _name in __all__:
     if _name in ("det", "inverse", "matrix_power", "slogdet"):
         _function = taking_input(_function)
     if _name not in ("det", "logdet", "matrix_exp", "pinverse", "slogdet"):
-        _function = taking_out(_function, _name)
+        _function = taking_out(_function)
     globals()[_name] = _function

@@ -93,6 +93,10 @@ class LPPool2d(_LPPool, functional=F.lp_pool2d):
     """The p-norm of each window of the last two axes."""
 
 
+class LPPool3d(_LPPool, functional=F.lp_pool3d):
+    """The p-norm of each window of the last three axes."""
+
+
 class _Adaptive(Declared):
     """A number for each of the parts of the last axes, whose counts are given; abstract."""
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.compiler.functions import elements, sequences
+from staticgraph.compiler.functions import counting, elements, sequences
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["dsplit", "frexp", "gradient", "histogram", "histogramdd"]
@@ -39,6 +39,8 @@ def histogram(
     Each counts as `weight` says; with `density` the counts are such that their integral is 1.
     Nothing is differentiated.
     """
+    if not has_values(input):
+        return Histogram(*counting.histogram(input, bins, range, weight, density))
     array = values_of(input)
     given = values_of(bins) if isinstance(bins, Tensor) else bins
     weights = None if weight is None else values_of(weight).reshape(-1)

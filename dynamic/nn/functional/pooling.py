@@ -23,8 +23,8 @@ from staticgraph.dynamic.nn.functional.windows import (
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d",
-    "max_pool3d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
 
@@ -271,3 +271,14 @@ def lp_pool2d(
 ) -> Any:
     """The p-norm of each window of the last two axes, without absolute values."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    input: object,
+    norm_type: float,
+    kernel_size: object,
+    stride: object = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """The p-norm of each window of the last three axes, without absolute values."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -16,6 +16,7 @@ from staticgraph.dynamic.nn.functional.adaptive_pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
+from staticgraph.dynamic.nn.functional.antialiasing import MODES, antialiased
 
 __all__ = ["interpolate", "upsample"]
 
@@ -35,11 +36,12 @@ def interpolate(
     """The last axes of (n, c, ...) at another size, or at a multiple of theirs.
 
     `mode` is nearest, nearest-exact, linear (one axis), bilinear or bicubic (two; a = -0.75),
-    trilinear (three) or area. With `align_corners` the outer elements stay where they are.
+    trilinear (three) or area. With `antialias` (bilinear and bicubic) each element is a mean of all
+    that it stands for. With `align_corners` the outer elements stay where they are.
     """
     axes = input.ndim - 2
-    if antialias:
-        raise OptionError("interpolate: antialias=True is not supported")
+    if antialias and mode not in MODES:
+        raise OptionError("Anti-alias option is restricted to bilinear and bicubic modes")
     if mode in _NEAREST and align_corners is not None:
         raise OptionError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
@@ -54,6 +56,9 @@ def interpolate(
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
         return pools[axes - 1](input, sizes)
     for axis, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+        if antialias:
+            input = antialiased(input, axis, wanted, scale, mode, bool(align_corners))
+            continue
         input = _resized(input, axis, wanted, scale, mode, bool(align_corners))
     return input
 
