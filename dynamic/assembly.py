@@ -36,8 +36,6 @@ for _group in GROUPS:
 for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
 
-setattr(Tensor, "subtract", getattr(Tensor, "sub"))  # with alpha  # noqa: B009, B010
-
 
 def _array_namespace(version: str | None) -> Any:
     with fork.importing:
