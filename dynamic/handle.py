@@ -60,7 +60,15 @@ def captured(
     return Captured(name, inputs, given, held)
 
 
+def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: Any) -> Any:
+    """A tensor without memory, of a class whose `__torch_dispatch__` says what ops on it are."""
+    from staticgraph.dynamic.autograd import wrappers
+
+    return wrappers.make_wrapper_subclass(cls, size, *args, **options)
+
+
 METHODS: dict[str, Any] = {
+    "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "call": staticmethod(call),
     "perform": staticmethod(perform),
     "arrays": staticmethod(arrays),

@@ -46,6 +46,7 @@ class TestCase(unittest.TestCase):
         exact_dtype: bool = True,
         **others: object,
     ) -> None:
+        first, second = _held(first), _held(second)
         if not _holds_tensors(first) and not _holds_tensors(second):
             super().assertEqual(first, second, msg)
             return
@@ -290,6 +291,36 @@ class WeakTensorRef:
         return self._reference() is None
 
 
+class LoggingTensor(torch.Tensor):
+    """A tensor that holds another one, on which its ops are computed."""
+
+    __slots__ = ("elem",)
+
+    def __new__(cls, elem: Any, requires_grad: bool = False) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, elem.size(), dtype=elem.dtype, requires_grad=requires_grad
+        )
+        made.elem = elem.detach() if requires_grad else elem
+        return made
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        """It is made."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        held = [one.elem if isinstance(one, cls) else one for one in args]
+        found = func(*held, **(kwargs or {}))
+        if isinstance(found, tuple):
+            return tuple(map(cls, found))
+        return cls(found) if isinstance(found, torch.Tensor) else found
+
+
+def _held(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_held, value))
+    return value.elem if isinstance(value, LoggingTensor) else value
+
+
 class _NoGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: Any) -> Any:
@@ -398,6 +429,9 @@ MODULES = {
         skipMeta=_as_it_is,
     ),
     "torch._vmap_internals": _module("vmap", _vmap=torch.vmap),
+    "torch.testing._internal.logging_tensor": _module(
+        "logging_tensor", LoggingTensor=LoggingTensor
+    ),
     "torch.testing._internal.common_dtype": _module(
         "common_dtype", floating_types_and=floating_types_and
     ),

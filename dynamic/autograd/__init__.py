@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from staticgraph.dynamic.autograd import custom as custom, forward_ad, functional, graph
+from staticgraph.dynamic.autograd import (
+    custom as custom,
+    forward_ad,
+    functional,
+    graph,
+    wrappers as wrappers,
+)
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from staticgraph.dynamic.autograd.threading_mode import (

@@ -16,13 +16,14 @@ from staticgraph.dynamic.autograd.gradcheck_zeros import (
     check_batched_tangents,
     check_undefined_gradients,
     check_undefined_tangents,
+    values_in,
 )
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.func.batched import Batched
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tracer import batch_of, new_level
-from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.grad_mode import enable_grad, no_grad
 from staticgraph.dynamic.tape.gradients import grad
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -267,15 +268,9 @@ def _check_function(func: _OfParts, inputs: Sequence[object], check: _Check) -> 
 
 def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> list[Any]:
     """The Jacobian of each output by one input: (elements of the input, elements of the output)."""
-    array = inputs[i]._array
     rows: list[list[Any]] = []
-    for place in np.ndindex(array.shape):
-        before = array[place]
-        ends = []
-        for step in (eps, -eps):
-            array[place] = before + step
-            ends.append([np.array(out._array) for out in _listed(func(*inputs))])
-        array[place] = before
+    for place in np.ndindex(tuple(inputs[i].shape)):
+        ends = [_moved(func, inputs, i, place, step) for step in (eps, -eps)]
         for high, low in zip(*ends, strict=True):
             _check_alike(high, low, place, eps)
         rows.append(
@@ -287,6 +282,30 @@ def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> 
     if not rows:
         return [np.zeros((0, out.numel())) for out in _listed(func(*inputs))]
     return [np.stack(columns) for columns in zip(*rows, strict=True)]
+
+
+def _moved(
+    func: _Function, inputs: Sequence[Any], i: int, place: tuple[int, ...], step: float
+) -> list[Any]:
+    """The values of the outputs where an element of one input is larger by a step."""
+    array = inputs[i]._array
+    if not isinstance(array, np.ndarray):  # without memory
+        change = np.zeros(array.shape, array.dtype)
+        change[place] = step
+        kept = inputs[i].detach()
+        with no_grad():
+            inputs[i].add_(inputs[i].constant(change))
+        try:
+            return [values_in(out) for out in _listed(func(*inputs))]
+        finally:
+            with no_grad():
+                inputs[i].copy_(kept)
+    before = array[place]
+    array[place] = before + step
+    try:
+        return [np.array(values_in(out)) for out in _listed(func(*inputs))]
+    finally:
+        array[place] = before
 
 
 def _check_alike(high: Any, low: Any, place: object, eps: float) -> None:
@@ -313,7 +332,7 @@ def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
                 continue
             if dtypes and g.dtype != x.dtype:
                 raise GradcheckError(f"Gradient has dtype {g.dtype}, but its input has {x.dtype}")
-            whole[:, column] = g._array.reshape(-1)
+            whole[:, column] = values_in(g).reshape(-1)
     return found
 
 
@@ -343,7 +362,7 @@ def _check_backward(
                 f"numerical gradient.The tolerance for nondeterminism was {check.nondet_tol}."
             )
     zeros = np.zeros(out.shape, out.dtype.dtype)
-    if any(g is not None and g._array.any() for g in _pulled(out, inputs, zeros)):
+    if any(g is not None and values_in(g).any() for g in _pulled(out, inputs, zeros)):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
@@ -354,7 +373,7 @@ def _batched_rows(out: Any, inputs: Sequence[Any]) -> list[Any]:
         found = pull([out], inputs, [Batched(level, out.constant(basis))])
         batches = [None if g is None else batch_of(g, level) for g in found]
     return [
-        np.zeros((x.numel(), size)) if g is None else g._array.reshape(size, -1).T
+        np.zeros((x.numel(), size)) if g is None else values_in(g).reshape(size, -1).T
         for g, x in zip(batches, inputs, strict=True)
     ]
 
@@ -380,7 +399,7 @@ def _check_forward(
                 tangents = [forward_ad.unpack_dual(out).tangent for out in _listed(func(*duals))]
             for k, tangent in enumerate(tangents):
                 wanted = expected[k][row]
-                found = np.zeros_like(wanted) if tangent is None else tangent._array.reshape(-1)
+                found = np.zeros_like(wanted) if tangent is None else values_in(tangent).reshape(-1)
                 _compare("Jacobian computed with forward mode", k, i, found, wanted, check)
 
 

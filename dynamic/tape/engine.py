@@ -42,7 +42,7 @@ def run(
 
     Args:
         roots: nodes, each with the cotangent of its output: an ndarray, or a tensor if
-            `create_graph`.
+            `create_graph`, or if it has no memory: the pass is on tensors then, and not recorded.
         retain_graph: whether the saved arrays stay for another pass.
         create_graph: whether the pass is recorded itself.
         inputs: nodes whose cotangents are wanted instead of those of all leaves.
@@ -74,7 +74,8 @@ def run(
     try:
         if following:
             mode.task = Pass(roots, needed, wanted or ())
-        found = _propagate(roots, retain_graph, create_graph, wanted, needed)
+        on_tensors = create_graph or any(type(g) is not np.ndarray for _, g in roots)
+        found = _propagate(roots, retain_graph, on_tensors, wanted, needed)
         if mode.callbacks is not None:
             call(mode.callbacks)
         return found

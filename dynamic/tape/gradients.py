@@ -228,7 +228,9 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
-        roots.append((tensor._node, g if create_graph else g._array))
+        kinds = type(g._array), type(getattr(tensor, "_array", g._array))
+        plain = not create_graph and kinds == (np.ndarray, np.ndarray)
+        roots.append((tensor._node, g._array if plain else g))
     return roots
 
 

@@ -261,7 +261,7 @@ class Methods(_Made, Division, Indexing):
         if not shape:
             raise no_view_of_nothing()
         result = reshaped("view", self, shape)
-        if not shares_memory(result._array, self._array):
+        if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )

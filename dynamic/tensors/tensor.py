@@ -112,7 +112,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def __init_subclass__(cls, plain: bool = True) -> None:
         super().__init_subclass__()
-        if plain:
+        if hasattr(cls, "__torch_dispatch__"):
+            provided.wrapping(cls)
+        elif plain:
             PLAIN.add(cls)
 
     def __init__(self, *data: object) -> None:
