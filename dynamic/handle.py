@@ -67,8 +67,16 @@ def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: 
     return wrappers.make_wrapper_subclass(cls, size, *args, **options)
 
 
+def to_sparse(self: Any, *args: object, **options: Any) -> Any:
+    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad."""
+    from staticgraph.dynamic import sparse
+
+    return sparse.to_sparse(self, *args, **options)
+
+
 METHODS: dict[str, Any] = {
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "to_sparse": to_sparse,
     "call": staticmethod(call),
     "perform": staticmethod(perform),
     "arrays": staticmethod(arrays),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "backends", "cuda", "distributed", "distributions", "fft", "jit",
-    "multiprocessing", "onnx", "special", "testing", "version", "xp",
+    "multiprocessing", "onnx", "sparse", "special", "testing", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -79,6 +79,8 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(_OLDER, "staticgraph.dynamic.functions.older"),
     **dict.fromkeys(_OWN_ARGUMENTS, "staticgraph.dynamic.functions.layers"),
     **dict.fromkeys(("igamma", "igammac", "mvlgamma"), "staticgraph.dynamic.special"),
+    "sparse_coo": "staticgraph.dynamic.sparse",
+    "sparse_coo_tensor": "staticgraph.dynamic.sparse",
     "compile": "staticgraph.dynamic.functions.compilation",
     "autocast": "staticgraph.dynamic.amp",
     "get_autocast_dtype": "staticgraph.dynamic.amp",

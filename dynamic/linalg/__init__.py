@@ -49,5 +49,5 @@ __all__ = [
 for _name in __all__:
     if _name != "LinAlgError":
         globals()[_name] = _of_tensors(globals()[_name])
-        if _name in ("matrix_power", "qr"):
+        if _name in ("householder_product", "matrix_power", "qr"):
             globals()[_name] = _taking_out(globals()[_name])

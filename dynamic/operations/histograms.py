@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.functions import counting, elements, sequences
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.named_operands import taking_input
@@ -40,7 +41,8 @@ def histogram(
     Nothing is differentiated.
     """
     if not has_values(input):
-        return Histogram(*counting.histogram(input, bins, range, weight, density))
+        found = counting.histogram(input, bins, range, weight, density)
+        return Histogram(*(ops.astype(one, input.dtype) for one in found))
     array = values_of(input)
     given = values_of(bins) if isinstance(bins, Tensor) else bins
     weights = None if weight is None else values_of(weight).reshape(-1)

@@ -189,6 +189,7 @@ CASES: dict[str, Case] = {
     },
     "LPPool1d": Case(lambda: nn.LPPool1d(2, 2), IMAGE1),
     "LPPool2d": Case(lambda: nn.LPPool2d(2, 2), IMAGE2),
+    "LPPool3d": Case(lambda: nn.LPPool3d(2, 2), IMAGE3),
     "LocalResponseNorm": Case(lambda: nn.LocalResponseNorm(2), IMAGE2),
     "GroupNorm": Case(lambda: nn.GroupNorm(2, 4), IMAGE2),
     "LayerNorm": Case(lambda: nn.LayerNorm(5), ROWS),
