@@ -67,11 +67,14 @@ def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: 
     return wrappers.make_wrapper_subclass(cls, size, *args, **options)
 
 
-def to_sparse(self: Any, *args: object, **options: Any) -> Any:
-    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad."""
+def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -> Any:
+    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad.
+
+    All axes are those of the places, and the layout is `sparse_coo`: RuntimeError for others.
+    """
     from staticgraph.dynamic import sparse
 
-    return sparse.to_sparse(self, *args, **options)
+    return sparse.to_sparse(self, sparseDims, layout)
 
 
 METHODS: dict[str, Any] = {

@@ -41,7 +41,7 @@ def histogram(
     Nothing is differentiated.
     """
     if not has_values(input):
-        found = counting.histogram(input, bins, range, weight, density)
+        found = counting.histogram(input.detach(), bins, range, weight, density)
         return Histogram(*(ops.astype(one, input.dtype) for one in found))
     array = values_of(input)
     given = values_of(bins) if isinstance(bins, Tensor) else bins

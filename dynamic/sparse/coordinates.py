@@ -166,8 +166,16 @@ def sparse_coo_tensor(
     return _made(places, numbers, shape, bool(is_coalesced))
 
 
-def to_sparse(input: Any, *arguments: object, layout: object = None) -> SparseTensor:
-    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad."""
+def to_sparse(input: Any, axes: int | None = None, layout: object = None) -> SparseTensor:
+    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad.
+
+    And unless all `axes` are those of the places, and the layout, if given, is `sparse_coo`.
+    """
+    if axes not in (None, input.ndim) or layout not in (None, sparse_coo):
+        raise AutogradError(
+            f"to_sparse: {axes} sparse axes of {input.ndim}, layout {layout}: here all axes are "
+            "sparse, and the layout is torch.sparse_coo"
+        )
     if input.requires_grad:
         raise AutogradError("to_sparse: sparse tensors have no gradient here: use detach() first")
     array = values_of(input)

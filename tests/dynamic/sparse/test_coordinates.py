@@ -105,6 +105,8 @@ def test_what_is_not_here_says_so() -> None:
         made().values()
     with pytest.raises(RuntimeError, match="to_sparse: sparse tensors have no gradient here"):
         torch.ones(2, requires_grad=True).to_sparse()
+    with pytest.raises(RuntimeError, match="to_sparse: 1 sparse axes of 2, layout None: here all"):
+        torch.ones(2, 2).to_sparse(1)
     with pytest.raises(RuntimeError, match="sparse_coo_tensor: sparse tensors have no gradient"):
         torch.sparse_coo_tensor(PLACES, torch.ones(4), requires_grad=True)
     with pytest.raises(RuntimeError, match=r"need as many values as they have columns, but got"):
