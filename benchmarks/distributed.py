@@ -1,12 +1,16 @@
 """What training on several ranks costs here, and what a model of it says up to 1,024 ranks.
 
     python benchmarks/distributed.py [--write docs/distributed.md] [--cores 2]
+    python benchmarks/distributed.py --over TCP --mpiexec "mpiexec -hosts 10.0.0.1,10.0.0.2"
 
 In processes that `mpiexec` starts: latency and bandwidth between two ranks (messages to and fro),
 times of an all-reduce, and a training step on 1, 2 and 4 ranks. In one process: the same step over
 a link that only takes time, with its gradients in one buffer and in several. The measured
 parameters go into formulas for the all-reduce by a ring, by recursive doubling and by halving and
 doubling, and into a simulation of a step, buffer by buffer. Each rank computes with one thread.
+
+`--mpiexec` is the command that starts ranks, with the hosts of a cluster and its MPI's options;
+`--over` names the network, and measures alone: `--write` then writes the part of that name.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import itertools
 import json
 import math
 import os
+import shlex
 import signal
 import statistics
 import subprocess
@@ -29,8 +34,7 @@ from typing import Any
 
 import numpy as np
 
-BEGIN = "<!-- measured: python benchmarks/distributed.py -->\n"
-END = "<!-- end of measured -->\n"
+BEGIN, END = "<!-- measured{} -->\n", "<!-- end of measured{} -->\n"
 SIZES = (784, 1024, 1024, 10)
 BATCH = 256  # rows of all ranks together
 STEPS = 60
@@ -233,11 +237,15 @@ def role_overlap() -> list[list[float]]:
     return found
 
 
+launcher = [str(Path(sys.executable).with_name("mpiexec"))]
+"""The command that starts ranks."""
+
+
 def ran(role: str, *arguments: object, ranks: int = 1) -> Any:
     """What a role gives on rank 0 of so many, in processes of their own."""
     command = [sys.executable, __file__, "--role", role, *map(str, arguments)]
     if ranks > 1:
-        command = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks), *command]
+        command = [*launcher, "-n", str(ranks), *command]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         return {"status": done.returncode, "said": done.stdout + done.stderr}
@@ -323,16 +331,24 @@ def killed(folder: str) -> str:
     )
 
 
-def page(cores: int) -> str:
-    """All that is measured, and what is made of it."""
+@dataclass(frozen=True)
+class Measured:
+    """What was measured: of the link, and of one rank, with the text that says so."""
+
+    text: str
+    link: Link
+    compute: float
+    buffers: list[float]
+
+
+def measured(cores: int) -> Measured:
+    """Messages, all-reduces and training on the ranks that `launcher` starts."""
     from staticgraph.compare.scripts import markdown
 
     links = {ranks: ran("link", ranks=ranks) for ranks in (2, 4)}
     trained = {ranks: ran("train", 16 * MIB, "-", 0, ranks=ranks) for ranks in (1, 2, 4)}
     each = {ranks: ran("train", 1, "-", 0, ranks=ranks) for ranks in (2, 4)}
     link, messages = link_rows(links)
-    ethernet = Link(*ETHERNET, link.per_sum)
-    compute, buffers = trained[1]["step"], trained[1]["buffers"]
     with tempfile.TemporaryDirectory() as folder:
         end = killed(folder)
     parameters = (
@@ -345,9 +361,7 @@ def page(cores: int) -> str:
         "ranks", "first loss", "last loss", "differs by", "step ms", "least ms", "gradients MiB",
         "sent MiB", "model ms",
     ]  # fmt: skip
-    scaled = ["ranks", *(f"{name} {what}" for name in ("here, one", "here, each", "network, one",
-              "network, each") for what in ("ms", "efficiency"))]  # fmt: skip
-    return "\n".join([
+    text = "\n".join([
         f"{cores} cores; 4 ranks share them, two on each. {parameters}\n",
         markdown(heads, messages),
         f"A network of {SIZES}, {BATCH} rows for all ranks together, {STEPS} steps, gradients in "
@@ -355,17 +369,29 @@ def page(cores: int) -> str:
         markdown(train_heads, train_rows(trained, link)),
         f"With a buffer for each gradient a step takes {separate} ranks.\n",
         f"{end}\n",
+    ])  # fmt: skip
+    return Measured(text, link, trained[1]["step"], trained[1]["buffers"])
+
+
+def modelled(found: Measured) -> str:
+    """What is made of the parameters that were measured."""
+    from staticgraph.compare.scripts import markdown
+
+    ethernet = Link(*ETHERNET, found.link.per_sum)
+    compute, buffers = found.compute, found.buffers
+    heads = ["link", "step ms", "link ms", "both ms", "hidden"]
+    scaled = ["ranks", *(f"{name} {what}" for name in ("here, one", "here, each", "network, one",
+              "network, each") for what in ("ms", "efficiency"))]  # fmt: skip
+    return "\n".join([
         "The same step over a link that only takes time, in one process:\n",
-        markdown(
-            ["link", "step ms", "link ms", "both ms", "hidden"], overlap_rows(ran("overlap"))
-        ),
-        f"An all-reduce of {trained[1]['bytes'] / MIB:.1f} MiB by the formulas, in ms, over a "
+        markdown(heads, overlap_rows(ran("overlap"))),
+        f"An all-reduce of {sum(buffers) / MIB:.1f} MiB by the formulas, in ms, over a "
         f"network of 25 Gbit/s and {ETHERNET[0] * 1e6:.0f} µs, which is assumed:\n",
         markdown(["ranks", *ALGORITHMS], algorithm_rows(sum(buffers), ethernet)),
         f"Simulated steps, {BATCH} rows on each rank ({compute * 1e3:.1f} ms alone), gradients in "
         "one buffer and in one for each, by the parameters measured here and by those of that "
         "network:\n",
-        markdown(scaled, scaled_rows(compute, buffers, [link, ethernet])),
+        markdown(scaled, scaled_rows(compute, buffers, [found.link, ethernet])),
     ])  # fmt: skip
 
 
@@ -390,12 +416,19 @@ def main() -> None:
     given = parser(__doc__)
     given.add_argument("--write", type=Path, help="a page whose measured part is written anew")
     given.add_argument("--cores", type=int, default=os.cpu_count(), help="what the page says")
+    given.add_argument("--mpiexec", type=shlex.split, help="the command that starts ranks")
+    given.add_argument("--over", default="", help="the network that the ranks of it use")
     options = given.parse_args()
-    text = page(options.cores)
+    if options.mpiexec:
+        launcher[:] = options.mpiexec
+    found = measured(options.cores)
+    text = found.text if options.over else f"{found.text}\n{modelled(found)}"
     print(text)
     if options.write:
-        before, _, rest = options.write.read_text().partition(BEGIN)
-        options.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+        over = f" over {options.over}" if options.over else ""
+        begin, end = BEGIN.format(over), END.format(over)
+        before, _, rest = options.write.read_text().partition(begin)
+        options.write.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
 
 
 if __name__ == "__main__":

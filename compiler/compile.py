@@ -13,7 +13,6 @@ from staticgraph.compiler.core.options import BACKENDS, Options
 from staticgraph.compiler.core.settings import DUMP
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.dump import dump
-from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition, require_lowerings
 from staticgraph.compiler.runners.compiled import CompiledRunner
 from staticgraph.compiler.runtime.blas import find_products
@@ -59,8 +58,7 @@ def compile_graph(
 
         start = time.perf_counter()
         with beside(trampoline_code):
-            graph = graph_of(definition)
-            lowering = lower(graph, options)
+            lowering = lower(definition, options)
             kernel = lowering[1]
             launch_plan = launch_plan_of(kernel, definition)
         emitted = time.perf_counter()
@@ -73,7 +71,7 @@ def compile_graph(
             passes, code = emitted - start, time.perf_counter() - emitted
             log(
                 "compile",
-                f"{name}: {len(graph)} nodes, {len(kernel.units)} units: "
+                f"{name}: {len(definition.nodes)} nodes, {len(kernel.units)} units: "
                 f"passes {passes:.3f} s, machine code {code:.3f} s",
             )
         if DUMP.given:
@@ -88,7 +86,6 @@ def compile_graph(
         options,
         _plain,
         waits,
-        graph,
         lowering,
     )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.budget import recompute_groups
 from staticgraph.compiler.codegen.kernel import Kernel, arena_bytes, emit
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.reports import accept, on_trial
+from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.ops.regions import recompute
 from staticgraph.compiler.passes.complex_numbers import split_complex
 from staticgraph.compiler.passes.copy_insertion import separate_roots
@@ -23,7 +23,7 @@ __all__ = ["Options", "lower"]
 TYPICAL = (64, 4096)  # what memory is compared for, where sizes are unknown
 
 
-def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGraph[int], Kernel]:
+def lower(graph: Definition, options: Options) -> tuple[Definition, Kernel]:
     """The graph after all passes, and its kernel."""
     unified, _ = unify_sizes(graph)
     unified = split_complex(unified)
@@ -54,9 +54,7 @@ def lower(graph: nx.MultiDiGraph[int], options: Options) -> tuple[nx.MultiDiGrap
     return lowered, emit(lowered, separate, checks=checks, blas_alone=exact, fusion=fusion)
 
 
-def _rewritten(
-    graph: nx.MultiDiGraph[int], options: Options, disabled: Collection[str]
-) -> nx.MultiDiGraph[int]:
+def _rewritten(graph: Definition, options: Options, disabled: Collection[str]) -> Definition:
     """The graph after all passes but those that `disabled` names."""
     lowered = separate_roots(optimise(graph, options.numerics, disabled))
     if options.fuse and recompute_values.__name__ not in disabled:
@@ -66,19 +64,18 @@ def _rewritten(
     return lowered
 
 
-def _holds_copies(graph: nx.MultiDiGraph[int]) -> bool:
+def _holds_copies(graph: Definition) -> bool:
     """Whether there are copies of checkpointed regions, in loops and branches too."""
-    for _, data in graph.nodes(data=True):
-        if data["op"] is recompute:
-            return True
-        if any(
-            hasattr(one, "graph") and _holds_copies(one.graph) for one in data["attrs"].values()
-        ):
-            return True
-    return False
+    return any(
+        node.op is recompute
+        or any(
+            isinstance(one, Body) and _holds_copies(one.definition) for one in node.attrs.values()
+        )
+        for node in graph.nodes
+    )
 
 
-def _takes_less(left: nx.MultiDiGraph[int], right: nx.MultiDiGraph[int], separate: bool) -> bool:
+def _takes_less(left: Definition, right: Definition, separate: bool) -> bool:
     """Whether a graph takes less memory than another, and more for no sizes that are tried."""
     pairs = [[arena_bytes(graph, separate, size) for graph in (left, right)] for size in TYPICAL]
     return all(one <= other for one, other in pairs) and any(one < other for one, other in pairs)

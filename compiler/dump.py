@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.settings import DUMP, DUMP_DIR
+from staticgraph.compiler.graph.definition import Definition
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from staticgraph.compiler.codegen.kernel import Kernel
 
 FORMS = ("ir", "source", "llvm", "asm")
@@ -25,13 +24,13 @@ wanted = DUMP.listed(FORMS)
 _counted = itertools.count()
 
 
-def dump(name: str, graph: nx.MultiDiGraph[int], kernel: Kernel) -> Path:
+def dump(name: str, graph: Definition, kernel: Kernel) -> Path:
     """Write the forms of a kernel; the folder that they are in.
 
     Raises:
         OptionError: the folder cannot be made.
     """
-    from staticgraph.compiler.graph.build import to_text
+    from staticgraph.compiler.graph.definition import to_text
     from staticgraph.compiler.llvm.native import assembly
 
     folder = Path(DUMP_DIR.given or "staticgraph_dump") / f"{os.getpid()}-{next(_counted)}"

@@ -6,13 +6,12 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.budget import recompute_groups
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.lowering import Alias, IndexMap
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.strided import view_inputs
 from staticgraph.compiler.ops import leaves
@@ -41,7 +40,7 @@ LOOPS: tuple[Any, ...] = (
     merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops,
 )  # fmt: skip
 
-Pass = Callable[["nx.MultiDiGraph[int]"], "nx.MultiDiGraph[int]"]
+Pass = Callable[[Definition], Definition]
 
 
 def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[Pass]:
@@ -126,7 +125,7 @@ def _keep_regions(op: Op, operands: tuple[Expression, ...], attrs: Attrs) -> Exp
     return operands[0] if op is recompute else None
 
 
-def expand_composites(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def expand_composites(graph: Definition) -> Definition:
     """Replace each composite by what it is written in, down to the primitive ops."""
     return replay(graph, {}, [widen, expand])
 
@@ -155,8 +154,8 @@ def _unpacked(rule: Rule) -> Callable[..., Any]:
 
 
 def optimise(
-    graph: nx.MultiDiGraph[int], numerics: str = "strict", disabled: Collection[str] = ()
-) -> nx.MultiDiGraph[int]:
+    graph: Definition, numerics: str = "strict", disabled: Collection[str] = ()
+) -> Definition:
     """The graph after all passes."""
     for one in pipeline(numerics, disabled):
         graph = one(graph)

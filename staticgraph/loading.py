@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from staticgraph.compilation import compile
@@ -19,7 +18,7 @@ from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.pytree import leaves, rebuilt
 from staticgraph.compiler.core.types import as_dtype
 from staticgraph.compiler.graph.attributes import check_attributes
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.forms import Form
 from staticgraph.compiler.graph.serialise import Reader
@@ -168,12 +167,12 @@ def _checked(reader: Reader, record: object) -> tuple[tuple[Any, ...], dict[str,
     for one in outputs:
         if not hasattr(one.type, "shape"):
             raise FormatError(f"an output is {one}, no tensor")
-    check_graph(build(inputs, outputs, updates))
+    check_graph(define(inputs, outputs, updates))
     structured = _read_structure(reader, record.get("structure"))(outputs)
     return (inputs, structured, updates), {**options, "name": record["name"]}
 
 
-def check_graph(graph: nx.MultiDiGraph[int]) -> None:
+def check_graph(graph: Definition) -> None:
     """FormatError unless kernels of the graph, and of what its composites stand for, are safe."""
     check_attributes(graph)
     try:

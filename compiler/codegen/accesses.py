@@ -8,7 +8,7 @@ from staticgraph.compiler.codegen.statements import Access, Body
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.lowering import Alias
 from staticgraph.compiler.core.types import TupleType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.groups import Fusion, MatmulGroup, WholeGroup
 
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.statements import Memory
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType, Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,

@@ -37,7 +37,7 @@ from staticgraph.compiler.core.lowering import (
 )
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import Binary, Call, Cast, Const, Expr, Name, Select
 from staticgraph.compiler.schedule.access import (
     broadcast_index,

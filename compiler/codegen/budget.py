@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.accesses import accesses_of, by_node, fits, replaces, storage
 from staticgraph.compiler.codegen.attention import attention_of
 from staticgraph.compiler.codegen.matmul import product_of
@@ -17,6 +15,7 @@ from staticgraph.compiler.codegen.statements import Access
 from staticgraph.compiler.core.dims import Unknown, atoms, evaluate
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.reports import Report, collector, on_trial
+from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.ir.records import ZERO
 from staticgraph.compiler.schedule.arena import ALIGNMENT, arrange
 from staticgraph.compiler.schedule.budget import Search, Step
@@ -39,13 +38,13 @@ WEIGHTS = {"cheap": 1, "moderate": 4, "expensive": 16}  # statements that an op 
 class Fitted:
     """A graph and its groups, and the bytes that they take."""
 
-    graph: nx.MultiDiGraph[int]
+    graph: Definition
     fusion: Fusion
     bytes: int
 
 
 def recompute_groups(
-    graph: nx.MultiDiGraph[int],
+    graph: Definition,
     memory: float,
     at: Mapping[str, int],
     *,
@@ -168,13 +167,13 @@ def _steps(region: Region, sizes: Mapping[Unknown, int]) -> tuple[list[Step], di
     for index, one in enumerate(accesses):
         for node in _written(one):
             writers.setdefault(node, []).append(index)
-    over = {new: variable for variable, new in region.graph.graph["updates"]}
+    over = {new: variable for variable, new in region.graph.updates}
     changed = {}
     for new, variable in over.items():
         if memory.slots[memory.place[new]].kind == "variable" and new in writers:
             changed[variable] = writers[new][-1]
     roots = {storage(nodes, one) for one in fusion.roots}
-    lies = {storage(nodes, one) for one in region.graph.graph["outputs"]}
+    lies = {storage(nodes, one) for one in region.graph.outputs}
     lies |= {new for new, variable in over.items() if variable in changed}
     size = {node: 0 if node in lies else _rounded(node, region, sizes) for node in writers}
     end = len(accesses)

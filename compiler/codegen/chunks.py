@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.scalar import expensive_calls
 from staticgraph.compiler.codegen.statements import Body, Memory, Total
 from staticgraph.compiler.core import affine
 from staticgraph.compiler.core.dims import Size, product
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import Expr
 from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
 

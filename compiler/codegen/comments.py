@@ -53,7 +53,7 @@ class Comments:
         nodes = self.nodes = kernel.nodes()
         self.readable = readable_files()
         ((_, graph), *_) = kernel.graphs
-        self.names = self._assigned({new for _, new in graph.graph["updates"]})
+        self.names = self._assigned({new for _, new in graph.updates})
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
 
     def _assigned(self, updates: Collection[int]) -> dict[int, str]:

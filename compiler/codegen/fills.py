@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.loops import Nest
 from staticgraph.compiler.codegen.statements import Body
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 
 LARGEST = 1 << 16  # elements of a piece: an eighth of a second level of the cache, in float32
 

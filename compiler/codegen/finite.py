@@ -20,7 +20,7 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import computing, is_float
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType, TensorType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,

@@ -118,8 +118,8 @@ class Binder:
         frame.count = self.entries.computed(attrs["length"])
         (body,) = region.below[index]
         inputs = operands[: attrs["consts"]] + [old for old, _ in states]
-        for stack, place in zip(operands[start:], body.graph.graph["inputs"][start:], strict=True):
-            type = body.graph.nodes[place]["type"]
+        for stack, place in zip(operands[start:], body.graph.inputs[start:], strict=True):
+            type = body.graph.nodes[place].type
             inputs.append(self._slice(frame, type, stack, attrs["length"], attrs["reverse"]))
         outputs = [new for _, new in states]
         for i, type in enumerate(output_types(body)):

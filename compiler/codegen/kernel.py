@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from staticgraph.compiler.codegen.calls import Calls
 from staticgraph.compiler.codegen.finite import NONE, plan_checks
@@ -22,7 +20,7 @@ from staticgraph.compiler.codegen.region import Region, place_region, region_of
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
 from staticgraph.compiler.core.types import mapped
-from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import ZERO, Expr, Function
 from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
@@ -63,7 +61,7 @@ class Kernel:
         return self.root.fusion
 
     @property
-    def graphs(self) -> tuple[tuple[int, nx.MultiDiGraph[int]], ...]:
+    def graphs(self) -> tuple[tuple[int, Definition], ...]:
         """The graph and the bodies below it, each with the number of its first node."""
         return tuple((region.first, region.graph) for region in self.root.all())
 
@@ -79,24 +77,24 @@ class Kernel:
         """Whether a step may call the BLAS, which then uses one thread."""
         return not self.blas_alone and bool(self.table.gemm or self.hosts)
 
-    def located(self, number: int) -> tuple[nx.MultiDiGraph[int], int]:
-        """The graph in which a node of the kernel is, and its number there."""
+    def located(self, number: int) -> tuple[Definition, Node]:
+        """The graph in which a node of the kernel is, and the node."""
         first, graph = max(
             (pair for pair in self.graphs if pair[0] <= number), key=lambda pair: pair[0]
         )
-        return graph, number - first
+        return graph, graph.nodes[number - first]
 
     def nodes(self) -> dict[int, Node]:
         """All nodes by their numbers in the kernel, those of bodies too."""
         return {
             first + number: node
             for first, graph in self.graphs
-            for number, node in nodes_of(graph).items()
+            for number, node in enumerate(graph.nodes)
         }
 
 
 def emit(
-    graph: nx.MultiDiGraph[int],
+    graph: Definition,
     separate: bool = False,
     shared: bool = True,
     checks: bool = False,
@@ -142,7 +140,7 @@ def emit(
             for i, group in enumerate(root.fusion.groups)
             if isinstance(group, MatmulGroup) and group.onto is not None
         }
-        roots = graph.graph["outputs"], [new for _, new in graph.graph["updates"]]
+        roots = graph.outputs, [new for _, new in graph.updates]
         watched = plan_checks([*roots[0], *roots[1]], root.fusion.nodes, loops, added)
     calls = Calls(table, labels, binder.frames, entries, shared, watched)
     program = tuple(calls.program(root))
@@ -160,7 +158,7 @@ def emit(
     )
 
 
-def arena_bytes(graph: nx.MultiDiGraph[int], separate: bool, size: int) -> int:
+def arena_bytes(graph: Definition, separate: bool, size: int) -> int:
     """The bytes of the arena of a graph of primitive ops, each unknown size being `size`."""
     root = region_of(graph, separate)
     place_region(root, lambda _: ZERO, separate)

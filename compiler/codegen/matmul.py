@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.windows import Windows, windows_product
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType, Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,

@@ -30,7 +30,7 @@ from staticgraph.compiler.codegen.statements import ORIGIN, Body, Memory, Statem
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Dim, Size, product
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ZERO,
     Assign,

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.attention import attention_of
 from staticgraph.compiler.codegen.body import Names, build_body
 from staticgraph.compiler.codegen.chunks import ChunkPlan, plan_chunks
@@ -22,7 +20,7 @@ from staticgraph.compiler.codegen.statements import Body
 from staticgraph.compiler.codegen.unit import GroupLoops
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import Expr
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.passes.copy_insertion import separate_roots
@@ -57,7 +55,7 @@ class Region:
         entries: per slot of `memory` the entry of the kernel's table with its address.
     """
 
-    graph: nx.MultiDiGraph[int]
+    graph: Definition
     fusion: Fusion
     first: int
     end: int
@@ -92,16 +90,16 @@ class Region:
 
 
 def region_of(
-    graph: nx.MultiDiGraph[int], separate: bool, first: int = 0, fusion: Fusion | None = None
+    graph: Definition, separate: bool, first: int = 0, fusion: Fusion | None = None
 ) -> Region:
     """The groups of a graph, which is fused if they are not given, and of the bodies below it."""
-    region = Region(graph, fusion or fuse(graph, separate), first, first + len(graph))
+    region = Region(graph, fusion or fuse(graph, separate), first, first + len(graph.nodes))
     for index, group in enumerate(region.fusion.groups):
         if isinstance(group, NestedGroup):
             below = []
             node = region.fusion.nodes[group.node]
             for name in BODIES[node.op.name]:
-                body = separate_roots(node.attrs[name].graph)
+                body = separate_roots(node.attrs[name].definition)
                 below.append(region_of(body, separate, region.end))
                 region.end = below[-1].end
             region.below[index] = tuple(below)
@@ -125,14 +123,13 @@ def place_region(
         for i, group in enumerate(region.fusion.groups)
         if isinstance(group, LoopGroup)
     }
-    roots = region.graph.graph
     memory = plan_memory(
         region.fusion,
         region.bodies,
         _chunked(region),
-        roots["inputs"],
-        roots["outputs"],
-        roots["updates"],
+        region.graph.inputs,
+        region.graph.outputs,
+        region.graph.updates,
         not separate,
         nests,
         keeps,
@@ -211,4 +208,4 @@ def twice(types: list[TensorType]) -> list[TensorType]:
 
 def output_types(region: Region) -> list[Any]:
     """The types of what a body gives."""
-    return [region.graph.nodes[node]["type"] for node in region.graph.graph["outputs"]]
+    return [region.graph.nodes[node].type for node in region.graph.outputs]

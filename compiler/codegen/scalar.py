@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import REGISTERS, computing, is_float, is_narrow
 from staticgraph.compiler.core.lowering import Pointwise
 from staticgraph.compiler.core.types import DType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.parse import parsed_template
 from staticgraph.compiler.ir.records import Binary, Call, Cast, Const, Expr, Hole, Select
 from staticgraph.compiler.ir.walk import calls, filled

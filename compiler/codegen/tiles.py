@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.loops import most_copies
 from staticgraph.compiler.codegen.scalar import expensive_calls
 from staticgraph.compiler.codegen.statements import Body, Memory, Segment, Spill, Statement, Tile
 from staticgraph.compiler.core.dims import Size, floor_divide, maximum, minimum, product
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.walk import names
 
 MOST_ROWS = 64

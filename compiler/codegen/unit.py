@@ -25,7 +25,7 @@ from staticgraph.compiler.codegen.statements import Body, Check, Memory
 from staticgraph.compiler.core.dims import Size, Unknown
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,

@@ -59,14 +59,22 @@ hold(Rank.IMPORTS, importing)
 
 def _before() -> None:
     _forking.acquire()
-    for _, lock in sorted(_locks.items()):
-        lock.__enter__()
-        _held.append(lock)
+    known: dict[Rank, AbstractContextManager[Any]] = {}
+    while known != _locks:  # the import that was waited for may have brought a lock of its own
+        _release()
+        known = dict(_locks)
+        for _, lock in sorted(known.items()):
+            lock.__enter__()
+            _held.append(lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().__exit__(None, None, None)
 
 
 def _in_parent() -> None:
-    while _held:
-        _held.pop().__exit__(None, None, None)
+    _release()
     _forking.release()
 
 

@@ -67,10 +67,10 @@ class Hosts:
                 sources.setdefault(name, _source(name, called_by(op_named(call.op))))
                 self.calls[call.at] = f"{name}({self._arguments(call)})"
             except NotNumpyError as error:
-                graph, node = runner.kernel.located(call.node)
+                _, node = runner.kernel.located(call.node)
                 raise OptionError(
                     f"export: {call.op} is a step that a file with NumPy and Numba alone cannot "
-                    f"do: {error} ({graph.nodes[node]['source']})"
+                    f"do: {error} ({node.source})"
                 ) from None
         self.functions = list(sources.values())
 

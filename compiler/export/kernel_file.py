@@ -337,9 +337,8 @@ class KernelFile:
         """What a status says: the op that was given an index out of range, and its line."""
         yield "FAILURES = {"
         for number in sorted(failing):
-            graph, node = self.kernel.located(number)
-            data = graph.nodes[node]
-            text = f"{data['op'].name}  <- {data['source']}"
+            _, node = self.kernel.located(number)
+            text = f"{node.op.name}  <- {node.source}"
             yield f"{INDENT}{number + 1}: {text!a},"
         yield "}"
 
@@ -410,7 +409,7 @@ class KernelFile:
     def _assumed(self) -> Iterator[str]:
         """The lines that compare sizes which the kernel takes for equal."""
         definition = self.runner.definition
-        _, merged = unify_sizes(self.runner.graph)
+        _, merged = unify_sizes(definition)
         pairs = assumptions(definition)
         for at, node in enumerate(definition.nodes):
             if node.op in OF_SOME:

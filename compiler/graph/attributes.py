@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.types import TupleType
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.graph.definition import Definition, Node
 
 
-def check_attributes(graph: nx.MultiDiGraph[int]) -> None:
+def check_attributes(definition: Definition) -> None:
     """FormatError unless the attributes of all primitive nodes are in their normal form."""
-    nodes = nodes_of(graph)
-    for node in nodes.values():
+    nodes = definition.nodes
+    for node in nodes:
         for body in node.attrs.values():
             if isinstance(body, Body):
-                check_attributes(body.graph)
+                check_attributes(body.definition)
         if node.op.expand is None and node.operands:
             operands = [nodes[operand] for operand in node.operands]
             for name, value in node.attrs.items():

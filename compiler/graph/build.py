@@ -8,26 +8,22 @@ of the operand. The graph's own attributes are `inputs` and `outputs` (tuples of
 
 from __future__ import annotations
 
-import itertools
-import textwrap
 import weakref
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import GraphError
-from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.graph.definition import Definition, Node, Updates, define, intern_key
-from staticgraph.compiler.graph.expression import Expression, again
-from staticgraph.compiler.graph.traversal import ancestors, fold_records
+from staticgraph.compiler.graph.definition import Definition, Node, Updates, define
+from staticgraph.compiler.graph.expression import Expression
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = [
-    "NODE_ATTRIBUTES", "build", "expressions_of", "graph_of", "intern_key", "nodes_of",
-    "operands_of", "rebuilt", "to_text", "verify",
+    "NODE_ATTRIBUTES", "build", "definition_of", "graph_of", "nodes_of",
+    "operands_of", "verify",
 ]  # fmt: skip
 
 NODE_ATTRIBUTES = frozenset({"op", "type", "attrs", "name", "source"})
@@ -88,43 +84,19 @@ def nodes_of(graph: nx.MultiDiGraph[int]) -> dict[int, Node]:
     }
 
 
+def definition_of(graph: nx.MultiDiGraph[int]) -> Definition:
+    """The definition that a graph is made of."""
+    known, roots = _definitions.get(graph), graph.graph
+    if known is not None:
+        return known
+    nodes = tuple(nodes_of(graph).values())
+    return Definition(nodes, roots["inputs"], roots["outputs"], roots["updates"])
+
+
 def operands_of(graph: nx.MultiDiGraph[int], node: int) -> tuple[int, ...]:
     """The operands of a node in their order."""
     edges = [(position, operand) for operand, _, position in graph.in_edges(node, keys=True)]
     return tuple(operand for _, operand in sorted(edges))
-
-
-def expressions_of(graph: nx.MultiDiGraph[int]) -> dict[int, Expression]:
-    """The graph's nodes as expressions again, operands first."""
-    return fold_records(nodes_of(graph).values(), again)
-
-
-def rebuilt(graph: nx.MultiDiGraph[int], made: Mapping[int, Expression]) -> nx.MultiDiGraph[int]:
-    """The graph in which each root of `graph` is replaced by the expression made for it."""
-    roots: Mapping[str, Any] = graph.graph
-    inputs = [made[node] for node in roots["inputs"]]
-    outputs = [made[node] for node in roots["outputs"]]
-    updates = [(made[variable], made[new]) for variable, new in roots["updates"]]
-    reports = collector()
-    if reports is not None:
-        kept = {one.serial for one in ancestors([*inputs, *outputs, *itertools.chain(*updates)])}
-        reports.extend(_dropped(nodes_of(graph), made, kept))
-    return build(inputs, outputs, updates)
-
-
-def _dropped(
-    nodes: Mapping[int, Node], made: Mapping[int, object], kept: Container[int]
-) -> Iterator[Report]:
-    """The nodes of which nothing is left, each with those that have read it."""
-    readers: dict[int, list[Node]] = {number: [] for number in nodes}
-    for node in nodes.values():
-        for operand in dict.fromkeys(node.operands):
-            readers[operand].append(node)
-    for number, node in nodes.items():
-        value = made.get(number)
-        if isinstance(value, Expression) and value.serial not in kept:
-            others = tuple([(one.op.name, one.source) for one in readers[number]])
-            yield Report("dropped", node.source, node.op.name, "", "nothing reads it", others)
 
 
 def verify(graph: nx.MultiDiGraph[int]) -> None:
@@ -174,31 +146,3 @@ def _verify_roots(graph: nx.MultiDiGraph[int]) -> None:
                 f"verify: the update of node {variable} is {graph.nodes[new]['type']}, "
                 f"the variable {graph.nodes[variable]['type']}"
             )
-
-
-def to_text(graph: nx.MultiDiGraph[int]) -> str:
-    """One line per node, always the same for equal graphs: `%3 = add(%1, %2) : float32[n]`.
-
-    The bodies of loops and branches follow their node, indented.
-    """
-    lines = []
-    for node in sorted(graph):
-        data = graph.nodes[node]
-        parts = [f"%{operand}" for operand in operands_of(graph, node)]
-        parts += [
-            f"{key}={value}"
-            for key, value in sorted(data["attrs"].items())
-            if (key not in ("key", "dtype") or data["op"].name == "astype")
-            and not hasattr(value, "graph")
-        ]
-        name = f"  # {data['name']!r}" if data["name"] else ""
-        line = f"%{node} = {data['op'].name}({', '.join(parts)}) : {data['type']}{name}"
-        # a size is named after its placeholder, whose name may be any text
-        lines.append("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
-        for key, value in sorted(data["attrs"].items()):
-            if hasattr(value, "graph"):
-                lines += [f"  {key}:", textwrap.indent(to_text(value.graph), "    ")]
-    outputs = ", ".join(f"%{node}" for node in graph.graph["outputs"])
-    lines.append(f"return {outputs}")
-    lines += [f"update %{variable} <- %{new}" for variable, new in graph.graph["updates"]]
-    return "\n".join(lines)

@@ -6,13 +6,15 @@ than its nodes in their order: the check of sizes, and a start from the kernel c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+import textwrap
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.core.reports import report_all
+from staticgraph.compiler.core.reports import Report, collector, report_all
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression, again
 from staticgraph.compiler.graph.state import State
@@ -64,6 +66,10 @@ class Definition:
         )
         return replace(self, nodes=nodes)
 
+    def numbered(self) -> dict[int, Node]:
+        """The nodes by their ids."""
+        return {node.id: node for node in self.nodes}
+
     def expressions(self) -> list[Expression]:
         """The nodes as expressions again."""
         return list(fold_records(self.nodes, again).values())
@@ -99,14 +105,41 @@ def define(
     )
 
 
+def rebuilt(definition: Definition, made: Mapping[int, Expression]) -> Definition:
+    """The definition in which each root is replaced by the expression made for it."""
+    inputs = [made[node] for node in definition.inputs]
+    outputs = [made[node] for node in definition.outputs]
+    updates = [(made[variable], made[new]) for variable, new in definition.updates]
+    reports = collector()
+    if reports is not None:
+        kept = {one.serial for one in ancestors([*inputs, *outputs, *itertools.chain(*updates)])}
+        reports.extend(_dropped(definition.nodes, made, kept))
+    return define(inputs, outputs, updates)
+
+
+def _dropped(
+    nodes: Sequence[Node], made: Mapping[int, object], kept: Container[int]
+) -> Iterator[Report]:
+    """The nodes of which nothing is left, each with those that have read it."""
+    readers: list[list[Node]] = [[] for _ in nodes]
+    for node in nodes:
+        for operand in dict.fromkeys(node.operands):
+            readers[operand].append(node)
+    for node in nodes:
+        value = made.get(node.id)
+        if isinstance(value, Expression) and value.serial not in kept:
+            others = tuple([(one.op.name, one.source) for one in readers[node.id]])
+            yield Report("dropped", node.source, node.op.name, "", "nothing reads it", others)
+
+
 def require_lowerings(nodes: Iterable[Node]) -> None:
     """GraphError unless each op, those of loops and branches too, can be compiled."""
     for node in nodes:
         if node.op.lowering is None and node.op.expand is None and node.op not in LEAVES:
             raise no_lowering(node)
         for value in node.attrs.values():
-            body = getattr(value, "definition", None)
-            if isinstance(body, Definition):
+            body = _body(value)
+            if body is not None:
                 require_lowerings(body.nodes)
 
 
@@ -128,3 +161,35 @@ def intern_key(op: Op, operands: tuple[int, ...], attrs: Attrs) -> object:
 def _exact(value: object) -> Any:
     """An attribute as a key: 0.0 and -0.0 are equal, but not the same."""
     return value.hex() if isinstance(value, float) else value
+
+
+def to_text(definition: Definition) -> str:
+    """One line per node, always the same for equal graphs: `%3 = add(%1, %2) : float32[n]`.
+
+    The bodies of loops and branches follow their node, indented.
+    """
+    lines = []
+    for node in definition.nodes:
+        attrs = sorted(node.attrs.items())
+        bodies = {key: body for key, value in attrs if (body := _body(value)) is not None}
+        parts = [f"%{operand}" for operand in node.operands]
+        parts += [
+            f"{key}={value}"
+            for key, value in attrs
+            if (key not in ("key", "dtype") or node.op.name == "astype") and key not in bodies
+        ]
+        name = f"  # {node.name!r}" if node.name else ""
+        line = f"%{node.id} = {node.op.name}({', '.join(parts)}) : {node.type}{name}"
+        # a size is named after its placeholder, whose name may be any text
+        lines.append("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
+        for key, body in bodies.items():
+            lines += [f"  {key}:", textwrap.indent(to_text(body), "    ")]
+    lines.append(f"return {', '.join(f'%{node}' for node in definition.outputs)}")
+    lines += [f"update %{variable} <- %{new}" for variable, new in definition.updates]
+    return "\n".join(lines)
+
+
+def _body(value: object) -> Definition | None:
+    """The definition of a loop's or branch's body, if an attribute is one."""
+    found = getattr(value, "definition", None)
+    return found if isinstance(found, Definition) else None

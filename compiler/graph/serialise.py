@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import networkx as nx
 
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, Size, Unknown
@@ -22,11 +20,10 @@ from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import TensorType, TupleType, Type
 from staticgraph.compiler.core.values import Array, Value
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.definition import Definition, Node, define
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.forms import Decoder, Encoder, Form, int_of, require_entries, str_of
 from staticgraph.compiler.graph.state import State
-from staticgraph.compiler.graph.view import Node, nodes_of
 from staticgraph.compiler.ops.leaves import Literal
 
 MAX_SIZE = 1 << 62
@@ -45,14 +42,13 @@ class Writer(Encoder):
     arrays: list[Array] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
 
-    def graph(self, graph: nx.MultiDiGraph[int]) -> Form:
+    def graph(self, definition: Definition) -> Form:
         """The record of a graph; FormatError if an attribute has no form."""
-        roots: Mapping[str, Any] = graph.graph
         return {
-            "nodes": [self._node(node) for node in nodes_of(graph).values()],
-            "inputs": list(roots["inputs"]),
-            "outputs": list(roots["outputs"]),
-            "updates": [list(pair) for pair in roots["updates"]],
+            "nodes": [self._node(node) for node in definition.nodes],
+            "inputs": list(definition.inputs),
+            "outputs": list(definition.outputs),
+            "updates": [list(pair) for pair in definition.updates],
         }
 
     def _node(self, node: Node) -> Form:
@@ -86,7 +82,7 @@ class Writer(Encoder):
         if isinstance(value, State):
             return {"variable": self._place(value)}
         if isinstance(value, Body):
-            return {"graph": self.graph(value.graph)}
+            return {"graph": self.graph(value.definition)}
         return super().other(value)
 
     def _place(self, state: State) -> int:

@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.statements import Body, Statement
 from staticgraph.compiler.core.dims import Size, Unknown, evaluate
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.types import TensorType, TupleType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
 from staticgraph.compiler.ir.walk import parts
 from staticgraph.compiler.schedule.groups import (

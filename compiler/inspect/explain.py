@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-import networkx as nx
-
 from staticgraph.compiler.codegen.comments import Comments, escaped
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.core.dims import Unknown
@@ -23,7 +21,6 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.reports import Report, collecting
 from staticgraph.compiler.core.source import gradient_of, is_line, mark_of, marked, place_of
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition, Node, intern_key
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
@@ -32,7 +29,7 @@ from staticgraph.compiler.inspect.placed import Placed, group_texts, placed_node
 from staticgraph.compiler.inspect.plan import NOMINAL, Plan
 from staticgraph.compiler.ops import control
 
-Lower: TypeAlias = "Callable[[nx.MultiDiGraph[int]], tuple[nx.MultiDiGraph[int], Kernel]]"
+Lower: TypeAlias = "Callable[[Definition], tuple[Definition, Kernel]]"
 """The passes and the emitter, with the options of an executable."""
 
 Asked: TypeAlias = "str | int | Expression | None"
@@ -95,9 +92,9 @@ def explain(
         OptionError: there is nothing that was asked for, or a size is wrong.
     """
     marks = Marks()
-    graph = graph_of(marks.definition(definition))
+    marked = marks.definition(definition)
     with collecting() as reports:
-        _, kernel = lower(graph)
+        _, kernel = lower(marked)
     known = dict.fromkeys(kernel.labels, NOMINAL)
     if sizes is not None:
         known |= Plan(kernel.memory, kernel.fusion).values(sizes, {})

@@ -18,7 +18,7 @@ from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.lowering import Alias
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.types import TupleType
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.inspect.explanation import Fact
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.schedule.access import is_free

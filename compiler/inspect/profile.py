@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.bytecode import Instruction
 from staticgraph.compiler.core.source import place_of
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.graph.state import State, holding, write
-from staticgraph.compiler.graph.view import Node
 from staticgraph.compiler.inspect.costs import Cost, costs
 from staticgraph.compiler.inspect.opened import Opened, bodies
 from staticgraph.compiler.inspect.profile_table import NodeTime, Profile, StepTime

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx as nx
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.reports import Report, collector
-from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression, again
-from staticgraph.compiler.graph.view import Node, nodes_of
 
 
 @record
@@ -29,7 +26,7 @@ class _Sum(Record):
     beta: float
 
 
-def accumulate_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def accumulate_products(graph: Definition) -> Definition:
     """The graph in which a product is added to what nothing else needs any more.
 
     That is the old value of a variable that becomes the sum, or another product or sum. The sum is
@@ -71,14 +68,14 @@ def _joined(product: Node, total: Node) -> Iterator[Report]:
 
 
 class _Finder:
-    def __init__(self, graph: nx.MultiDiGraph[int]) -> None:
-        self.nodes = nodes_of(graph)
-        self.variable = {new: variable for variable, new in graph.graph["updates"]}
+    def __init__(self, graph: Definition) -> None:
+        self.nodes = graph.numbered()
+        self.variable = {new: variable for variable, new in graph.updates}
         self.readers: dict[int, list[int]] = {node: [] for node in self.nodes}
         for node in self.nodes.values():
             for operand in node.operands:
                 self.readers[operand].append(node.id)
-        self.roots = {*graph.graph["outputs"], *self.variable}
+        self.roots = {*graph.outputs, *self.variable}
         self.sums: dict[int, _Sum] = {}
         for node in self.nodes.values():
             found = self._sum(node)

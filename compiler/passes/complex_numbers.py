@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import Item, Nested
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import TensorType, TupleType, Type
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.build import build, nodes_of
-from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.definition import Definition, Node, define
 from staticgraph.compiler.graph.expression import Expression, again, at_line
 from staticgraph.compiler.graph.traversal import fold_records
-from staticgraph.compiler.graph.view import definition_of
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.complex_steps import on_complex, real_type
 from staticgraph.compiler.ops.effects import after
@@ -31,25 +27,26 @@ from staticgraph.compiler.passes.complex_parts import SPLIT, Parts, joined, open
 from staticgraph.compiler.passes.replay import replay
 
 
-def split_complex(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def split_complex(graph: Definition) -> Definition:
     """The graph with the real and imaginary parts of complex values in place of them."""
     if not _has_complex(graph):
         return graph
     graph = replay(graph, {}, [_expand])
-    made = fold_records(nodes_of(graph).values(), _converted)
-    roots = graph.graph
-    return build(
-        [joined(made[node]) for node in roots["inputs"]],
-        [joined(made[node]) for node in roots["outputs"]],
-        [(joined(made[node]), joined(made[new])) for node, new in roots["updates"]],
+    made = fold_records(graph.nodes, _converted)
+    return define(
+        [joined(made[node]) for node in graph.inputs],
+        [joined(made[node]) for node in graph.outputs],
+        [(joined(made[node]), joined(made[new])) for node, new in graph.updates],
     )
 
 
-def _has_complex(graph: nx.MultiDiGraph[int]) -> bool:
-    for node in nodes_of(graph).values():
+def _has_complex(graph: Definition) -> bool:
+    for node in graph.nodes:
         if _is_complex(node.type):
             return True
-        if any(isinstance(one, Body) and _has_complex(one.graph) for one in node.attrs.values()):
+        if any(
+            isinstance(one, Body) and _has_complex(one.definition) for one in node.attrs.values()
+        ):
             return True
     return False
 
@@ -139,7 +136,7 @@ def _leaf(node: Node) -> Any:
 
 def _nested(node: Node, operands: Sequence[Any]) -> Expression:
     attrs = {
-        name: Body(definition_of(split_complex(value.graph))) if isinstance(value, Body) else value
+        name: Body(split_complex(value.definition)) if isinstance(value, Body) else value
         for name, value in node.attrs.items()
     }
     return Expression(node.op, tuple(map(joined, operands)), attrs, node.name)

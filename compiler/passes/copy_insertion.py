@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import (
     Attention,
     Gather,
@@ -20,7 +18,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.reports import Report, collector
-from staticgraph.compiler.graph.build import build, expressions_of
+from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.arithmetic import copy
 
@@ -30,17 +28,17 @@ _COMPUTED = (
 )  # fmt: skip
 
 
-def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def separate_roots(graph: Definition) -> Definition:
     """The graph in which every root is computed, none twice, and every update element by element.
 
     An output that is an input, a constant, or only moves elements would share their memory; an
     update that is a product of matrices cannot be written over the old value that it reads, unless
     it is added to it.
     """
-    made = expressions_of(graph)
+    made = graph.expressions()
     taken: set[int] = set()
     reports = collector()
-    copies = {value.operands[0].serial: value for value in made.values() if value.op is copy}
+    copies = {value.operands[0].serial: value for value in made if value.op is copy}
 
     def own(node: int, kinds: Any) -> Expression:
         value = made[node]
@@ -57,7 +55,7 @@ def separate_roots(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         taken.add(node)
         return value
 
-    pairs = graph.graph["updates"]
+    pairs = graph.updates
     updates = [(made[variable], own(new, Pointwise | Gemm)) for variable, new in pairs]
-    outputs = [own(node, _COMPUTED) for node in graph.graph["outputs"]]
-    return build([made[node] for node in graph.graph["inputs"]], outputs, updates)
+    outputs = [own(node, _COMPUTED) for node in graph.outputs]
+    return define([made[node] for node in graph.inputs], outputs, updates)

@@ -11,16 +11,14 @@ from collections.abc import Mapping, Sequence
 from functools import cmp_to_key
 from typing import TypeAlias
 
-import networkx as nx
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size, is_nonnegative
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, constructing
-from staticgraph.compiler.graph.view import Node, nodes_of
 
 MOST_PARTS = 8  # of a sum, with each of which a window may be joined
 MOST_UNKNOWN = 16  # windows of a row that begin or end at unknown places: each is looked at
@@ -29,7 +27,7 @@ _Window: TypeAlias = "tuple[Shape, Shape]"
 """Where it begins, and its shape."""
 
 
-def join_embedded(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def join_embedded(graph: Definition) -> Definition:
     """embed(x) + embed(y) = embed(x + y) in one window, concatenate(x, zeros, y) in windows apart.
 
     The terms of each element are added in the order in which they were; only -0 + 0 = 0 is not
@@ -143,13 +141,13 @@ def _differ_along(one: _Window, other: _Window) -> set[int]:
 
 
 class _Finder:
-    def __init__(self, graph: nx.MultiDiGraph[int]) -> None:
-        self.nodes = nodes_of(graph)
+    def __init__(self, graph: Definition) -> None:
+        self.nodes = graph.numbered()
         self.reads = dict.fromkeys(self.nodes, 0)
         for node in self.nodes.values():
             for operand in node.operands:
                 self.reads[operand] += 1
-        for root in (*graph.graph["outputs"], *(new for _, new in graph.graph["updates"])):
+        for root in (*graph.outputs, *(new for _, new in graph.updates)):
             self.reads[root] += 2  # whoever calls reads it, too
 
     def sums(self) -> dict[int, list[_Row | int]]:

@@ -6,23 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.lowering import Alias, Gather, Host, IndexMap
 from staticgraph.compiler.core.reports import collector, report_all
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, named
 from staticgraph.compiler.graph.loop import OpenLoop, Pair, open_loop
 from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.graph.view import Node
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.compiler.passes.distribute import distribute
 from staticgraph.compiler.passes.loops import rewrite_loops
 
 
-def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def hoist_invariants(graph: Definition) -> Definition:
     """The graph in which what is the same in all steps of a scan is computed before it.
 
     What only moves elements stays inside, where it costs nothing; but a matrix that is multiplied
@@ -32,7 +30,7 @@ def hoist_invariants(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return _hoisting(graph, _invariants)
 
 
-def hoist_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def hoist_products(graph: Definition) -> Definition:
     """The graph in which a product of slices of the xs with a const is one product before the scan:
     `x[t] @ W` for all t is `reshape(x, (t * m, k)) @ W`, whose slices the scan takes.
 
@@ -41,9 +39,7 @@ def hoist_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return _hoisting(graph, _products)
 
 
-def _hoisting(
-    graph: nx.MultiDiGraph[int], hoisted: Callable[[OpenLoop], OpenLoop]
-) -> nx.MultiDiGraph[int]:
+def _hoisting(graph: Definition, hoisted: Callable[[OpenLoop], OpenLoop]) -> Definition:
     def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
         if node.op is not control.scan:
             return None

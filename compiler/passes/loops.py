@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import Nested
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.build import rebuilt
+from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression, again, at_line
 from staticgraph.compiler.graph.loop import items_of
-from staticgraph.compiler.graph.view import Node, definition_of, nodes_of
 from staticgraph.compiler.ops import control
 
 Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | None"]
@@ -20,12 +17,12 @@ Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | Non
 nodes; None where the item is not used, or for all where nothing changes."""
 
 
-def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGraph[int]:
+def rewrite_loops(graph: Definition, rewrite: Rewrite) -> Definition:
     """The graph in which each loop or branch is replaced by what `rewrite` gives."""
-    if not any(isinstance(data["op"].lowering, Nested) for _, data in graph.nodes.items()):
+    if not any(isinstance(node.op.lowering, Nested) for node in graph.nodes):
         return graph
     made: dict[int, Any] = {}
-    for node in nodes_of(graph).values():
+    for node in graph.nodes:
         if node.op is control.item and not isinstance(made[node.operands[0]], Expression):
             made[node.id] = made[node.operands[0]][node.attrs["index"]]
             continue
@@ -38,15 +35,13 @@ def rewrite_loops(graph: nx.MultiDiGraph[int], rewrite: Rewrite) -> nx.MultiDiGr
     return rebuilt(graph, made)
 
 
-def optimise_bodies(
-    graph: nx.MultiDiGraph[int], optimise: Callable[[nx.MultiDiGraph[int]], nx.MultiDiGraph[int]]
-) -> nx.MultiDiGraph[int]:
+def optimise_bodies(graph: Definition, optimise: Callable[[Definition], Definition]) -> Definition:
     """The graph with the bodies of its loops and branches optimised."""
 
     def rewrite(node: Node, made: Mapping[int, Any]) -> list[Expression]:
         operands = tuple(made[operand] for operand in node.operands)
         attrs = {
-            key: Body(definition_of(optimise(value.graph))) if isinstance(value, Body) else value
+            key: Body(optimise(value.definition)) if isinstance(value, Body) else value
             for key, value in node.attrs.items()
         }
         type: Any = node.type

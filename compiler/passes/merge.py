@@ -6,26 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.reports import collector, report_all
 from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, named
 from staticgraph.compiler.graph.loop import OpenLoop, open_loop
 from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.graph.view import Node, nodes_of
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.passes.loops import rewrite_loops
 
 
-def merge_scans(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def merge_scans(graph: Definition) -> Definition:
     """The graph in which scans with the same carries are one, with the ys of all.
 
     The gradient of a scan needs values of the forward steps: it makes a second scan that stacks
     them (`compiler.transforms.control_gradients`), which takes the place of the first.
     """
-    groups = _groups(nodes_of(graph))
+    groups = _groups(graph.numbered())
     results: dict[int, list[Expression]] = {}
 
     def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:

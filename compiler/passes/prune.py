@@ -6,21 +6,19 @@ from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.reports import collector, report_all
 from staticgraph.compiler.graph.body import Body
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, named
 from staticgraph.compiler.graph.loop import Carry, OpenLoop, Pair, items_of, open_loop
 from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.graph.view import Node, nodes_of
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.passes.loops import rewrite_loops
 
 
-def prune_loops(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def prune_loops(graph: Definition) -> Definition:
     """The graph whose loops and branches compute only what is used.
 
     Carries that do not change become consts, operands and ys that are equal become one, and ys that
@@ -40,11 +38,11 @@ def prune_loops(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return rewrite_loops(graph, rewrite)
 
 
-def _used_items(graph: nx.MultiDiGraph[int]) -> dict[int, set[int]]:
+def _used_items(graph: Definition) -> dict[int, set[int]]:
     """The items of each loop or branch that the roots of the graph need."""
     used: dict[int, set[int]] = {}
-    live = {*graph.graph["outputs"], *(new for _, new in graph.graph["updates"])}
-    for node in reversed(nodes_of(graph).values()):
+    live = {*graph.outputs, *(new for _, new in graph.updates)}
+    for node in reversed(graph.nodes):
         if node.id not in live:
             continue
         operands: Sequence[int] = node.operands

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.reports import Report, collector
-from staticgraph.compiler.graph.build import intern_key, nodes_of, rebuilt
-from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.definition import Definition, Node, intern_key, rebuilt
 from staticgraph.compiler.graph.expression import (
     Expression,
     again,
@@ -34,10 +31,10 @@ Rewrite = Callable[[Op, tuple[Expression, ...], Attrs], "Expression | None"]
 
 
 def replay(
-    graph: nx.MultiDiGraph[int],
+    graph: Definition,
     rules: Mapping[str, Sequence[Rewrite]],
     always: Sequence[Rewrite] = (),
-) -> nx.MultiDiGraph[int]:
+) -> Definition:
     """The graph after re-applying each op with the rules of its name, then those for `always`."""
     interned: dict[Any, Expression] = {}
     reports = collector()
@@ -66,7 +63,7 @@ def replay(
         return result
 
     with constructing(make):
-        made = fold_records(nodes_of(graph).values(), replayed)
+        made = fold_records(graph.nodes, replayed)
     return rebuilt(graph, made)
 
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.reports import collector, report_all
 from staticgraph.compiler.core.types import TensorType
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, constant, construct, named
 from staticgraph.compiler.graph.loop import Carry, OpenLoop, open_loop
 from staticgraph.compiler.graph.traversal import between, cut
-from staticgraph.compiler.graph.view import Node
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.compiler.passes.distribute import distribute
@@ -32,7 +31,7 @@ _LINEAR = _MOVES | {"broadcast_to", "embed", "negative"}
 """Ops of one operand that may as well be applied to a sum of it (embed if it fills with 0)."""
 
 
-def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def sink_sums(graph: Definition) -> Definition:
     """The graph in which sums over the steps of a scan are taken after it.
 
     A carry `c + a.T @ b` that nothing else reads (the gradient of a weight) becomes one product of
@@ -44,7 +43,7 @@ def sink_sums(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
     return _sinking(graph, _sink_sums)
 
 
-def sink_products(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def sink_products(graph: Definition) -> Definition:
     """The graph in which ys that are products with consts, and what follows from them, are computed
     after the scan: `h[t] @ W` for all t is `reshape(h, (t * m, k)) @ W`.
     """
@@ -134,9 +133,7 @@ class Sinking:
         return [results[place] for place in range(len(self.loop.outputs))]
 
 
-def _sinking(
-    graph: nx.MultiDiGraph[int], sink: Callable[[Sinking, Kinds], None]
-) -> nx.MultiDiGraph[int]:
+def _sinking(graph: Definition, sink: Callable[[Sinking, Kinds], None]) -> Definition:
     def rewrite(node: Node, made: Mapping[int, Any]) -> Sequence[Expression] | None:
         if node.op is not control.scan:
             return None

@@ -6,18 +6,15 @@ types of the graph as it was defined again, with the sizes of the call.
 
 from __future__ import annotations
 
-import networkx as nx
-
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
 from staticgraph.compiler.core.types import collecting_assumptions, substituted
-from staticgraph.compiler.graph.build import nodes_of, rebuilt
-from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import fold_records
 
 
-def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict[Unknown, Size]]:
+def unify_sizes(graph: Definition) -> tuple[Definition, dict[Unknown, Size]]:
     """The graph with equal unknowns merged, and what each merged unknown became."""
     merged: dict[Unknown, Size] = {}
     for left, right in _assumptions(graph):
@@ -29,11 +26,11 @@ def unify_sizes(graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], dict
         attrs = {key: substituted(value, merged) for key, value in node.attrs.items()}
         return Expression(node.op, operands, attrs, node.name, node.source)
 
-    return rebuilt(graph, fold_records(nodes_of(graph).values(), remade)), merged
+    return rebuilt(graph, fold_records(graph.nodes, remade)), merged
 
 
-def _assumptions(graph: nx.MultiDiGraph[int]) -> list[tuple[Size, Size]]:
-    nodes = nodes_of(graph)
+def _assumptions(graph: Definition) -> list[tuple[Size, Size]]:
+    nodes = graph.numbered()
     with collecting_assumptions() as pairs:
         for node in nodes.values():
             types = (nodes[operand].type for operand in node.operands)

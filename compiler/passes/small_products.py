@@ -14,18 +14,15 @@ operands lie along the depth, sums are fast however many there are: 4 by 4 0.9 a
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.passes.loops import optimise_bodies
 from staticgraph.compiler.passes.replay import replay
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 MOST = 256  # products of numbers in a product that is a sum; above, a call is as fast
 TINY = 6  # the same of two of the sizes, where one call computes all
@@ -76,10 +73,10 @@ def _is_turned(matrix: Expression) -> bool:
     return matrix.op is ops.transpose and matrix.attrs["axes"] == (1, 0)
 
 
-def sum_products_of_bodies(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def sum_products_of_bodies(graph: Definition) -> Definition:
     """The same in loops and branches: what moves out of them as a product has done so before."""
 
-    def optimise(body: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+    def optimise(body: Definition) -> Definition:
         return sum_products_of_bodies(replay(body, {}, [sum_small_products]))
 
     return optimise_bodies(graph, optimise)

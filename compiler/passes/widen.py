@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import networkx as nx
-
 from staticgraph.compiler.core.dtypes import computing, is_narrow
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import TensorType, Type
-from staticgraph.compiler.graph.build import nodes_of
+from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.control import item
 from staticgraph.compiler.passes.replay import replay
 
 
-def widen_narrow(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def widen_narrow(graph: Definition) -> Definition:
     """Casts around the ops that compute with float16 or bfloat16; the others move what is stored.
 
     Loops and branches carry what is stored; their bodies are graphs of their own.
     """
-    if not any(_has_narrow(node.type) for node in nodes_of(graph).values()):
+    if not any(_has_narrow(node.type) for node in graph.nodes):
         return graph
     return replay(graph, {}, [widen])
 

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.values import Tree
-from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.runtime.sizes import Feed
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from staticgraph.compiler.inspect.replay import Replay
 
 
@@ -28,19 +25,14 @@ class Compiled(Protocol):
     options: Options
 
     @property
-    def graph(self) -> nx.MultiDiGraph[int]:
-        """The graph as it was defined."""
-
-    @property
-    def lowered(self) -> nx.MultiDiGraph[int]:
-        """The graph after the passes."""
+    def lowered(self) -> Definition:
+        """The definition after the passes."""
 
 
 def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
     """A call of a kernel once more, op by op: as it was defined, and as it was rewritten."""
     with fork.importing:
         from staticgraph.compiler.driver import lower
-        from staticgraph.compiler.graph.view import definition_of
         from staticgraph.compiler.inspect.replay import replay
         from staticgraph.compiler.pipeline import rule_names
 
@@ -48,11 +40,11 @@ def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tr
 
     def lowered(without: Collection[str]) -> Definition:
         if not without:
-            return definition_of(runner.lowered)
+            return runner.lowered
         disabled = options.disabled.union(without)
         # in any memory: what runs again computes the same
         free = replace(options, disabled=disabled, memory=None)
-        return definition_of(lower(runner.graph, free)[0])
+        return lower(runner.definition, free)[0]
 
     rewrites = rule_names() - options.disabled
     parts = runner.definition, runner.feeds, runner.name
@@ -64,5 +56,4 @@ def line_of(definition: Definition, options: Options, number: int) -> str:
     with fork.importing:
         from staticgraph.compiler.driver import lower
 
-    graph, node = lower(graph_of(definition), options)[1].located(number)
-    return str(graph.nodes[node]["source"])
+    return lower(definition, options)[1].located(number)[1].source

@@ -87,8 +87,7 @@ class CompiledRunner:
     options: Options
     compile: Callable[[Definition, str, Options], CompiledRunner]
     waits: bool = True
-    _graph: nx.MultiDiGraph[int] | None = None
-    _lowering: tuple[nx.MultiDiGraph[int], Kernel] | None = None
+    _lowering: tuple[Definition, Kernel] | None = None
     threads: int | None = field(init=False)
     call: Trampoline = field(init=False)
     fill: Trampoline = field(init=False)
@@ -99,6 +98,7 @@ class CompiledRunner:
         default_factory=dict
     )
     _fixed: list[Any] | None = None
+    _graph: nx.MultiDiGraph[int] | None = field(default=None, init=False)
     lost: Lost | None = field(default=None, init=False)
     loss: Loss | None = field(default=None, init=False)
     _guards: Any = field(init=False)  # how many variables there are, their guards' addresses
@@ -123,8 +123,8 @@ class CompiledRunner:
         return self._graph
 
     @property
-    def lowered(self) -> nx.MultiDiGraph[int]:
-        """The DAG after the passes: what the kernel computes."""
+    def lowered(self) -> Definition:
+        """The definition after the passes: what the kernel computes."""
         return self._lowered()[0]
 
     @property
@@ -132,14 +132,14 @@ class CompiledRunner:
         """What was known of the graph before it was compiled natively."""
         return self._lowered()[1]
 
-    def _lowered(self) -> tuple[nx.MultiDiGraph[int], Kernel]:
+    def _lowered(self) -> tuple[Definition, Kernel]:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
             with fork.importing:
                 from staticgraph.compiler.driver import lower
                 from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 
-            lowering = lower(self.graph, self.options)
+            lowering = lower(self.definition, self.options)
             if launch_plan_of(lowering[1], self.definition) != self.launch_plan:
                 raise GraphError(
                     f"{self.name}: the kernel cache has another kernel for this graph: a defect; "
@@ -406,7 +406,7 @@ class CompiledRunner:
         from staticgraph.compiler.runtime.out_of_range import out_of_range
 
         index = int(workspace.table[self.launch_plan.failed])
-        return out_of_range(self.graph, *self.kernel.located(node), index, sizes)
+        return out_of_range(self.definition, *self.kernel.located(node), index, sizes)
 
     def _set_up_hosts(self, workspace: Workspace) -> None:
         """Make the objects that the program calls."""

@@ -87,8 +87,7 @@ def _leaves(kernel: Kernel, definition: Definition) -> tuple[Pairs, Pairs, tuple
     for at, slot in zip(kernel.table.address, kernel.memory.slots, strict=True):
         if slot.kind not in ("variable", "constant"):
             continue
-        graph, node = kernel.located(slot.position)
-        attrs = graph.nodes[node]["attrs"]
+        attrs = kernel.located(slot.position)[1].attrs
         if slot.kind == "variable":
             variables.append((at, states[id(attrs["key"])]))
         elif attrs["value"] in literals:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-import networkx as nx
 
 from staticgraph.compiler.core.dims import Unknown, evaluate
 from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.lowering import Gather
-from staticgraph.compiler.graph.build import operands_of
-
-if TYPE_CHECKING:
-    import networkx as nx
+from staticgraph.compiler.graph.definition import Definition, Node
 
 
 def out_of_range(
-    defined: nx.MultiDiGraph[int],
-    lowered: nx.MultiDiGraph[int],
-    node: int,
+    defined: Definition,
+    lowered: Definition,
+    node: Node,
     index: int,
     sizes: Mapping[Unknown, int],
 ) -> OutOfRangeError:
@@ -28,28 +22,25 @@ def out_of_range(
     The op that it names is that of the graph as it was defined: a cross_entropy, not the gather
     that it was lowered to.
     """
-    data = lowered.nodes[node]
-    gathers = isinstance(data["op"].lowering, Gather)
-    type = lowered.nodes[operands_of(lowered, node)[0]]["type"] if gathers else data["type"]
-    axis = data["attrs"]["axis"]
+    gathers = isinstance(node.op.lowering, Gather)
+    type = lowered.nodes[node.operands[0]].type if gathers else node.type
+    axis = node.attrs["axis"]
     size = evaluate(type.shape[axis], sizes)
     return OutOfRangeError(
-        f"{_written_as(defined, lowered, node)}: index {index} is out of range for axis {axis} "
-        f"of size {size}, of {type} ({data['source']})"
+        f"{_written_as(defined, node)}: index {index} is out of range for axis {axis} "
+        f"of size {size}, of {type} ({node.source})"
     )
 
 
-def _written_as(defined: nx.MultiDiGraph[int], lowered: nx.MultiDiGraph[int], node: int) -> str:
+def _written_as(defined: Definition, node: Node) -> str:
     """The op of the defined graph that the node comes from: one of the same line."""
-    data = lowered.nodes[node]
-    here = [other for other in sorted(defined) if defined.nodes[other]["source"] == data["source"]]
-    name: str = data["op"].name
-    if any(defined.nodes[other]["op"] is data["op"] for other in here):
-        return name
+    here = [other for other in defined.nodes if other.source == node.source]
+    if any(other.op is node.op for other in here):
+        return node.op.name
     composites = [
-        defined.nodes[other]["op"].name
+        other.op.name
         for other in here
-        if defined.nodes[other]["op"].expand is not None
-        and any(defined.nodes[o]["type"].dtype.kind in "iu" for o in operands_of(defined, other))
+        if other.op.expand is not None
+        and any(defined.nodes[one].type.dtype.kind in "iu" for one in other.operands)
     ]
-    return " or ".join(dict.fromkeys(composites)) or name
+    return " or ".join(dict.fromkeys(composites)) or node.op.name

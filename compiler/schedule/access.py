@@ -21,7 +21,7 @@ from staticgraph.compiler.core.lowering import (
     SizeValue,
 )
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 
 HOLE = "?"  # stands for the run-time index of a gather, of which only the place matters here
 

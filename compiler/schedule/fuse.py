@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import (
     Alias,
     Attention,
@@ -31,8 +29,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.types import Shape, TupleType, neutral
-from staticgraph.compiler.graph.definition import LEAVES, no_lowering
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import LEAVES, Definition, Node, no_lowering
 from staticgraph.compiler.schedule.access import (
     broadcast_index,
     canonical,
@@ -81,7 +78,7 @@ from staticgraph.compiler.schedule.products import (
 from staticgraph.compiler.schedule.window_stores import at_window, interleaves, source_of
 
 
-def fuse(graph: nx.MultiDiGraph[int], separate: bool = False) -> Fusion:
+def fuse(graph: Definition, separate: bool = False) -> Fusion:
     """Partition a graph of primitive ops; with `separate`, every node is a group of its own."""
     fuser = _Fuser(graph, separate)
     for node in fuser.nodes.values():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from staticgraph.compiler.core.lowering import IndexMap
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.groups import LoopGroup
 
 MOST_STATEMENTS = 512  # of a group: LLVM takes 0.1 to 0.3 s for so many

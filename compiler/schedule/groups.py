@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from staticgraph.compiler.core.dims import Dim, Size, floor_divide, is_nonnegative
 from staticgraph.compiler.core.lowering import Index
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 
 
 @dataclass(slots=True, eq=False)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import networkx as nx
-
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.lowering import IndexMap, Pointwise, Reduce
 from staticgraph.compiler.core.reports import Report, collector
-from staticgraph.compiler.graph.build import expressions_of, rebuilt
+from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.view import Node, nodes_of
 from staticgraph.compiler.ops.shape import reshape
 from staticgraph.compiler.schedule.access import (
     canonical,
@@ -34,9 +31,9 @@ SHORT = 8  # elements of a row that is written out: then several rows are read a
 LINE = 16  # elements: from this distance on, each is in a line of its own
 
 
-def arrange_rows(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def arrange_rows(graph: Definition) -> Definition:
     """The graph in which rows that are reduced lie in memory row by row."""
-    nodes = nodes_of(graph)
+    nodes = graph.numbered()
     reduced = [
         node.operands[0]
         for node in nodes.values()
@@ -47,7 +44,7 @@ def arrange_rows(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
         return graph
     reports = collector()
     made: dict[int, Expression] = {}
-    for node_id, old in expressions_of(graph).items():
+    for node_id, old in enumerate(graph.expressions()):
         operands = tuple([made[operand] for operand in nodes[node_id].operands])
         if not operands:
             made[node_id] = old

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from staticgraph.compiler.core.affine import Affine, loop
 from staticgraph.compiler.core.lowering import Index
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.access import canonical, reach
 from staticgraph.compiler.schedule.groups import Group, LoopGroup, Store
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import Alias, Index, Pointwise
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node, nodes_of
+from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.schedule.access import canonical, reach
 from staticgraph.compiler.schedule.group_limits import Extents
 from staticgraph.compiler.schedule.groups import (
@@ -69,14 +67,14 @@ class Placement:
         first: an order before all groups.
     """
 
-    def __init__(self, graph: nx.MultiDiGraph[int], separate: bool) -> None:
+    def __init__(self, graph: Definition, separate: bool) -> None:
         self.reports = collector()
-        self.nodes = nodes_of(graph)
+        self.nodes = graph.numbered()
         self.separate = separate
         self.by_piece: dict[int, int] = {}
         self.joined: set[int] = set()
-        self.updated = {new: variable for variable, new in graph.graph["updates"]}
-        self.roots = (*graph.graph["outputs"], *self.updated)
+        self.updated = {new: variable for variable, new in graph.updates}
+        self.roots = (*graph.outputs, *self.updated)
         self.consumers: dict[int, list[int]] = {node_id: [] for node_id in self.nodes}
         for node in self.nodes.values():
             # an alias waits for its further operands, and does not read them

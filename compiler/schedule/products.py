@@ -13,7 +13,7 @@ from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Matmul
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.access import (
     canonical,
     contiguous_strides,

@@ -11,14 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
 from staticgraph.compiler.core.reports import Report, accept, on_trial
-from staticgraph.compiler.graph.build import rebuilt
-from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.graph.definition import LEAVES, Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.view import Node
 from staticgraph.compiler.ops.regions import recompute
 from staticgraph.compiler.schedule.fuse import fuse
 from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
@@ -26,7 +22,7 @@ from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
 MOST_NODES = 64  # that one value may take: more never pay, and each value would look at all of them
 
 
-def recompute_values(graph: nx.MultiDiGraph[int]) -> nx.MultiDiGraph[int]:
+def recompute_values(graph: Definition) -> Definition:
     """The graph in which later readers compute values again where that takes less memory.
 
     The graph itself if there would be more groups of loops.

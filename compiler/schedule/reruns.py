@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import networkx as nx
-
 from staticgraph.compiler.core.lowering import Gather, IndexMap, Pointwise, Reduce
-from staticgraph.compiler.graph.build import graph_of, nodes_of
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.schedule.groups import (
     Fusion,
@@ -27,9 +24,7 @@ _IN_LOOPS = Pointwise | Reduce | Gather | IndexMap
 """The lowerings of what reads single elements."""
 
 
-def rerun(
-    graph: nx.MultiDiGraph[int], fusion: Fusion, schedule: Sequence[int]
-) -> tuple[nx.MultiDiGraph[int], Fusion]:
+def rerun(graph: Definition, fusion: Fusion, schedule: Sequence[int]) -> tuple[Definition, Fusion]:
     """The graph, and its groups in the order of a schedule, which names each by its index.
 
     What a group reads is computed by the latest run before. Groups that leave something in a value
@@ -62,9 +57,9 @@ class _Copy:
 
 
 class _Maker:
-    def __init__(self, graph: nx.MultiDiGraph[int], fusion: Fusion) -> None:
+    def __init__(self, graph: Definition, fusion: Fusion) -> None:
         self.fusion = fusion
-        self.defined = nodes_of(graph)
+        self.defined = graph.numbered()
         self.latest: dict[int, _Copy] = {}
         self.inline: dict[int, _Copy] = {}
         self.known: dict[tuple[int, ...], _Copy] = {}
@@ -92,9 +87,8 @@ class _Maker:
         seen = {one: self._read(one) for one in _mentioned(group) if one not in ahead}
         self.runs.append((group, seen))
 
-    def made(self, graph: nx.MultiDiGraph[int]) -> tuple[nx.MultiDiGraph[int], Fusion]:
+    def made(self, graph: Definition) -> tuple[Definition, Fusion]:
         """The graph of all copies, and its groups."""
-        roots = graph.graph
         last = {root: self._read(root) for root in _roots(graph)}
         # operands first: what is read was computed by an earlier run, or in the same one before
         self.copies.sort(key=lambda one: (one.position, one.of.id))
@@ -112,11 +106,11 @@ class _Maker:
         named = {root: number[id(one)] for root, one in last.items()}
         definition = Definition(
             nodes,
-            tuple(named[one] for one in roots["inputs"]),
-            tuple(named[one] for one in roots["outputs"]),
-            tuple((named[old], named[new]) for old, new in roots["updates"]),
+            tuple(named[one] for one in graph.inputs),
+            tuple(named[one] for one in graph.outputs),
+            tuple((named[old], named[new]) for old, new in graph.updates),
         )
-        return graph_of(definition), self._fusion(grouped, number)
+        return definition, self._fusion(grouped, number)
 
     def _fusion(self, nodes: Sequence[Node], number: Mapping[int, int]) -> Fusion:
         groups, home = [], {}
@@ -245,7 +239,6 @@ def _renamed_store(store: Store, name: Callable[[int], int]) -> Store:
     return replace(store, value=name(store.value), target=name(store.target))
 
 
-def _roots(graph: nx.MultiDiGraph[int]) -> Iterable[int]:
-    roots = graph.graph
-    pairs = (one for pair in roots["updates"] for one in pair)
-    return dict.fromkeys([*roots["inputs"], *roots["outputs"], *pairs])
+def _roots(graph: Definition) -> Iterable[int]:
+    pairs = (one for pair in graph.updates for one in pair)
+    return dict.fromkeys([*graph.inputs, *graph.outputs, *pairs])

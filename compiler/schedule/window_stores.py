@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from staticgraph.compiler.core.lowering import Index, IndexMap
 from staticgraph.compiler.core.types import Shape
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.access import canonical
 from staticgraph.compiler.schedule.permuted_stores import inverse
 

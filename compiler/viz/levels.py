@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from staticgraph.compiler.codegen.region import BODIES, Region
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
-from staticgraph.compiler.graph.view import nodes_of
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.schedule.groups import computed
 
@@ -66,9 +65,9 @@ def as_defined(definition: Definition, first: int = 0) -> Level:
 
 def as_compiled(region: Region) -> Level:
     """The levels of a kernel, with its groups; numbers are those of its nodes."""
-    roots = region.graph.graph
-    nodes = nodes_of(region.graph)
-    level = Level(region.first, nodes, roots["inputs"], roots["outputs"], roots["updates"])
+    graph = region.graph
+    nodes = graph.numbered()
+    level = Level(region.first, nodes, graph.inputs, graph.outputs, graph.updates)
     level.groups = _groups(region, nodes)
     for index, regions in region.below.items():
         node = region.node(index)

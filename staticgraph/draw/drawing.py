@@ -15,10 +15,10 @@ import networkx as nx
 import numpy as np
 
 from staticgraph.compiler.core.errors import GraphError, MissingExtraError, OptionError
-from staticgraph.compiler.graph.build import build, intern_key, operands_of
+from staticgraph.compiler.graph.build import build, nodes_of, operands_of
+from staticgraph.compiler.graph.definition import intern_key
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
-from staticgraph.compiler.graph.view import nodes_of
 from staticgraph.compiler.viz.layout import Edge
 from staticgraph.draw.labels import Line, is_number, label, one_line, roles_of
 from staticgraph.draw.picture import Picture, Vertex, paint

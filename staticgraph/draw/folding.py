@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from staticgraph.compiler.graph.view import definition_of
+from staticgraph.compiler.graph.build import definition_of
 from staticgraph.compiler.viz.blocks import Block, Item
 from staticgraph.compiler.viz.lanes import FORWARD, NAMES
 from staticgraph.compiler.viz.levels import as_defined

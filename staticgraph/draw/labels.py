@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.view import Node
+from staticgraph.compiler.graph.definition import Node
 
 LONGEST = 36  # characters of a line
 NUMBERS = 4  # that are written out; of more, the range

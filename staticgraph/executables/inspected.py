@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.runners.runner import Runner
@@ -75,7 +76,7 @@ class Inspected:
 
     @property
     def lowered(self) -> nx.MultiDiGraph[int]:
-        """The DAG after the passes: what the kernel computes.
+        """The networkx DAG after the passes, frozen: what the kernel computes.
 
         Example:
             >>> x = sg.placeholder("x", (None,), "float64")
@@ -83,7 +84,7 @@ class Inspected:
             >>> len(f.graph), len(f.lowered)
             (4, 2)
         """
-        return self.runner.compiled("lowered").lowered
+        return graph_of(self.runner.compiled("lowered").lowered)
 
     @property
     def kernel(self) -> Kernel:
@@ -335,8 +336,10 @@ class Inspected:
         """
         from staticgraph.executables.traces import trace_of
 
-        def ran() -> nx.MultiDiGraph[int]:
-            return self.graph if self._settled().mode.debug else self.lowered
+        def ran() -> Definition:
+            if self._settled().mode.debug:
+                return self.definition
+            return self.runner.compiled("trace").lowered
 
         return trace_of(self.definition, ran, self.name, args, kwargs)
 

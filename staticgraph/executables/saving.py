@@ -95,7 +95,7 @@ def _record(writer: Writer, executable: Executable) -> Form:
             "backend": options.backend,
             **_given(options),
         },
-        "graph": writer.graph(executable.graph),
+        "graph": writer.graph(executable.definition),
         "structure": _write_structure(writer, structure),
     }
 

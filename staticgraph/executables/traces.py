@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.graph.view import definition_of
 from staticgraph.compiler.inspect.debug import Trace, trace
 from staticgraph.compiler.runtime.sizes import feeds_of
 
@@ -41,5 +40,5 @@ def trace_of(
         raise OptionError(f"trace: rewrites is True or False, not {rewrites!r}")
     if most is not None and (type(most) is not int or most < 0):
         raise OptionError(f"trace: iterations is a number or None for all, not {most!r}")
-    shown = definition_of(lowered()) if rewrites else definition
+    shown = lowered() if rewrites else definition
     return trace(shown, feeds_of(shown), name, args, kwargs, most)

@@ -10,7 +10,6 @@ from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.codegen.listing import listed
 from staticgraph.compiler.core.types import TensorType, is_static
 from staticgraph.compiler.graph.definition import Definition, Node
-from staticgraph.compiler.graph.view import definition_of
 from staticgraph.compiler.inspect.explanation import Explanation
 from staticgraph.compiler.inspect.profile import Profile
 from staticgraph.compiler.viz.blocks import Block, Item
@@ -55,7 +54,7 @@ def model_of(subject: Subject) -> Form:
     lines: list[list[Any]] = []
     if subject.kernel is not None:
         after = as_compiled(subject.kernel.root)
-        lowered = definition_of(subject.kernel.root.graph)
+        lowered = subject.kernel.root.graph
         values = {} if arrays is None else values_of(lowered, arrays, inside=False)
         graphs["after"] = _graph(after, sources, values)
         _add_places(graphs["after"], subject.kernel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -32,6 +33,22 @@ def test_an_import_does_not_load_what_compiles() -> None:
     command = [sys.executable, "-c", PROGRAM, *LATER]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.split() == []
+
+
+def test_a_compilation_makes_no_networkx_graph() -> None:
+    program = """
+import sys
+import staticgraph as sg
+x = sg.placeholder("x", (None,))
+run = sg.compile([x], sg.grad(sg.sum(sg.sin(x)), x))
+print(run([0.0]), "networkx" in sys.modules, len(run.graph), "networkx" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"STATICGRAPH_CACHE": "0"},
+    )  # fmt: skip
+    assert done.stdout.split() == ["[1.]", "False", "5", "True"]
 
 
 def test_every_public_name_is_there() -> None:

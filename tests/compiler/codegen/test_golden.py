@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.compiler.graph.build import to_text
+from staticgraph.compiler.graph.definition import to_text
 from tests.graphs import DEFINITIONS, built, kernel, lowered
 from tests.paths import TESTS
 

@@ -18,12 +18,12 @@ from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.build import (
     NODE_ATTRIBUTES,
     build,
-    expressions_of,
+    definition_of,
+    graph_of,
     operands_of,
-    rebuilt,
-    to_text,
     verify,
 )
+from staticgraph.compiler.graph.definition import define, rebuilt, to_text
 from staticgraph.compiler.passes.copy_insertion import separate_roots
 from staticgraph.compiler.passes.sizes import unify_sizes
 from staticgraph.compiler.pipeline import optimise, pipeline
@@ -72,30 +72,32 @@ def test_equal_nodes_are_one() -> None:
         (sg.variable([1.0]), sg.variable([1.0]), False),
     ]
     for left, right, same in pairs:
-        graph = build([], [left, right])
-        first, second = graph.graph["outputs"]
+        graph = define([], [left, right])
+        first, second = graph.outputs
         assert (first == second) == same, to_text(graph)
-        verify(graph)
+        verify(graph_of(graph))
 
 
 def test_expressions_of_a_graph_build_the_same_graph() -> None:
     for name in DEFINITIONS:
         graph = built(name)
-        again = rebuilt(graph, expressions_of(graph))
+        again = rebuilt(graph, dict(enumerate(graph.expressions())))
         assert to_text(again) == to_text(graph)
-        assert again.graph == graph.graph
+        assert graph_of(again).graph == graph_of(graph).graph
+        assert to_text(definition_of(nx.MultiDiGraph(graph_of(graph)))) == to_text(graph)
 
 
 def test_frozen() -> None:
-    graph = built("seed")
+    definition = built("seed")
+    graph = graph_of(definition)
     assert nx.is_frozen(graph)
     for change in (graph.add_node, graph.remove_node):
         with pytest.raises(nx.NetworkXError, match="Frozen"):
             change(0)
-    # passes make new graphs of it
-    text = to_text(graph)
-    optimise(graph)
-    assert to_text(graph) == text
+    # passes make new definitions of it
+    text = to_text(definition)
+    optimise(definition)
+    assert to_text(definition) == text
 
 
 # -- verify ----------------------------------------------------------------------------------------
@@ -181,17 +183,15 @@ def test_verify_catches(damage: Callable[[nx.MultiDiGraph[int]], None], message:
 @pytest.mark.parametrize("numerics", ["strict", "fast"])
 def test_every_pass_gives_a_valid_graph(name: str, numerics: str) -> None:
     graph = built(name)
-    verify(graph)
-    types = [graph.nodes[node]["type"].dtype for node in graph.graph["outputs"]]
+    verify(graph_of(graph))
+    types = [graph.nodes[node].type.dtype for node in graph.outputs]
     unified, _ = unify_sizes(graph)
-    verify(unified)
+    verify(graph_of(unified))
     for one in (*pipeline(numerics), separate_roots):
         unified = one(unified)
-        verify(unified)
-        assert nx.is_frozen(unified)
-        assert [unified.nodes[node]["type"].dtype for node in unified.graph["outputs"]] == types
-    roots = unified.graph
-    computed = [*roots["outputs"], *(new for _, new in roots["updates"])]
+        verify(graph_of(unified))
+        assert [unified.nodes[node].type.dtype for node in unified.outputs] == types
+    computed = [*unified.outputs, *(new for _, new in unified.updates)]
     assert len(set(computed)) == len(computed)
 
 
@@ -206,7 +206,7 @@ def test_no_rule_undoes_another(name: str) -> None:
 
 def test_text() -> None:
     x = sg.placeholder("x\n'", (None, 3), "float64")
-    graph = build([x], [sg.sum(x, 1) / 2, sg.constant([1, 2])])
+    graph = define([x], [sg.sum(x, 1) / 2, sg.constant([1, 2])])
     assert to_text(graph).splitlines() == [
         "%0 = placeholder(shape=(x\\n'.0, 3)) : float64[x\\n'.0, 3]  # " + '"x\\n\'"',
         r"%1 = sum(%0, axes=(1,), keepdims=False) : float64[x\n'.0]",
@@ -219,7 +219,7 @@ def test_text() -> None:
 
 PRINT = """
 from tests.graphs import DEFINITIONS, built, kernel
-from staticgraph.compiler.graph.build import to_text
+from staticgraph.compiler.graph.definition import to_text
 for name, make in DEFINITIONS.items():
     print(to_text(built(name)), kernel(make()).source, sep="\\n")
 """

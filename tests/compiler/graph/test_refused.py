@@ -21,7 +21,7 @@ from staticgraph.compiler.codegen.region import place_region, region_of
 from staticgraph.compiler.core.errors import CaptureError, GraphError
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.expression import Expression
 from tests.strange import strange
 
@@ -70,7 +70,7 @@ def test_an_op_without_a_lowering_is_refused_with_its_line(op: Op) -> None:
     with pytest.raises(GraphError, match=message):
         sg.compile([x], result + 1)
     with pytest.raises(GraphError, match=message):
-        emit(build([x], [result + 1]))
+        emit(define([x], [result + 1]))
 
 
 def in_a_scan(x: Any) -> Any:
@@ -146,13 +146,13 @@ def test_what_dynamic_writes_in_other_ops_gives_the_eager_values(
 def test_a_composite_that_no_pass_has_expanded_is_refused() -> None:
     x = sg.placeholder("x", (2, 3))
     with pytest.raises(GraphError, match=r"compile: softmax has no lowering"):
-        emit(build([x], [sg.softmax(x)]))
+        emit(define([x], [sg.softmax(x)]))
 
 
 def test_a_value_that_no_group_computes_is_never_planned() -> None:
     x = sg.placeholder("x", (3,))
     product, where = sg.exp(x), line()
-    region = region_of(build([x], [sg.sum(product) * product]), separate=True)
+    region = region_of(define([x], [sg.sum(product) * product]), separate=True)
     first = region.fusion.groups[0]
     lost = replace(region.fusion, groups=region.fusion.groups[1:])
     region.fusion = lost
@@ -164,7 +164,7 @@ def test_a_value_that_no_group_computes_is_never_planned() -> None:
 
 def test_an_output_that_no_group_computes_is_never_planned() -> None:
     x = sg.placeholder("x", (3,))
-    region = region_of(build([x], [sg.exp(x), sg.sin(x)]), separate=True)
+    region = region_of(define([x], [sg.exp(x), sg.sin(x)]), separate=True)
     region.fusion = replace(region.fusion, groups=region.fusion.groups[:1])
     with pytest.raises(GraphError, match=r"compile: no step computes sin, float32\[3\]"):
         place_region(region, str, separate=True)

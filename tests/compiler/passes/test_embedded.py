@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.pipeline import optimise
 
 RNG = np.random.default_rng(3)
 
 
 def ops_of(x: sg.Expression, output: sg.Expression) -> list[str]:
-    low = optimise(build([x], [output]))
-    return [data["op"].name for _, data in low.nodes.data() if data["op"].name != "constant"]
+    low = optimise(define([x], [output]))
+    return [node.op.name for node in low.nodes if node.op.name != "constant"]
 
 
 def cross(x: Any) -> Any:
@@ -82,8 +82,8 @@ def test_what_is_read_elsewhere_stays() -> None:
     x = sg.placeholder("x", (4,))
     padded = sg.pad(x, (0, 4))
     total = padded + sg.pad(x * 2, (4, 0))
-    low = optimise(build([x], [total, padded]))
-    assert [data["op"].name for _, data in low.nodes.data()].count("embed") == 2
+    low = optimise(define([x], [total, padded]))
+    assert [node.op.name for node in low.nodes].count("embed") == 2
 
 
 @pytest.mark.slow

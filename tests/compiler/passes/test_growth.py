@@ -16,7 +16,8 @@ import pytest
 import dynamic
 import staticgraph as sg
 from staticgraph.compiler.codegen.kernel import Kernel
-from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ir.parse import parsed_function
 from staticgraph.compiler.ir.records import Function
@@ -268,9 +269,9 @@ def test_a_deep_expression_is_defined_differentiated_printed_and_freed() -> None
     (gradient,) = sg.grad(sg.sum(y), [x])
     assert repr(gradient).startswith("<")
     assert hash(y) == hash(y)
-    graph = build([x], [y])
-    verify(graph)
-    assert to_text(graph).count("\n") == len(graph)
+    graph = define([x], [y])
+    verify(graph_of(graph))
+    assert to_text(graph).count("\n") == len(graph.nodes)
     del y, gradient, graph
     gc.collect()
 

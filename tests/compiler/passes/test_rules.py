@@ -10,7 +10,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.budget import recompute_groups
-from staticgraph.compiler.graph.build import build, expressions_of, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.expression import Expression, promote
 from staticgraph.compiler.graph.strided import view_inputs
 from staticgraph.compiler.graph.traversal import ancestors
@@ -58,11 +59,11 @@ def optimised(
 ) -> tuple[list[str], Expression, list[Expression]]:
     """The ops that are left, the new output and the inputs, with only some rules enabled."""
     inputs = [node for node in ancestors([output]) if node.op.name == "placeholder"]
-    graph = optimise(build(inputs, [output]), numerics, ALL - set(enabled))
-    verify(graph)
-    made = expressions_of(graph)
-    ops = [node.op.name for node in made.values() if node.operands]
-    return ops, made[graph.graph["outputs"][0]], [made[node] for node in graph.graph["inputs"]]
+    graph = optimise(define(inputs, [output]), numerics, ALL - set(enabled))
+    verify(graph_of(graph))
+    made = graph.expressions()
+    ops = [node.op.name for node in made if node.operands]
+    return ops, made[graph.outputs[0]], [made[node] for node in graph.inputs]
 
 
 def values(output: Expression, enabled: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -348,15 +349,15 @@ def test_without_any_one_rule_the_result_is_the_same(name: str) -> None:
     total = sg.log(sg.sum(sg.exp(sg.negative(-hidden)), 1))
     loss = sg.cross_entropy(hidden, y) + total.mean() * 1.0
     outputs = [loss, sg.grad(loss, x)]
-    graph = build([x, y], outputs)
+    graph = define([x, y], outputs)
     rows = np.random.default_rng(1).normal(size=(5, 4))
     labels = np.array([0, 3, 1, 1, 2])
     expected = interpret(outputs, {x: rows, y: labels})
     low = optimise(graph, disabled=[name])
-    verify(low)
-    made = expressions_of(low)
-    feeds = dict(zip((made[node] for node in low.graph["inputs"]), (rows, labels), strict=True))
-    found = interpret([made[node] for node in low.graph["outputs"]], feeds)
+    verify(graph_of(low))
+    made = low.expressions()
+    feeds = dict(zip((made[node] for node in low.inputs), (rows, labels), strict=True))
+    found = interpret([made[node] for node in low.outputs], feeds)
     for value, other in zip(found, expected, strict=True):
         # some 100 roundings of numbers of order 1 and 10
         np.testing.assert_allclose(value, other, rtol=1e-12, atol=1e-13)

@@ -18,8 +18,7 @@ from staticgraph.compiler.compile import compile_graph
 from staticgraph.compiler.core.dims import Unknown, atoms
 from staticgraph.compiler.core.errors import FeedError, GraphError, OutOfRangeError, ShapeError
 from staticgraph.compiler.core.options import Options
-from staticgraph.compiler.graph.build import to_text
-from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.runtime.cache.loader import counts
 from staticgraph.fuzz.graphs.case import cases_of
@@ -58,7 +57,7 @@ def same_bits(left: Sequence[Any], right: Sequence[Any]) -> None:
 
 def same_looks(cold: Any, warm: Any) -> None:
     """What is made again when somebody looks is what was made before."""
-    assert NAME.sub("", to_text(warm.lowered)) == NAME.sub("", to_text(cold.lowered))
+    assert NAME.sub("", to_text(warm.runner.lowered)) == NAME.sub("", to_text(cold.runner.lowered))
     assert warm.source == cold.source
     if len(set(map(str, unknowns(cold)))) == len(unknowns(cold)):  # else it cannot be shown
         assert str(warm.plan) == str(cold.plan)

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
-from staticgraph.compiler.graph.build import expressions_of, verify
+from staticgraph.compiler.graph.build import verify
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.runtime.cache.loader import counts
 from staticgraph.compiler.schedule.budget import Search, Step
@@ -111,10 +111,11 @@ def test_gradients_have_the_same_bits(name: str) -> None:
     for one, other in zip(again(given), kept(given), strict=True):
         assert_array_equal(one, other)
     verify(again.lowered)
-    made = expressions_of(again.lowered)
-    (fed,) = (made[node] for node in again.lowered.graph["inputs"])
-    wanted = [made[node] for node in again.lowered.graph["outputs"]]
-    variables = [one for one in made.values() if one.op.name == "variable"]
+    lowered = again.runner.lowered
+    made = lowered.expressions()
+    (fed,) = (made[node] for node in lowered.inputs)
+    wanted = [made[node] for node in lowered.outputs]
+    variables = [one for one in made if one.op.name == "variable"]
     feeds = {fed: given, **{one: one.attrs["key"].copy() for one in variables}}
     for one, other in zip(interpret(wanted, feeds), again(given), strict=True):
         assert_allclose(one, other, rtol=0, atol=2e-5 * np.abs(other).max())

@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.core.lowering import Alias
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
 from staticgraph.compiler.schedule.groups import LoopGroup, MatmulGroup, WholeGroup
 from staticgraph.compiler.schedule.placement import MOST_STREAMS
@@ -326,10 +326,10 @@ def test_order_of_random_graphs() -> None:
 
 def test_every_root_is_computed_once() -> None:
     x = sg.placeholder("x", ("n",))
-    graph = graphs.lowered(build([x], [x, x, sg.exp(x), sg.exp(x), x[::-1]]))
-    outputs = graph.graph["outputs"]
+    graph = graphs.lowered(define([x], [x, x, sg.exp(x), sg.exp(x), x[::-1]]))
+    outputs = graph.outputs
     assert len(set(outputs)) == 5
-    assert [graph.nodes[node]["op"].name for node in outputs].count("exp") == 1
+    assert [graph.nodes[node].op.name for node in outputs].count("exp") == 1
 
 
 # -- what is stored beside its source --------------------------------------------------------------

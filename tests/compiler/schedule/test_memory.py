@@ -14,7 +14,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
 from staticgraph.compiler.core.dims import atoms
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.schedule.arena import ALIGNMENT
@@ -108,7 +108,7 @@ def shares(output: Any, *others: Any) -> bool:
 
 
 def build_root(*outputs: Any) -> int:
-    root: int = lowered(build([A, B], list(outputs))).graph["outputs"][0]
+    root: int = lowered(define([A, B], list(outputs))).outputs[0]
     return root
 
 

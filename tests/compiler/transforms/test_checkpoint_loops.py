@@ -13,7 +13,6 @@ import staticgraph as sg
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.driver import lower
-from staticgraph.compiler.graph.build import build
 from staticgraph.compiler.graph.canonical import canonical
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.inspect.plan import Plan
@@ -30,7 +29,7 @@ AT = 0.3
 def arena(program: Program, region: Region) -> int:
     """The bytes of the arena, of what is not compiled."""
     inputs, outputs = program(region)
-    _, made = lower(build(inputs, outputs), Options())
+    _, made = lower(define(inputs, outputs), Options())
     plan = Plan(made.memory, made.fusion)
     return plan.arena_bytes(dict.fromkeys(plan.sizes, 64))
 
@@ -210,7 +209,7 @@ def test_bodies_use_their_memory_again() -> None:
         return layers(h, ws, sg.tanh)
 
     result = sg.cond(sg.sum(x) > 0, branch, branch, x)
-    _, made = lower(build([x], [result]), Options())
+    _, made = lower(define([x], [result]), Options())
     assert Plan(made.memory, made.fusion).arena_bytes() <= 3 * 64 * WIDTH * 4
 
 

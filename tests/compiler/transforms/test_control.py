@@ -16,7 +16,8 @@ import staticgraph as sg
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.types import TensorType, TupleType, collecting_assumptions
 from staticgraph.compiler.graph.body import Body
-from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import control
@@ -346,8 +347,8 @@ def test_branches_that_differ(error: type[Exception], message: str, branch: Any)
 def test_the_text_of_a_scan() -> None:
     x, w = sg.placeholder("x", (None, 2), "float64"), sg.placeholder("w", (2,), "float64")
     last, _ = sg.scan(lambda c, x: (c * w + x, None), sg.zeros(2, "float64"), x)
-    graph = build([x, w], [last])
-    verify(graph)
+    graph = define([x, w], [last])
+    verify(graph_of(graph))
     assert to_text(graph).splitlines() == [
         "%0 = placeholder(shape=(x.0, 2)) : float64[x.0, 2]  # 'x'",
         "%1 = placeholder(shape=(2,)) : float64[2]  # 'w'",
@@ -373,7 +374,7 @@ def test_equal_loops_are_one_node() -> None:
         return sg.scan(lambda c, x: (c * leaf * factor + x, None), leaf, x)[0]
 
     for other, same in ((last(2.0), True), (last(-2.0), False), (last(2.0, x[0]), False)):
-        outputs = build([], [last(2.0), other]).graph["outputs"]
+        outputs = define([], [last(2.0), other]).outputs
         assert (outputs[0] == outputs[1]) is same
 
 

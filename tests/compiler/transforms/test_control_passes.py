@@ -6,16 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 from staticgraph.compiler.core.errors import OutOfRangeError
-from staticgraph.compiler.graph.build import build, expressions_of, to_text, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import Definition, define, to_text
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.view import nodes_of
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.passes.hoist import hoist_invariants, hoist_products
@@ -27,26 +26,25 @@ from tests.combinations import some
 from tests.compiler.transforms.test_control_values import symbolic
 from tests.loops import PROGRAMS, values
 
-Graph = nx.MultiDiGraph
 PASSES = [merge_scans, hoist_invariants, hoist_products, sink_sums, sink_products, prune_loops]
 NAMES = [*(one.__name__ for one in PASSES), "sum_small_products"]
 # sums over steps are taken in another order
 CLOSE = {"rtol": 1e-11, "atol": 1e-12}
 
 
-def with_gradients(name: str, order: int = 1) -> tuple[Graph, list[np.ndarray]]:
+def with_gradients(name: str, order: int = 1) -> tuple[Definition, list[np.ndarray]]:
     output, feeds = symbolic(PROGRAMS[name])
     leaves = list(feeds)
     outputs = [output, *sg.grad(output, leaves)]
     if order > 1:
         outputs += sg.grad(sum((g * g).sum() for g in outputs[1:]), leaves)
-    return build(leaves, outputs), list(feeds.values())
+    return define(leaves, outputs), list(feeds.values())
 
 
-def evaluated(graph: Graph, args: Any) -> list[np.ndarray]:
-    made = expressions_of(graph)
-    feeds = {made[node]: array for node, array in zip(graph.graph["inputs"], args, strict=True)}
-    return interpret([made[node] for node in graph.graph["outputs"]], feeds)
+def evaluated(graph: Definition, args: Any) -> list[np.ndarray]:
+    made = graph.expressions()
+    feeds = {made[node]: array for node, array in zip(graph.inputs, args, strict=True)}
+    return interpret([made[node] for node in graph.outputs], feeds)
 
 
 def close(left: list[np.ndarray], right: list[np.ndarray]) -> None:
@@ -63,19 +61,19 @@ def test_optimised_graphs_give_the_same_values(of: tuple[str, int]) -> None:
     expected = evaluated(graph, args)
     for one in pipeline():
         graph = one(graph)
-        verify(graph)
+        verify(graph_of(graph))
     close(evaluated(graph, args), expected)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some(PROGRAMS, 3))
 @pytest.mark.parametrize("rewrite", PASSES, ids=NAMES[:-1])
-def test_each_rewrite_alone(name: str, rewrite: Callable[[Graph], Graph]) -> None:
+def test_each_rewrite_alone(name: str, rewrite: Callable[[Definition], Definition]) -> None:
     graph, args = with_gradients(name)
     graph = optimise(graph, disabled=NAMES)
     expected = evaluated(graph, args)
     rewritten = rewrite(graph)
-    verify(rewritten)
+    verify(graph_of(rewritten))
     close(evaluated(rewritten, args), expected)
     assert to_text(rewrite(graph)) == to_text(rewritten)
 
@@ -94,12 +92,12 @@ def test_no_rewrite_undoes_another(name: str) -> None:
     assert to_text(optimise(graph)) == to_text(graph)
 
 
-def scans(graph: Graph) -> list[Any]:
-    return [node for node in nodes_of(graph).values() if node.op is control.scan]
+def scans(graph: Definition) -> list[Any]:
+    return [node for node in graph.nodes if node.op is control.scan]
 
 
-def count(graph: Graph, op: str) -> int:
-    return Counter(node.op.name for node in nodes_of(graph).values())[op]
+def count(graph: Definition, op: str) -> int:
+    return Counter(node.op.name for node in graph.nodes)[op]
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru_with_head", "mapped", "perceptron"])
@@ -115,27 +113,27 @@ def test_the_products_of_a_recurrent_network() -> None:
     graph = optimise(with_gradients("rnn")[0])
     forward, backward = scans(graph)
     for loop in (forward, backward):
-        assert count(loop.attrs["body"].graph, "matmul") == 1
+        assert count(loop.attrs["body"].definition, "matmul") == 1
         assert loop.attrs["carries"] == 1
     # x @ wx, and the gradients of x, wx and wh; the gradient of the bias is a sum
     assert count(graph, "matmul") == 4
-    inner = backward.attrs["body"].graph
+    inner = backward.attrs["body"].definition
     assert count(inner, "sum") == 0
 
 
 def test_the_head_of_a_network_is_computed_below() -> None:
     graph = optimise(with_gradients("gru_with_head")[0])
     forward, backward = scans(graph)
-    assert count(forward.attrs["body"].graph, "exp") == 0
-    assert count(forward.attrs["body"].graph, "matmul") == 1
-    assert count(backward.attrs["body"].graph, "matmul") == 1
+    assert count(forward.attrs["body"].definition, "exp") == 0
+    assert count(forward.attrs["body"].definition, "matmul") == 1
+    assert count(backward.attrs["body"].definition, "matmul") == 1
 
 
-def graph_of(
+def looped(
     step: Any, init: Any, xs: Any, pick: Callable[[Any, Any], Any], **options: Any
-) -> Graph:
+) -> Definition:
     outputs = pick(*sg.scan(step, init, xs, **options))
-    return build([], outputs if isinstance(outputs, list) else [outputs])
+    return define([], outputs if isinstance(outputs, list) else [outputs])
 
 
 X = sg.placeholder("x", ("t", 2, 3), "float64")
@@ -144,18 +142,18 @@ H = sg.placeholder("h", (2, 3), "float64")
 
 
 def test_what_is_the_same_in_all_steps_is_hoisted() -> None:
-    graph = graph_of(lambda h, x: ((sg.exp(W @ W).T @ h.T).T + x, h), H, X, lambda h, ys: [h, ys])
-    assert count(scans(graph)[0].attrs["body"].graph, "exp") == 1
+    graph = looped(lambda h, x: ((sg.exp(W @ W).T @ h.T).T + x, h), H, X, lambda h, ys: [h, ys])
+    assert count(scans(graph)[0].attrs["body"].definition, "exp") == 1
     hoisted = hoist_invariants(graph)
-    inner = scans(hoisted)[0].attrs["body"].graph
+    inner = scans(hoisted)[0].attrs["body"].definition
     assert (count(inner, "exp"), count(inner, "matmul"), count(inner, "transpose")) == (0, 1, 3)
     assert (count(hoisted, "exp"), count(hoisted, "matmul")) == (1, 1)
 
 
 def test_a_transposed_factor_on_the_right_is_made_once() -> None:
-    graph = graph_of(lambda h, x: (h @ sg.exp(W).T + x @ W.T, h), H, X, lambda h, ys: [h, ys])
+    graph = looped(lambda h, x: (h @ sg.exp(W).T + x @ W.T, h), H, X, lambda h, ys: [h, ys])
     hoisted = hoist_invariants(graph)
-    assert count(scans(hoisted)[0].attrs["body"].graph, "transpose") == 0
+    assert count(scans(hoisted)[0].attrs["body"].definition, "transpose") == 0
     assert count(hoisted, "transpose") == 2
 
 
@@ -169,10 +167,10 @@ def test_what_may_fail_is_not_hoisted_out_of_a_loop_of_unknown_length() -> None:
         return h, {**feeds, xs: np.zeros((length or 0, 3))}
 
     output, feeds = looked_up(None)
-    graph = optimise(build(list(feeds), [output]))
+    graph = optimise(define(list(feeds), [output]))
     assert_array_equal(evaluated(graph, feeds.values())[0], np.ones(3))
     output, feeds = looked_up(2)
-    graph = optimise(build(list(feeds), [output]))
+    graph = optimise(define(list(feeds), [output]))
     assert count(graph, "take") == 1
     with pytest.raises(OutOfRangeError, match="take: index 9 is out of range"):
         evaluated(graph, feeds.values())
@@ -199,10 +197,10 @@ def test_what_may_fail_is_not_hoisted_out_of_a_loop_of_unknown_length() -> None:
 def test_products_of_slices_become_one(step: Any, xs: Expression, expected: int) -> None:
     last, _ = sg.scan(step, H, xs)
     args = [values(1, 4, 2, 3), values(2, 3, 3), values(3, 2, 3)]
-    graph = optimise(build([X, W, H], [last]), disabled=NAMES)
-    before = count(scans(graph)[0].attrs["body"].graph, "matmul")
+    graph = optimise(define([X, W, H], [last]), disabled=NAMES)
+    before = count(scans(graph)[0].attrs["body"].definition, "matmul")
     hoisted = hoist_products(graph)
-    assert before - count(scans(hoisted)[0].attrs["body"].graph, "matmul") >= expected
+    assert before - count(scans(hoisted)[0].attrs["body"].definition, "matmul") >= expected
     assert (count(hoisted, "matmul") > 0) is (expected > 0)
     close(evaluated(hoisted, args), evaluated(graph, args))
 
@@ -211,11 +209,11 @@ def test_embeddings_are_looked_up_at_once() -> None:
     table, tokens = sg.placeholder("e", (7, 3), "float64"), sg.placeholder("i", (None, 2), "int64")
     last, _ = sg.scan(lambda h, i: (sg.tanh(h + table[i] @ W), None), H, tokens)
     args = [values(1, 7, 3), np.arange(8).reshape(4, 2) % 7, values(2, 3, 3), values(3, 2, 3)]
-    graph = build([table, tokens, W, H], [last, *sg.grad(last.sum(), [table, W])])
+    graph = define([table, tokens, W, H], [last, *sg.grad(last.sum(), [table, W])])
     optimised = optimise(graph)
     for loop in scans(optimised):
         for op in ("take", "take_add", "matmul"):
-            assert count(loop.attrs["body"].graph, op) == 0
+            assert count(loop.attrs["body"].definition, op) == 0
     assert count(optimised, "take_add") == 1
     close(evaluated(optimised, args), evaluated(graph, args))
 
@@ -230,9 +228,9 @@ def test_sums_of_products_become_one_product() -> None:
     zero = sg.constant(np.float64(0))
     init = H, sg.zeros((3, 3), "float64"), W[0], zero, zero
     last, _ = sg.scan(step, init, X)
-    graph = optimise(build([X, H, W], list(last)), disabled=NAMES)
+    graph = optimise(define([X, H, W], list(last)), disabled=NAMES)
     sunk = sink_sums(graph)
-    inner = scans(sunk)[0].attrs["body"].graph
+    inner = scans(sunk)[0].attrs["body"].definition
     assert (count(inner, "matmul"), count(sunk, "matmul")) == (0, 1)
     # sums of what is stacked for the product, or given, are taken below, the other one in the loop
     assert (count(inner, "sum"), count(sunk, "sum")) == (1, 2)
@@ -253,7 +251,7 @@ def test_sums_of_products_become_one_product() -> None:
     ],
 )
 def test_sums_that_a_step_waits_for_stay(step: Any) -> None:
-    graph = graph_of(step, W, X, lambda total, ys: [total] if ys is None else [total, ys])
+    graph = looped(step, W, X, lambda total, ys: [total] if ys is None else [total, ys])
     assert to_text(sink_sums(graph)) == to_text(graph)
 
 
@@ -264,7 +262,7 @@ def test_sums_of_other_forms_sink_through_what_is_linear() -> None:
         return total + padded + sg.broadcast_to(product[:1, :1].reshape(1), (12,)), product
 
     total, products = sg.scan(step, sg.zeros(12, "float64"), X)
-    graph = optimise(build([X], [total, products]), disabled=NAMES)
+    graph = optimise(define([X], [total, products]), disabled=NAMES)
     args = [values(1, 4, 2, 3)]
     sunk = sink_sums(graph)
     assert (count(sunk, "matmul"), count(sunk, "negative")) == (1, 1)
@@ -277,9 +275,9 @@ def test_what_follows_from_a_product_sinks_with_it() -> None:
         return h, (sg.softmax(h @ W, -1), h * x, (h @ h.T) @ h)
 
     h, ys = sg.scan(step, H, X)
-    graph = optimise(build([X, W, H], [h, *ys]), disabled=NAMES)
+    graph = optimise(define([X, W, H], [h, *ys]), disabled=NAMES)
     sunk = sink_products(graph)
-    inner = scans(sunk)[0].attrs["body"].graph
+    inner = scans(sunk)[0].attrs["body"].definition
     assert (count(inner, "exp"), count(inner, "matmul"), count(inner, "multiply")) == (0, 2, 1)
     assert (count(sunk, "exp"), count(sunk, "matmul")) == (1, 1)
     args = [values(1, 4, 2, 3), values(2, 3, 3), values(3, 2, 3)]
@@ -293,7 +291,7 @@ def test_what_takes_more_stacks_than_products_stays() -> None:
         return (a, b), a @ W * b
 
     _, ys = sg.scan(step, (H, H), X)
-    graph = build([X, W, H], [ys])
+    graph = define([X, W, H], [ys])
     assert to_text(sink_products(graph)) == to_text(graph)
 
 
@@ -303,11 +301,11 @@ def test_unused_carries_and_ys_go() -> None:
         return (a + x, b * a, c + b, d), (a, b, x, d, sg.exp(c))
 
     last, ys = sg.scan(step, (H, H, H, W[:2]), X)
-    pruned = prune_loops(build([X, W, H], [last[0], ys[0]]))
+    pruned = prune_loops(define([X, W, H], [last[0], ys[0]]))
     (loop,) = scans(pruned)
     assert (loop.attrs["carries"], len(loop.attrs["body"].outputs)) == (1, 2)
     # what does not change, and what is a slice, comes from outside
-    graph = build([X, W, H], [last[3], ys[2], ys[3], last[1]])
+    graph = define([X, W, H], [last[3], ys[2], ys[3], last[1]])
     (loop,) = scans(prune_loops(graph))
     assert (loop.attrs["carries"], len(loop.attrs["body"].outputs)) == (2, 2)
     args = [values(1, 4, 2, 3), values(2, 3, 3), values(3, 2, 3)]
@@ -316,7 +314,7 @@ def test_unused_carries_and_ys_go() -> None:
 
 def test_equal_operands_and_ys_are_one() -> None:
     _, ys = sg.scan(lambda h, x: (x[0] + h, [x[1] @ W, sg.exp(h), sg.exp(h)]), H, (X, X))
-    graph = optimise(build([X, W, H], ys), disabled=set(NAMES) - {"prune_loops"})
+    graph = optimise(define([X, W, H], ys), disabled=set(NAMES) - {"prune_loops"})
     (loop,) = scans(graph)
     assert len(loop.operands) == 3
     assert len(loop.attrs["body"].outputs) == 3
@@ -325,7 +323,7 @@ def test_equal_operands_and_ys_are_one() -> None:
 def test_what_only_an_unused_result_reads_may_be_gone() -> None:
     stacked = sg.scan(lambda carry, x: (carry, x * 2), H, X)[1]
     last, _ = sg.scan(lambda carry, x: (carry + 1, stacked), H, X)
-    graph = build([X, H], [last, sg.sum(X)])
+    graph = define([X, H], [last, sg.sum(X)])
     pruned = prune_loops(graph)
     assert len(scans(pruned)) == 1
     args = [np.ones((4, 2, 3)), np.ones((2, 3))]
@@ -335,8 +333,8 @@ def test_what_only_an_unused_result_reads_may_be_gone() -> None:
 def test_branches_compute_only_what_is_used() -> None:
     pred = sg.placeholder("p", (), "bool")
     first, second = sg.cond(pred, lambda h: (h @ W, h), lambda h: (h, sg.exp(h)), H)
-    graph = prune_loops(build([pred, W, H], [second]))
-    (branch,) = (node for node in nodes_of(graph).values() if node.op is control.cond)
+    graph = prune_loops(define([pred, W, H], [second]))
+    (branch,) = (node for node in graph.nodes if node.op is control.cond)
     assert len(branch.operands) == 2
     assert len(branch.attrs["on_true"].outputs) == 1
     assert first.op is control.item
@@ -347,19 +345,19 @@ def test_scans_of_different_steps_are_not_merged() -> None:
     two, ys = sg.scan(lambda h, x: (h + x, h), H, X)
     three, _ = sg.scan(lambda h, x: (h + x, None), H, X, reverse=True)
     four, _ = sg.scan(lambda h, x: (h + x * 2, None), H, X)
-    merged = merge_scans(build([X, H], [one, two, ys, three, four]))
+    merged = merge_scans(define([X, H], [one, two, ys, three, four]))
     assert len(scans(merged)) == 3
     # the second reads what the first gives: together they could not run
     _, first = sg.scan(lambda h, x: (h + x, h), H, X)
     _, second = sg.scan(lambda h, x: (h + x[0], x[1] * 2), H, (X, first))
-    assert len(scans(merge_scans(build([X, H], [first, second])))) == 2
+    assert len(scans(merge_scans(define([X, H], [first, second])))) == 2
 
 
 def test_a_merged_scan_reads_what_only_one_of_them_read() -> None:
     others = sg.exp(X)
     first, _ = sg.scan(lambda h, x: (h + x, None), H, X)
     _, second = sg.scan(lambda h, x: (h + x[0], sg.tanh(x[1] * h @ W)), H, (X, others))
-    graph = build([X, W, H], [first, second])
+    graph = define([X, W, H], [first, second])
     merged = merge_scans(graph)
     assert len(scans(merged)) == 1
     args = [values(1, 4, 2, 3), values(2, 3, 3), values(3, 2, 3)]
@@ -367,9 +365,9 @@ def test_a_merged_scan_reads_what_only_one_of_them_read() -> None:
 
 
 def test_bodies_are_optimised_by_the_same_rules() -> None:
-    graph = graph_of(lambda h, x: (sg.log(sg.softmax(h + x, -1)) ** 1, None), H, X, lambda h, _: h)
-    inner = scans(optimise(graph))[0].attrs["body"].graph
+    graph = looped(lambda h, x: (sg.log(sg.softmax(h + x, -1)) ** 1, None), H, X, lambda h, _: h)
+    inner = scans(optimise(graph))[0].attrs["body"].definition
     assert (count(inner, "power"), count(inner, "log_softmax")) == (0, 0)
     assert "divide" not in to_text(inner)
-    plain = scans(optimise(graph, disabled=["log_of_softmax"]))[0].attrs["body"].graph
+    plain = scans(optimise(graph, disabled=["log_of_softmax"]))[0].attrs["body"].definition
     assert count(plain, "divide") == 1

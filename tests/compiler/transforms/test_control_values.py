@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 import dynamic
 import staticgraph as sg
 from staticgraph.compiler.core.dims import unknown
-from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
 from tests.combinations import some
@@ -56,7 +57,7 @@ def test_expressions_against_jax(name: str, sizes: bool) -> None:
     gradients = sg.grad(output, leaves)
     along = sum((g * d).sum() for g, d in zip(gradients, directions(feeds.values()), strict=True))
     second = sg.grad(along, leaves)
-    verify(build(leaves, [output, *gradients, *second]))
+    verify(graph_of(define(leaves, [output, *gradients, *second])))
     value, *found = interpret([output, *gradients, *second], feeds)
     assert_allclose(value, RECORDED[f"{name} value"], **CLOSE)
     expected = recorded(name, "gradient") + recorded(name, "second")
@@ -96,7 +97,7 @@ def test_the_text_of_equal_programs_is_the_same(name: str) -> None:
     for _ in range(2):
         output, feeds = symbolic(PROGRAMS[name])
         gradients = sg.grad(output, list(feeds))
-        texts.add(to_text(build(list(feeds), [output, *gradients])))
+        texts.add(to_text(define(list(feeds), [output, *gradients])))
     assert len(texts) == 1
     assert "\n  body:\n    %0 = placeholder(" in texts.pop()
 

@@ -17,7 +17,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.graph.build import build, to_text, verify
+from staticgraph.compiler.graph.build import graph_of, verify
+from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.serialise import Reader, Writer
 from tests.data.make_saved_graphs import graphs
 from tests.graphs import random_graph
@@ -58,7 +59,7 @@ def test_a_training_step_goes_on_bit_for_bit(tmp_path: Path) -> None:
     loaded = sg.load(tmp_path / "train.sg")
     assert repr(loaded) == repr(train)
     assert loaded.source == train.source
-    assert to_text(loaded.graph) == to_text(train.graph)
+    assert to_text(loaded.definition) == to_text(train.definition)
     for _ in range(5):
         _same(loaded(X, Y), train(X, Y))
     _same(loaded(X[:2], Y[:2]), train(X[:2], Y[:2]))
@@ -147,11 +148,11 @@ def test_structures(make: Callable[[Any], Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_random_graphs_are_the_same_when_read(seed: int) -> None:
     grown = random_graph(seed)
-    graph = build(grown.inputs, grown.outputs, grown.updates)
+    graph = define(grown.inputs, grown.outputs, grown.updates)
     writer = Writer()
     record = json.loads(json.dumps(writer.graph(graph)))
-    again = build(*Reader(writer.arrays, writer.states).graph(record))
-    verify(again)
+    again = define(*Reader(writer.arrays, writer.states).graph(record))
+    verify(graph_of(again))
     assert to_text(again) == to_text(graph)
     other = Writer()
     assert _numbered(other.graph(again)) == _numbered(record)

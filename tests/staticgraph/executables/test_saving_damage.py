@@ -15,7 +15,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.build import build
+from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.loading import check_graph
 from tests.combinations import some
@@ -352,8 +352,8 @@ def test_attributes_that_no_function_makes(node: Any, attrs: dict[str, Any]) -> 
     wrong = Expression(node.op, node.operands, {**node.attrs, **attrs}, type=node.type)
     name = next(iter(attrs))
     with pytest.raises(sg.FormatError, match=rf"{node.op.name}: {name} is|cannot be expanded"):
-        check_graph(build([], [wrong]))
-    check_graph(build([], [node]))
+        check_graph(define([], [wrong]))
+    check_graph(define([], [node]))
 
 
 def test_adjoints_of_gathers_need_an_index_of_their_shape() -> None:

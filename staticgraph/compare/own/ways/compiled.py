@@ -79,14 +79,14 @@ class Way:
     def look(self, file: str) -> dict[str, Any]:
         """The steps of the kernel, its text, the graph, and what a call moves and computes."""
         from staticgraph.compare.own.work import least_work
-        from staticgraph.compiler.graph.build import to_text
+        from staticgraph.compiler.graph.definition import to_text
 
         found = self.executable.profile(*self.feeds)
         moved, flops = least_work(self.executable, self.feeds)
         return {
             "steps": [[list(one.ops), list(one.lines), one.seconds] for one in found.steps],
             "source": self.executable.source,
-            "graph": to_text(self.executable.graph),
+            "graph": to_text(self.executable.definition),
             "bytes": moved,
             "flops": flops,
             "traces": len(self.function.traces),
