@@ -59,6 +59,8 @@ class Torch(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name == "_C":
             return C
+        if f"torch.{name}" in MODULES:
+            return MODULES[f"torch.{name}"]
         try:
             return getattr(dynamic, name)
         except AttributeError:

@@ -19,6 +19,8 @@ from typing import Any
 from staticgraph import dynamic as torch
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.multi_grad import following
+from staticgraph.dynamic.tape.nodes import GraphNode
 from staticgraph.dynamic.testing import assert_close
 
 Test = Callable[..., Any]
@@ -367,6 +369,23 @@ def set_versions(tensors: Sequence[Any], versions: Sequence[int]) -> None:
         tensor._counter[0] = version
 
 
+following.append(None)  # so that the engine describes its passes
+torch.autograd.torch = torch  # which PyTorch's module imports
+
+
+def will_execute(node: Any) -> bool:
+    """Whether the reverse pass that is running runs a node."""
+    if not isinstance(node, GraphNode):
+        raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got a tensor")
+    if mode.task is None:
+        raise RuntimeError(
+            "_get_should_execute_nodes should only be called during the backward pass"
+        )
+    if mode.task._wanted and type(node) is AccumulateGrad:
+        raise RuntimeError("not for leaves, when you are currently running autograd.grad()")
+    return bool(mode.task.reaches(node))
+
+
 C = SimpleNamespace(
     _WeakTensorRef=WeakTensorRef,
     _functions=SimpleNamespace(
@@ -374,6 +393,7 @@ C = SimpleNamespace(
     ),
     is_grad_enabled=torch.is_grad_enabled,
     _set_fwd_grad_enabled=torch.autograd.forward_ad._set_fwd_grad_enabled,
+    _will_engine_execute_node=will_execute,
     _current_graph_task_id=lambda: mode.number,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,

@@ -60,7 +60,7 @@ def _taken(x: object, index: object, axis: int, wrap: bool) -> Any:
 
 
 def _along_prod_vjp(
-    g: object, o: Any, a: object, b: object, *, axis: int, size: Size, wrap: bool
+    g: object, o: Any, a: Any, b: object, *, axis: int, size: Size, wrap: bool
 ) -> Any:
     # as the rule of `prod`: with one zero on a place only that zero's slope is not 0, with two
     # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order

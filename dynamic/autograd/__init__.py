@@ -10,7 +10,8 @@ from staticgraph.dynamic.autograd import (
     wrappers as wrappers,
 )
 from staticgraph.dynamic.autograd.function import Function
-from staticgraph.dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from staticgraph.dynamic.autograd.gradcheck import gradcheck, gradgradcheck
+from staticgraph.dynamic.autograd.gradcheck_errors import GradcheckError
 from staticgraph.dynamic.autograd.threading_mode import (
     is_multithreading_enabled,
     set_multithreading_enabled,
@@ -50,3 +51,5 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+_unsafe_preserve_version_counter = graph.preserved_versions

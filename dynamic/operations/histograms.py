@@ -31,7 +31,7 @@ def histogram(
     input: Any,
     bins: Any,
     *,
-    range: Sequence[float] | None = None,
+    range: tuple[float, float] | None = None,
     weight: Any = None,
     density: bool = False,
 ) -> Histogram:
@@ -41,7 +41,7 @@ def histogram(
     Nothing is differentiated.
     """
     if not has_values(input):
-        found = counting.histogram(input.detach(), bins, range, weight, density)
+        found: Any = counting.histogram(input.detach(), bins, range, weight, density)
         return Histogram(*(ops.astype(one, input.dtype) for one in found))
     array = values_of(input)
     given = values_of(bins) if isinstance(bins, Tensor) else bins

@@ -119,6 +119,7 @@ def record_several(
     for i, one in enumerate(results):
         if is_inexact(one._array.dtype):
             one._maker = node.head(i, one._array)
-    node.guard(results)
+    if "o" in op.saved(0):
+        node.guard(results)
     if observers:
         announce(node)

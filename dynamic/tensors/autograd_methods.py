@@ -316,6 +316,11 @@ class Autograd(Operand):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        if type(value._array) is not type(self._array):
+            raise AutogradError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                "incompatible tensor type."
+            )
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
         self._move(value._array)
@@ -426,6 +431,8 @@ def _check_grad(tensor: Any, value: object) -> None:
     if value is tensor:
         raise AutogradError("can't assign Variable as its own grad")
     given, wanted = value._array, tensor._array
+    if type(given) is not type(wanted):
+        raise AutogradError("assigned grad has data of a different type")
     if given.shape != wanted.shape:
         raise AutogradError(
             f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "

@@ -154,7 +154,7 @@ class InPlace(Operand):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
-        source = src if isinstance(src, Operand) else self.constant(np.asarray(src))
+        source: Any = src if isinstance(src, Operand) else self.constant(np.asarray(src))
         same = False
         if self._overwritten is None:
             same = _is_same(self._array, source._array)

@@ -103,6 +103,7 @@ class Methods(_Made, Division, Indexing):
     __slots__ = ()
 
     _array: Any
+    _overwritten: Any
 
     @property
     def shape(self) -> Size:

@@ -293,7 +293,9 @@ def _as_strided_vjp(g: object, out: object, a: object, *, region: Region) -> Any
 as_strided: Op = Op(
     name="as_strided",
     infer_type=lambda x, region: TensorType(region.view.shape, region.dtype),
-    evaluate=lambda x, region: strided(x, *region.view, region.dtype),
+    evaluate=lambda x, region: strided(
+        x, region.view.shape, region.view.steps, region.view.start, region.dtype
+    ),
     vjp=(_as_strided_vjp,),
     saves=("",),
     complex="linear",

@@ -46,9 +46,12 @@ class _Orthogonal(Module):
             q = self.base @ q
         return q.mT if wide else q
 
-    @no_grad()
     def right_inverse(self, value: Any) -> Any:
         """What the matrix is made of; of one that is not orthogonal the nearest that QR gives."""
+        with no_grad():
+            return self._origin(value)
+
+    def _origin(self, value: Any) -> Any:
         if value.shape != self.shape:
             raise OptionError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "

@@ -117,5 +117,9 @@ def test_what_is_not_here_says_so() -> None:
         torch.sparse_coo_tensor(PLACES, torch.ones(4), (2, 2))
     with pytest.raises(RuntimeError, match=r"shapes cannot be multiplied \(\(2, 3\) and \(2, 2\)"):
         torch.sparse.mm(made(), torch.ones(2, 2).double())
+    with pytest.raises(RuntimeError, match="have incompatible tensor type"):
+        torch.ones(2, 3).double().data = made()
+    with pytest.raises(RuntimeError, match="assigned grad has data of a different type"):
+        torch.ones(2, 3).double().grad = made()
     with pytest.raises(RuntimeError, match=r"sparse\.sum: expected a sparse tensor"):
         sparse.sum(torch.ones(2))
