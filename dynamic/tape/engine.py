@@ -74,7 +74,10 @@ def run(
     try:
         if following:
             mode.task = Pass(roots, needed, wanted or ())
-        on_tensors = create_graph or any(type(g) is not np.ndarray for _, g in roots)
+        on_tensors = create_graph
+        for _, g in () if create_graph else roots:
+            if type(g) is not np.ndarray:
+                on_tensors = True
         found = _propagate(roots, retain_graph, on_tensors, wanted, needed)
         if mode.callbacks is not None:
             call(mode.callbacks)
