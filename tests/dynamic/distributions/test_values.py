@@ -59,10 +59,10 @@ def test_means_and_variances_of_samples(name: str) -> None:
     torch.manual_seed(0)
     arguments = [one.clone().requires_grad_() for one in MOMENTS[name]]
     made = getattr(torch.distributions, name)(*arguments)
-    values = made.rsample((20000,))
-    error = (made.variance / 20000).sqrt().detach().numpy()
+    values = made.rsample((3000,))
+    error = (made.variance / 3000).sqrt().detach().numpy()
     assert (np.abs((values.mean(0) - made.mean).detach().numpy()) < 5 * error).all()
-    np.testing.assert_allclose(values.var(0).detach(), made.variance.detach(), rtol=0.1)
+    np.testing.assert_allclose(values.var(0).detach(), made.variance.detach(), rtol=0.25)
     values.sum().backward()
     assert all(one.grad is not None for one in arguments)
 
@@ -70,14 +70,14 @@ def test_means_and_variances_of_samples(name: str) -> None:
 def test_drawn_factors_are_of_correlations() -> None:
     torch.manual_seed(0)
     made = torch.distributions.LKJCholesky(3, torch.tensor([1.0, 4.0]))
-    factors = made.sample((20000,))
+    factors = made.sample((4000,))
     matrices = (factors @ factors.mT).numpy()
     np.testing.assert_allclose(matrices.diagonal(0, -2, -1), 1, rtol=1e-5)
     # the entries are 2 B - 1, B of Beta(a, a), a = concentration + dim / 2 - 1
     for i, a in enumerate((1.5, 4.5)):
         for row, column in ((1, 0), (2, 0), (2, 1)):
             found = matrices[:, i, row, column].var()
-            assert found == pytest.approx(1 / (2 * a + 1), rel=0.05)
+            assert found == pytest.approx(1 / (2 * a + 1), rel=0.15)
     made.log_prob(factors[:3])
 
 
