@@ -117,6 +117,11 @@ def _call(minimize: Callable[..., Any], x0: Any, options: dict[str, Any]) -> Cal
     return lambda: minimize(x0=x0, **options)
 
 
+CLOSING = """
+All end where SciPy's own differences do. SLSQP solves a least-squares problem in all variables at
+each iteration: that is nearly all of its time with either gradient, so that how fast a gradient is
+decides little. On {machine}.
+"""
 HEADS = ("solver", "derivatives", "s", "of ours", "minimum", "from 1", "iterations", "calls")
 
 
@@ -145,6 +150,7 @@ def measured(options: Any) -> list[list[str]]:
 
 def main() -> None:
     """The command line."""
+    from staticgraph.compare.machine import this_machine
     from staticgraph.compare.scripts import markdown, parser, show
 
     line = parser(__doc__, rounds=3, seconds=0.5)
@@ -161,7 +167,7 @@ def main() -> None:
             f"# Rosenbrock's function of {options.size} by SciPy\n\nWhat SciPy's solvers take to "
             "the minimum, by where their derivatives come from: minima of seconds, without\n"
             f"compiling. Written by `{command}`;\n`benchmarks/rosenbrock.py` says what each is "
-            "given.\n\n" + markdown(HEADS, rows),
+            "given.\n\n" + markdown(HEADS, rows) + CLOSING.format(machine=this_machine().processor),
             encoding="utf-8",
         )
 

@@ -15,14 +15,16 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.dump import dump
 from staticgraph.compiler.graph.definition import Definition, require_lowerings
 from staticgraph.compiler.runners.compiled import CompiledRunner
+from staticgraph.compiler.runtime.background import beside
 from staticgraph.compiler.runtime.blas import find_products
 from staticgraph.compiler.runtime.cache.loader import (
     load_kernel,
     load_launch_plan,
     load_with_numba,
     place_of,
-    trampoline_code,
 )
+from staticgraph.compiler.runtime.launch_plan import LaunchPlan
+from staticgraph.compiler.runtime.shared_code import shared_code
 from staticgraph.compiler.runtime.sizes import feeds_of
 from staticgraph.compiler.runtime.threads import check_count
 
@@ -50,23 +52,22 @@ def compile_graph(
             return CompiledRunner(
                 definition, *found, feeds, restructure, name, options, _plain, waits
             )
-        # importing what compiles takes longer than a start from the cache has
-        with fork.importing:
-            from staticgraph.compiler.driver import lower
-            from staticgraph.compiler.runtime.background import beside
-            from staticgraph.compiler.runtime.launch_planning import launch_plan_of
-
         start = time.perf_counter()
-        with beside(trampoline_code):
+        with beside(shared_code(definition)) as ready:
+            # importing what compiles takes longer than a start from the cache has
+            with fork.importing:
+                from staticgraph.compiler.driver import lower
+                from staticgraph.compiler.runtime.launch_planning import launch_plan_of
+
             lowering = lower(definition, options)
             kernel = lowering[1]
             launch_plan = launch_plan_of(kernel, definition)
-        emitted = time.perf_counter()
-        with beside(partial(find_products, launch_plan)):
-            if options.backend == "numba":
-                native = load_with_numba(kernel, launch_plan)
-            else:
-                native = load_kernel(kernel, launch_plan, place)
+            emitted = time.perf_counter()
+            with beside(partial(_find_products, launch_plan, ready)):
+                if options.backend == "numba":
+                    native = load_with_numba(kernel, launch_plan, ready)
+                else:
+                    native = load_kernel(kernel, launch_plan, place, ready)
         if "compile" in told:
             passes, code = emitted - start, time.perf_counter() - emitted
             log(
@@ -88,6 +89,12 @@ def compile_graph(
         waits,
         lowering,
     )
+
+
+def _find_products(launch_plan: LaunchPlan, ready: Callable[[], None]) -> None:
+    """Products that could not be foreseen, after those that were: nothing is made twice."""
+    ready()
+    find_products(launch_plan)
 
 
 def _plain(definition: Definition, name: str, options: Options) -> CompiledRunner:

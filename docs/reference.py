@@ -51,7 +51,7 @@ def pages() -> Iterator[Page]:
     yield Page("Ops", "sg", ops)
     yield Page("Functions in NumPy's names", "sg", composed)
     yield Page("Errors and warnings", "sg", errors)
-    for name in ("linalg", "special", "fft", "random", "optim", "distributed"):
+    for name in ("linalg", "special", "fft", "nn", "random", "optim", "distributed"):
         yield Page(f"sg.{name}", f"sg.{name}", _own(getattr(sg, name), known))
     eager = {name: one for name, one in _members(dynamic).items() if name not in public}
     yield Page("dynamic", "dynamic", eager)

@@ -15,26 +15,9 @@ from staticgraph.compiler.core import fork as _fork, short_names as _short_names
 from staticgraph.compiler.core.errors import LintWarning as LintWarning
 from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from staticgraph.compiler.ops.exponential import erfinv as erfinv
-from staticgraph.compiler.transforms.control_flow import (
-    cond as cond,
-    scan as scan,
-    while_loop as while_loop,
-)
 from staticgraph.dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
-    autograd as autograd,
-    func as func,
     linalg as linalg,
-    nn as nn,
-    optim as optim,
-    utils as utils,
-)
-from staticgraph.dynamic.autograd import (
-    enable_grad as enable_grad,
-    inference_mode as inference_mode,
-    is_grad_enabled as is_grad_enabled,
-    no_grad as no_grad,
-    set_grad_enabled as set_grad_enabled,
 )
 from staticgraph.dynamic.core import errors as errors, later as _later
 from staticgraph.dynamic.core.dtypes import (
@@ -58,9 +41,6 @@ from staticgraph.dynamic.core.dtypes import (
     uint64 as uint64,
 )
 from staticgraph.dynamic.core.results import Size as Size
-from staticgraph.dynamic.files.serialization import load as load, save as save
-from staticgraph.dynamic.func import vmap as vmap
-from staticgraph.dynamic.functions.drawing import make_dot as make_dot
 from staticgraph.dynamic.kernels.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
@@ -74,7 +54,12 @@ from staticgraph.dynamic.tape.anomaly import (
     is_anomaly_enabled as is_anomaly_enabled,
 )
 from staticgraph.dynamic.tape.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
 )
 from staticgraph.dynamic.tape.lint_switch import set_lint as set_lint
 from staticgraph.dynamic.tensors.creation import (
@@ -119,11 +104,24 @@ newaxis = None
 if __name__ == "dynamic":
     _short_names.lead("dynamic")
 
-if TYPE_CHECKING:
-    from staticgraph.dynamic import (  # which are imported when they are asked for
+if TYPE_CHECKING:  # what is imported when it is asked for
+    from staticgraph.compiler.transforms.control_flow import (
+        cond as cond,
+        scan as scan,
+        while_loop as while_loop,
+    )
+    from staticgraph.dynamic import (
+        autograd as autograd,
         fft as fft,
+        func as func,
+        nn as nn,
+        optim as optim,
+        utils as utils,
         xp as xp,
     )
+    from staticgraph.dynamic.files.serialization import load as load, save as save
+    from staticgraph.dynamic.func import vmap as vmap
+    from staticgraph.dynamic.functions.drawing import make_dot as make_dot
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
     __all__ = [  # noqa: PLE0604 - the functions are listed where they are defined

@@ -3,8 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from staticgraph import linalg as linalg
-from staticgraph.compiler.core import fork as _fork, provided as _provided
+try:
+    from staticgraph.compiler.core import fork as _fork, provided as _provided
+except ModuleNotFoundError as error:
+    if error.name != "staticgraph.compiler":
+        raise
+    raise ImportError(
+        "staticgraph: this checkout has no symbolic links: staticgraph/compiler and "
+        "staticgraph/dynamic are to lead to the folders beside it. Clone it again with "
+        "`git clone -c core.symlinks=true` (on Windows in developer mode), or install it as a "
+        "package: `pip install .`"
+    ) from None
 from staticgraph.compiler.core.default_dtype import (
     default_dtype as default_dtype,
     get_default_dtype as get_default_dtype,
@@ -34,29 +43,11 @@ from staticgraph.compiler.core.errors import (
 )
 from staticgraph.compiler.core.pytree import register_pytree as register_pytree
 from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
-from staticgraph.compiler.graph.expression import Expression as Expression
 from staticgraph.compiler.graph.scope import scope as scope
-from staticgraph.compiler.ops import PUBLIC as _PUBLIC
-from staticgraph.compiler.ops.public import *
+from staticgraph.compiler.ops import public_named as _op_named
 from staticgraph.compiler.runtime.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
-)
-from staticgraph.compiler.transforms.control_flow import (
-    cond as cond,
-    scan as scan,
-    while_loop as while_loop,
-)
-from staticgraph.compiler.transforms.custom_derivatives import (
-    custom_jvp as custom_jvp,
-    custom_vjp as custom_vjp,
-)
-from staticgraph.compiler.transforms.effects import check as check, print as print
-from staticgraph.compiler.transforms.loops import (
-    associative_scan as associative_scan,
-    fori_loop as fori_loop,
-    map as map,
-    switch as switch,
 )
 from staticgraph.leaves import (
     Variable as Variable,
@@ -75,6 +66,8 @@ if TYPE_CHECKING:
     from staticgraph import (
         distributed as distributed,
         fft as fft,
+        linalg as linalg,
+        nn as nn,
         optim as optim,
         random as random,
         special as special,
@@ -82,6 +75,24 @@ if TYPE_CHECKING:
     )
     from staticgraph.compilation import compile as compile, run as run
     from staticgraph.compiler.functions.public import *
+    from staticgraph.compiler.graph.expression import Expression as Expression
+    from staticgraph.compiler.ops.public import *
+    from staticgraph.compiler.transforms.control_flow import (
+        cond as cond,
+        scan as scan,
+        while_loop as while_loop,
+    )
+    from staticgraph.compiler.transforms.custom_derivatives import (
+        custom_jvp as custom_jvp,
+        custom_vjp as custom_vjp,
+    )
+    from staticgraph.compiler.transforms.effects import check as check, print as print
+    from staticgraph.compiler.transforms.loops import (
+        associative_scan as associative_scan,
+        fori_loop as fori_loop,
+        map as map,
+        switch as switch,
+    )
     from staticgraph.creation import *
     from staticgraph.differences.diff import diff as diff
     from staticgraph.executables.executable import Executable as Executable
@@ -115,7 +126,7 @@ _CREATED = (
 )  # fmt: skip
 
 if not TYPE_CHECKING:  # to which a name is public that is imported as itself, or with a star
-    __all__ = [  # noqa: PLE0604 - the shared ops are listed where they are declared
+    _NAMES = (  # beside the shared ops, which are listed where they are declared
         "CaptureError", "CheckError", "CompileError", "DTypeError", "Dim", "DistributedError",
         "EffectError", "Executable", "Expression", "FeedError", "FormatError", "Function",
         "GraphError", "LinAlgError", "LintError", "LintWarning", "NonFiniteError",
@@ -126,16 +137,21 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
         "fori_loop",
         "full", "function", "get_default_dtype", "get_num_threads", "grad", "hessian", "host_call",
         "hvp",
-        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "ones", "op", "optim",
-        "placeholder", "print", "random", "register_pytree",
+        "jacfwd", "jacobian", "jvp", "linalg", "linearize", "load", "map", "nn", "ones", "op",
+        "optim", "placeholder", "print", "random", "register_pytree",
         "run", "save", "scan", "scope", "set_default_dtype",
         "set_num_threads", "special", "switch", "value_and_grad", "variable", "vjp", "vmap",
         "while_loop", "xp", "zeros",
-        *_CREATED, *_COMPOSED, *_PUBLIC,
-    ]  # fmt: skip
+        *_CREATED, *_COMPOSED,
+    )  # fmt: skip
 
-# What compiles is imported when it is first used: with networkx it takes longer than all the rest.
+# What a program does not use, it does not wait for.
 _LATER = {
+    "compiler.graph.expression": ("Expression",),
+    "compiler.transforms.control_flow": ("cond", "scan", "while_loop"),
+    "compiler.transforms.custom_derivatives": ("custom_jvp", "custom_vjp"),
+    "compiler.transforms.effects": ("check", "print"),
+    "compiler.transforms.loops": ("associative_scan", "fori_loop", "map", "switch"),
     "random": ("dropout",),
     "regions": ("checkpoint",),
     "compilation": ("compile", "run"),
@@ -178,7 +194,8 @@ _provided.for_scipy.provide(_for_scipy)
 _provided.array_namespace.provide(_array_namespace)
 
 _MODULES = {
-    "distributed", "draw", "fft", "onnx", "optim", "random", "sklearn", "special", "view", "xp",
+    "distributed", "draw", "fft", "linalg", "nn", "onnx", "optim", "random", "sklearn", "special",
+    "view", "xp",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
@@ -189,14 +206,22 @@ if not TYPE_CHECKING:
         with _fork.importing:
             if name in _MODULES:
                 return import_module(f"staticgraph.{name}")
-            if name not in _MODULE_OF and name not in _COMPOSED:
-                raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
-            if name in _COMPOSED:
-                found = _function_named(name, _COMPOSED)
-            else:
-                found = getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
+            found = _found(name)
+        if found is None:
+            raise AttributeError(f"module 'staticgraph' has no attribute {name!r}")
         globals()[name] = found
         return found
 
+    def _found(name: str) -> Any:
+        if name == "__all__":
+            return [*_NAMES, *import_module("staticgraph.compiler.ops").PUBLIC]
+        if name in _MODULE_OF:
+            if name == "Expression":  # who asks for the class, and makes none, sees its methods
+                import_module("staticgraph.compiler.ops.operators").add_methods()
+            return getattr(import_module(f"staticgraph.{_MODULE_OF[name]}"), name)
+        if name in _COMPOSED:
+            return _function_named(name, _COMPOSED)
+        return None if name.startswith("_") else _op_named(name)
+
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from staticgraph.compiler.core.errors import StaticGraphError
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_cache(commands)
     models = commands.add_parser("onnx", help="run ONNX's tests of its operators through load")
     models.add_argument("--check", action="store_true", required=True, help="print the counts")
+    models.add_argument("--markdown", metavar="FILE", help="put them into a page, at its end")
     models.set_defaults(run=_check_onnx)
     environment = commands.add_parser("env", help="list the environment variables")
     environment.set_defaults(run=_show_environment)
@@ -58,11 +60,13 @@ def _add_cache(commands: Any) -> None:
     clear.set_defaults(run=_clear_cache)
 
 
-def _check_onnx(_given: argparse.Namespace) -> int:
-    from staticgraph.onnx.checking import cases, check
+def _check_onnx(given: argparse.Namespace) -> int:
+    from staticgraph.onnx.checking import cases, check, put_counts
 
     outcome = check(cases())
     print("\n".join(outcome.lines()))
+    if given.markdown:
+        put_counts(Path(given.markdown), outcome)
     return 1 if outcome.failed else 0
 
 

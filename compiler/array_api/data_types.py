@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.array_api.promotion import dtype_of, result_dtype
 from staticgraph.compiler.core.dtypes import complex_dtype
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Value
 
 
@@ -34,7 +34,7 @@ class IntegerLimits(NamedTuple):
     dtype: Value
 
 
-@dataclass(frozen=True)
+@frozen
 class DataTypes:
     """The functions of dtypes of a namespace.
 
@@ -91,7 +91,7 @@ NAMES = ("bool", *_KINDS["numeric"])
 """The standard's dtypes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Info:
     """What `__array_namespace_info__` gives.
 

@@ -26,7 +26,8 @@ def named_linear(name: str) -> Callable[..., Any]:
 
 
 def dtype_of(value: Any) -> Any:
-    """The dtype of an operand, or one that is given, as NumPy's; a Python number as it is."""
+    """The dtype of an operand, or one that is given, as NumPy's; a number as Python's."""
+    value = value.item() if isinstance(value, np.generic) else value
     if type(value) in _NUMBERS:
         return value
     return np.dtype(getattr(value, "dtype", value))

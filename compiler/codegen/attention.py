@@ -32,7 +32,7 @@ from staticgraph.compiler.ir.records import (
     Store,
 )
 from staticgraph.compiler.ir.sizes import times, total_of
-from staticgraph.compiler.ops.attention import ROWS
+from staticgraph.compiler.ops.attending import ROWS
 from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Chunks
 from staticgraph.compiler.schedule.groups import AttentionGroup
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from staticgraph.compiler.codegen.accesses import accesses_of, by_node, fits, replaces, storage
@@ -14,6 +13,7 @@ from staticgraph.compiler.codegen.region import Region, place_region, region_of
 from staticgraph.compiler.codegen.statements import Access
 from staticgraph.compiler.core.dims import Unknown, atoms, evaluate
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import Report, collector, on_trial
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.ir.records import ZERO
@@ -34,7 +34,7 @@ LANES = 8  # multiplications of a product that take as long as one statement of 
 WEIGHTS = {"cheap": 1, "moderate": 4, "expensive": 16}  # statements that an op is counted as
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Fitted:
     """A graph and its groups, and the bytes that they take."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.ir.records import ONE, Assign, Call, Const, Expr, Name, Stmt
 from staticgraph.compiler.ir.sizes import times, total_of
 from staticgraph.compiler.schedule.chunks import TILE, Cells
 
 
-@dataclass(slots=True)
+@mutable
 class Arguments:
     """What gemm is given, for the whole product or for a part of it.
 

@@ -7,13 +7,13 @@ the chunks' sums are added in their order, whoever computed them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.loops import Nest, NestedLoop
 from staticgraph.compiler.codegen.scalar import expensive_calls
 from staticgraph.compiler.codegen.statements import Body, Memory, Total
 from staticgraph.compiler.core import affine
 from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import Expr
 from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
@@ -27,7 +27,7 @@ LEAST_SUMMED = 32  # iterations of a chunk that sums as many elements as each of
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ChunkPlan:
     """How a group is computed in chunks.
 

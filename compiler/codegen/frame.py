@@ -8,10 +8,11 @@ region around it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.region import Region, is_inner, output_types
 from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.ops import control
 from staticgraph.compiler.schedule.chunks import Cut
@@ -40,7 +41,7 @@ class TableEntries:
         return tuple((entry, value) for value, entry in self.of.items())
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Frame:
     """The entries of one loop or branch.
 

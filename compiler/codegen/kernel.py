@@ -8,7 +8,7 @@ same way, such as repeated layers, share a unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.bytecode import HostCall, Instruction, TableLayout
 from staticgraph.compiler.codegen.calls import Calls
@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
 from staticgraph.compiler.codegen.region import Region, place_region, region_of
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import mapped
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import ZERO, Expr, Function
@@ -26,7 +27,7 @@ from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.schedule.groups import AttentionGroup, Fusion, MatmulGroup
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Kernel:
     """What is known of a graph before it is compiled natively.
 

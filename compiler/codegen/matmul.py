@@ -15,6 +15,7 @@ from staticgraph.compiler.codegen.chunks import (
     product_cells,
     product_chunks,
 )
+from staticgraph.compiler.codegen.lines import Lines, lines_of, lines_product
 from staticgraph.compiler.codegen.packing import Packed, over_pieces, packed_plan
 from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
 from staticgraph.compiler.codegen.statements import Memory
@@ -200,9 +201,10 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         elif group.is_left:
             of = replace(of, windows=Windows(group.pack, shape, base, True, n, False))
         else:
-            of = replace(
-                of, windows=Windows(group.pack, shape, base, False, m, group.by_piece is not None)
-            )
+            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None)
+            read = nodes[group.pack.base]
+            source = nodes[read.operands[0]] if read.op.name == "embed" else None
+            of = replace(of, windows=lines_of(windows, read, source))
     return of
 
 
@@ -250,6 +252,8 @@ def _gemm(
     m, n, k = (size(one) for one in of.sizes)
     leading = size(left.leading), size(right.leading), n
     call = Arguments(m, n, k, *places, *leading, left.transposed, right.transposed)
+    if isinstance(of.windows, Lines):
+        return lines_product(of, of.windows, call, size, pointer, gemm)
     if of.windows is not None:
         return windows_product(of, call, size, pointer, gemm)
     one = pointer(("node", left.base), left.first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.accesses import accesses_of, by_node, fits, replaces, storage
 from staticgraph.compiler.codegen.chunks import ChunkPlan, own_memory
@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.statements import Body, Memory
 from staticgraph.compiler.core.dims import Unknown, evaluate
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.lowering import Alias
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.core.types import DType, Shape
 from staticgraph.compiler.graph.definition import LEAVES
 from staticgraph.compiler.schedule.arena import arrange
@@ -47,7 +47,7 @@ class Slot(Record):
         return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Nest:
     """What a loop or a branch uses inside: arena slots and constants, which live for some of its
     `ticks`.
@@ -57,7 +57,7 @@ class Nest:
     ticks: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class MemoryPlan:
     """Where values lie.
 

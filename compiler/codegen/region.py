@@ -7,7 +7,7 @@ the region around it while the loop or branch runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.codegen.attention import attention_of
@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.memory import MemoryPlan, Nest, Slot, plan_mem
 from staticgraph.compiler.codegen.statements import Body
 from staticgraph.compiler.codegen.unit import GroupLoops
 from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import Expr
@@ -41,7 +42,7 @@ BODIES = {
 """The attributes of a node that hold its bodies."""
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Region:
     """A graph on its way to code.
 

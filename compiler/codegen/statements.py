@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.scalar import ELEMENT
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, mutable, record
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.ir.records import NOWHERE, Expr
 from staticgraph.compiler.ir.walk import parts
@@ -25,7 +25,7 @@ tile keeps of each row), ("packed", columns of a matrix), ("block", columns of a
 ORIGIN = Affine()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Statement:
     """One assignment of the kernel: of `value` to the variable `name`, to `accumulator`, that of a
     sum of floats, or, without either, to the element of `memory` at `place`.
@@ -57,7 +57,7 @@ class Statement:
         return self.writes + sum(part == ELEMENT for part in parts(self.value))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Access:
     """A read or write of a node's memory in one pass, for the memory plan."""
 
@@ -68,7 +68,7 @@ class Access:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Check:
     """The smallest and the largest index that a gather met (kernel variables), and its bound."""
 
@@ -79,7 +79,7 @@ class Check:
     wrap: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Total:
     """A kernel variable into which a reduction, the `node`, combines values."""
 
@@ -98,7 +98,7 @@ class Spill(Record):
     node: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Segment:
     """A loop over the rows of a tile.
 
@@ -113,7 +113,7 @@ class Segment:
     left: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Tile:
     """How many rows are computed together, in which loops, and what is kept between those.
 
@@ -128,7 +128,7 @@ class Tile:
     spills: tuple[Spill, ...]
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Body:
     """A group's statements: `fills` and `before` once, then per row, pass by pass, `rows[s]` and
     the pass `passes[s]` over its columns, at last `rows[-1]`; and `after` once.

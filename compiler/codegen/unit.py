@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.attention import AttentionOf, AttentionWriter, attention_of
 from staticgraph.compiler.codegen.chunks import ChunkPlan, flat_chunks
@@ -23,7 +23,7 @@ from staticgraph.compiler.codegen.nesting import Nester
 from staticgraph.compiler.codegen.scalar import pointer_type
 from staticgraph.compiler.codegen.statements import Body, Check, Memory
 from staticgraph.compiler.core.dims import Size, Unknown
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
@@ -47,7 +47,7 @@ from staticgraph.compiler.schedule.chunks import Cells, Cut
 from staticgraph.compiler.schedule.groups import AttentionGroup, MatmulGroup, computed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class GroupLoops:
     """What is known of the loops of a group: statements, nesting, and chunks if there are any."""
 

@@ -10,8 +10,8 @@ gemm does not copy what fits the cache, so small blocks cost no more than large 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from staticgraph.compiler.codegen.cells import Arguments
 from staticgraph.compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED, ChunkPlan, padded
@@ -139,6 +139,11 @@ class Windows(Pieces):
         return self.width * (self.part if self.together == 1 else self.together * self.lines)
 
     @property
+    def columns(self) -> Size:
+        """The columns of the result that a block gives at most."""
+        return self.block
+
+    @property
     def row_parts(self) -> int:
         """In how many parts the rows of the result are divided, where a block gives columns."""
         if self.is_left or not isinstance(self.other, int):
@@ -178,7 +183,7 @@ class Windows(Pieces):
         elif self.cut == "blocks":
             extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
         if self.is_gathered:
-            memory["block", node] = padded(self.part_rows * self.block)
+            memory["block", node] = padded(self.part_rows * self.columns)
         sums = self.cut == "blocks"
         if sums:
             memory["partial", node] = padded(self.other * (self.rows * self.matrices))
@@ -205,6 +210,34 @@ class Windows(Pieces):
         return min(range(max(1, count // 2), count + 1), key=lambda one: (waste(one), -one))
 
 
+Multiply: TypeAlias = "Callable[[Expr, Expr, Expr, Expr], Stmt]"
+
+
+def multiplier(of: Product, call: Arguments, gemm: Callable[[str], Name], turned: bool) -> Multiply:
+    """What makes a call with the sizes that `call` has then, of (left, right, beta, result)."""
+
+    def multiplied(left: Expr, right: Expr, beta: Expr, result: Expr) -> Stmt:
+        sizes = call.m, call.n, call.k, literal(1, of.dtype)
+        operands = left, call.lda, right, call.ldb, beta, result, call.ldc
+        name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
+        return Evaluate(
+            Call(name, (gemm(of.dtype.name), Const(int(turned)), ZERO, *sizes, *operands))
+        )
+
+    return multiplied
+
+
+def packed_address(
+    windows: Windows,
+    own: Expr,
+    pointer: Callable[[Memory, int], Name],
+    further: Expr = ZERO,
+) -> Expr:
+    """Where a chunk packs, or a place further on; it has `own` elements for that."""
+    place = total_of((times(Name("chunk"), own), further))
+    return Call("address", (pointer(("packed", windows.pack.value), 0), place))
+
+
 def windows_product(
     of: Product,
     call: Arguments,
@@ -215,56 +248,26 @@ def windows_product(
     """What computes a chunk of a product with windows; `call` is that of the whole product."""
     windows = of.windows
     assert windows is not None
-    assert of.plan is not None
-    own = size(of.plan.memory["packed", windows.pack.value])
-    zero, one = (literal(factor, of.dtype) for factor in (0, 1))
-    packed = Call(
-        "address", (pointer(("packed", windows.pack.value), 0), times(Name("chunk"), own))
-    )
-
-    def multiplied(left: Expr, right: Expr, is_first: Expr | None, result: Expr) -> Stmt:
-        turned = Const(int(call.left_transposed and not windows.is_left))
-        beta = Select(is_first, zero, one) if is_first is not None else zero
-        sizes = call.m, call.n, call.k, one
-        operands = left, call.lda, right, call.ldb, beta, result, call.ldc
-        name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
-        return Evaluate(Call(name, (gemm(of.dtype.name), turned, ZERO, *sizes, *operands)))
-
+    turned = call.left_transposed and not windows.is_left
+    multiplied = multiplier(of, call, gemm, turned)
     if windows.is_left:
-        return _summed(of, windows, call, packed, multiplied, size, pointer)
-    return _columns(of, windows, call, packed, multiplied, size, pointer)
+        return _summed(of, windows, call, multiplied, size, pointer)
+    return _columns(of, windows, call, multiplied, size, pointer)
 
 
 def _columns(
     of: Product,
     windows: Windows,
     call: Arguments,
-    packed: Expr,
-    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
+    multiplied: Multiply,
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> list[Stmt]:
     """The columns of the result that blocks give, or some rows of them."""
-    parts, first, unit = windows.row_parts, Name("first"), Name("unit")
-    found, at = _found_matrix(windows, unit, times(size(windows.blocks), Const(parts)))
-    found += _found_block(windows, at if parts == 1 else at // Const(parts), size)
     assert of.plan is not None
     own = of.plan.memory["packed", windows.pack.value]
     copy = copy_of(windows, windows.block, own, (), size, pointer)
-    if windows.by_piece:
-        call.c, call.ldc = _place_by_piece(windows, size), size(windows.lines * windows.width)
-    else:
-        call.c = total_of((call.c, _start(windows, size)))
-    if parts == 1:
-        found.append(copy)
-    else:
-        number, rows, each = at % Const(parts), windows.other, windows.part_rows
-        assert isinstance(rows, int)
-        assert isinstance(each, int)
-        is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
-        found.append(If(is_new, (copy,)))
-        found.append(Assign("top", number * Const(each)))
-        call.rows(Name("top"), Call("max", (ZERO, _least(Const(each), Const(rows) - Name("top")))))
+    found = in_block(windows, call, size, [copy])
     call.n, call.b, call.ldb = _length(windows, size), ZERO, size(windows.block)
     after: list[Stmt] = []
     memory = of.target
@@ -275,8 +278,37 @@ def _columns(
         call.c, call.ldc = start, call.ldb
     left = Call("address", (pointer(("node", of.left.base), of.left.first), call.a))
     result = Call("address", (pointer(memory, 0), call.c))
-    found += [multiplied(left, packed, None, result), *after]
-    return [For("unit", first, Name("last"), tuple(found))]
+    packed = packed_address(windows, size(own), pointer)
+    found += [multiplied(left, packed, literal(0, of.dtype), result), *after]
+    return [For("unit", Name("first"), Name("last"), tuple(found))]
+
+
+def in_block(
+    windows: Windows,
+    call: Arguments,
+    size: Callable[[Size], Expr],
+    packs: Sequence[Stmt],
+    before: Sequence[Stmt] = (),
+) -> list[Stmt]:
+    """What finds the block of a unit and `packs` it, after what is `before` that; and narrows
+    `call` to its rows and to where its columns of the result begin.
+    """
+    parts, first, unit = windows.row_parts, Name("first"), Name("unit")
+    found, at = _found_matrix(windows, unit, times(size(windows.blocks), Const(parts)))
+    found += [*_found_block(windows, at if parts == 1 else at // Const(parts), size), *before]
+    if windows.by_piece:
+        call.c, call.ldc = _place_by_piece(windows, size), size(windows.lines * windows.width)
+    else:
+        call.c = total_of((call.c, _start(windows, size)))
+    if parts == 1:
+        return [*found, *packs]
+    number, rows, each = at % Const(parts), windows.other, windows.part_rows
+    assert isinstance(rows, int)
+    assert isinstance(each, int)
+    is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
+    found += [If(is_new, tuple(packs)), Assign("top", number * Const(each))]
+    call.rows(Name("top"), Call("max", (ZERO, least(Const(each), Const(rows) - Name("top")))))
+    return found
 
 
 def _place_by_piece(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
@@ -311,8 +343,7 @@ def _summed(
     of: Product,
     windows: Windows,
     call: Arguments,
-    packed: Expr,
-    multiplied: Callable[[Expr, Expr, Expr | None, Expr], Stmt],
+    multiplied: Multiply,
     size: Callable[[Size], Expr],
     pointer: Callable[[Memory, int], Name],
 ) -> list[Stmt]:
@@ -333,18 +364,20 @@ def _summed(
     before, at = _found_matrix(windows, Name("slab"), Const(windows.slabs))
     each = Const(windows.each)
     before.append(Assign("channel", times(at, Const(windows.slab))))
-    before.append(Assign("end", _least(channel + Const(windows.slab), Const(windows.channels))))
+    before.append(Assign("end", least(channel + Const(windows.slab), Const(windows.channels))))
     found = _found_block(windows, block, size)
     found.append(copy_of(windows, windows.block, own, (channel, end), size, pointer))
     call.a, call.lda = ZERO, size(windows.block)
     call.rows(times(channel, each), times(end - channel, each))
     call.depth(_start(windows, size), _length(windows, size))
     right = Call("address", (pointer(("node", of.right.base), of.right.first), call.b))
-    is_first = Binary("==", block, first)
+    zero, one = (literal(factor, of.dtype) for factor in (0, 1))
+    beta = Select(Binary("==", block, first), zero, one)
+    packed = packed_address(windows, size(own), pointer)
 
     def into(memory: Memory, place: Expr) -> Stmt:
         result = Call("address", (pointer(memory, 0), place))
-        return multiplied(packed, right, is_first, result)
+        return multiplied(packed, right, beta, result)
 
     if windows.cut == "blocks":
         part = ("partial", of.node)
@@ -373,8 +406,8 @@ def _found_block(windows: Windows, block: Expr, size: Callable[[Size], Expr]) ->
     else:
         together, parts, part = ONE, size(windows.parts), size(windows.part)
         where = [Assign("piece", block // parts), Assign("line", block % parts * part)]
-        lines = _least(part, size(windows.lines) - line)
-    return [*where, Assign("count", _least(together, count - piece)), Assign("lines", lines)]
+        lines = least(part, size(windows.lines) - line)
+    return [*where, Assign("count", least(together, count - piece)), Assign("lines", lines)]
 
 
 def _start(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
@@ -388,5 +421,6 @@ def _length(windows: Windows, size: Callable[[Size], Expr]) -> Expr:
     return times(Name("count") * Name("lines"), size(windows.width))
 
 
-def _least(one: Expr, other: Expr) -> Expr:
+def least(one: Expr, other: Expr) -> Expr:
+    """The lesser of two integers."""
     return Call("min", (one, other))

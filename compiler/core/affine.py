@@ -8,15 +8,15 @@ indices to affine indices, so a chain of such maps costs nothing but address ari
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.record import frozen
 
 _Key = TypeVar("_Key", int, str)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Affine:
     """`constant + sum(coefficient * loop[axis]) + sum(coefficient * value)`.
 

@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.pickling import STREAM, Stream
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.size_refusals import Refusals
 from staticgraph.compiler.core.whose_code import is_called_by_own
 
@@ -30,7 +31,7 @@ NESTED = 64
 """Divisions and maxima within one size of a trace: more are those of a recursion."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """An unknown size: `key` identifies it (a name given by the user, or a serial number)."""
 
@@ -57,7 +58,7 @@ class Unknown:
         return _unpickled, (STREAM, self.key, self.label)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opaque:
     """`floordiv` or `max` of two sizes, which have no polynomial form."""
 
@@ -243,7 +244,7 @@ class Dim(Refusals):
 _SIZE = (Dim, Integral)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """What a traced function took for granted of two sizes: that they are equal, or are not."""
 

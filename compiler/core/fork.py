@@ -12,9 +12,12 @@ from __future__ import annotations
 import enum
 import logging  # noqa: F401 - registers first, so a fork takes its lock after ours, as threads do
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -29,6 +32,7 @@ class Rank(enum.IntEnum):
     NUMBA = enum.auto()
     LLVM_OPTIONS = enum.auto()
     LLVM = enum.auto()
+    EMISSIONS = enum.auto()
     OBSERVERS = enum.auto()
     VARIABLES = enum.auto()
     ASSIGNING = enum.auto()
@@ -55,6 +59,15 @@ def after_in_child(function: Callable[[], object]) -> None:
 importing = threading.RLock()
 """Held while something is imported late: the import's own locks would stay locked in a child."""
 hold(Rank.IMPORTS, importing)
+
+
+def imported(name: str) -> ModuleType:
+    """A module that is imported late: the lock is not waited for if it is there."""
+    found = sys.modules.get(name)
+    if found is None or getattr(found.__spec__, "_initializing", False):
+        with importing:
+            found = import_module(name)
+    return found
 
 
 def _before() -> None:

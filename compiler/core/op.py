@@ -12,11 +12,12 @@ import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.annotated import check_types
 from staticgraph.compiler.core.errors import ComplexError, GraphError, ShapeError, StaticGraphError
 from staticgraph.compiler.core.lowering import (
@@ -32,6 +33,7 @@ from staticgraph.compiler.core.lowering import (
     Window,
 )
 from staticgraph.compiler.core.op_arguments import (
+    are_plain,
     as_floating,
     by_position,
     in_computing,
@@ -42,6 +44,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.protocols import CompiledFunction
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
 from staticgraph.compiler.core.values import Value
 
@@ -105,7 +108,7 @@ class _Own:
         return self._of_class
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen(eq=False)
 class Op:
     """One operation.
 
@@ -237,18 +240,18 @@ class Op:
         try:
             return handle.apply(self, operands, attrs)
         except TypeError as error:
-            renamed = named(error, _rule_of_types(self), self.name)
-            if renamed is error:
+            if (renamed := named(error, _rule_of_types(self), self.name)) is error:
                 raise
             raise renamed from None
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
-        if not self.complex:
+        plain = are_plain(operands, self.floating)
+        if not plain and not self.complex:
             self.refuse_complex(operands)
         given = operands
         try:
-            given = as_floating(operands, self.promotes) if self.floating else operands
-            if any(map(is_stored, given)) and not self.moves:
+            given = operands if plain or not self.floating else as_floating(operands, self.promotes)
+            if not plain and any(map(is_stored, given)) and not self.moves:
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
@@ -259,9 +262,7 @@ class Op:
     def refuse_complex(self, arrays: Sequence[object]) -> None:
         """DTypeError if there are complex numbers among arrays that the op does not take."""
         for one in arrays:
-            if isinstance(one, complex) or (
-                isinstance(one, np.ndarray | np.generic) and one.dtype.kind == "c"
-            ):
+            if isinstance(one, complex) or getattr(getattr(one, "dtype", 0), "kind", 0) == "c":
                 raise complex_refused(self.name, type_of(one))
 
     @property
@@ -337,11 +338,9 @@ class Op:
         """How the op is called, on operands of any kind."""
         if self.bind is not None:
             found = inspect.signature(self.bind)
+            values, of = ("Any", "Value", Any), found.parameters.values()
             parameters = [
-                one.replace(annotation=one.empty)
-                if one.annotation in ("Any", "Value", Any)
-                else one
-                for one in found.parameters.values()
+                one.replace(annotation=one.empty) if one.annotation in values else one for one in of
             ]
             return found.replace(parameters=parameters, return_annotation=found.empty)
         if isinstance(self.evaluate, np.ufunc):
@@ -481,17 +480,20 @@ def is_own(op: Op) -> bool:
 
 def op_named(name: str) -> Op:
     """The op of this name; GraphError if there is none."""
-    try:
-        return _registry[name]
-    except KeyError:
-        raise GraphError(f"no op is named {name!r}") from None
+    if name not in _registry:
+        provided.declare_all()
+    if name not in _registry:
+        raise GraphError(f"no op is named {name!r}")
+    return _registry[name]
 
 
 def declared_names() -> Collection[str]:
     """The names of all ops."""
+    provided.declare_all()
     return _registry.keys()
 
 
 def all_ops() -> tuple[Op, ...]:
     """Every op of the library, in the order of declaration."""
+    provided.declare_all()
     return tuple([op for op in _registry.values() if op not in _own])

@@ -87,6 +87,24 @@ def by_position(
     return operands, rest
 
 
+_F32, _F64, _BOOL, _I64 = (np.dtype(name) for name in ("float32", "float64", "bool", "int64"))
+_NUMBERS = frozenset((bool, int, float))
+
+
+def are_plain(operands: Sequence[object], floating: bool) -> bool:
+    """Whether an op, which may want `floating` operands, computes with these as they are.
+
+    Most operands in gradient rules are such: nothing is cast, and nothing refused.
+    """
+    for one in operands:
+        dtype = getattr(one, "dtype", None)
+        if dtype is _F32 or dtype is _F64:
+            continue
+        if floating or not (dtype is _BOOL or dtype is _I64 or type(one) in _NUMBERS):
+            return False
+    return True
+
+
 def is_stored(operand: object) -> bool:
     """Whether an operand has a dtype that is stored only."""
     dtype = getattr(operand, "dtype", None)

@@ -10,17 +10,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 import re
-from dataclasses import dataclass
 
 from staticgraph.compiler.core.errors import FormatError, GraphError, OptionError
 from staticgraph.compiler.core.op import Op, declared_names, op_named
+from staticgraph.compiler.core.record import mutable
 
 VERSION = "+"
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 LONGEST = 64  # characters of a name in a file
 
 
-@dataclass(slots=True)
+@mutable
 class _Own:
     """An op that a user declared: the module and function, how often, and whether files name it."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.types import TensorType
 
@@ -32,15 +33,20 @@ class Provided(Generic[Taken, Result]):
         self._function = function
 
     def __call__(self, *args: Taken.args, **kwargs: Taken.kwargs) -> Result:
-        """Call it.
+        """Call it; its module is imported if nobody has done so yet.
 
         Raises:
-            GraphError: its module has not been imported.
+            GraphError: its module does not provide it.
         """
         if self._function is None:
-            raise GraphError(f"{self._module} is not imported")
+            fork.imported(self._module)
+        if self._function is None:
+            raise GraphError(f"{self._module} does not provide what it is to")
         return self._function(*args, **kwargs)
 
+
+declare_all: Provided[[], None] = Provided("staticgraph.compiler.ops")
+"""`declare_all()`: import every family of the op library."""
 
 type_of_expansion: Provided[
     [Callable[..., Any], Sequence[TensorType], Mapping[str, Any]], TensorType

@@ -93,14 +93,14 @@ def raised_by_user(error: Exception) -> bool:
 
 
 def place_of(error: Exception) -> str:
-    """The user's line that was last on the way to an error."""
-    place = "?"
+    """The user's line that was last on the way to an error, or on the way here."""
+    place = ""
     step = error.__traceback__
     while step is not None:
         if not _is_between(step.tb_frame):
             place = _written(step.tb_frame.f_code.co_filename, step.tb_lineno)
         step = step.tb_next
-    return place
+    return place or user_place()
 
 
 def user_place() -> str:

@@ -7,13 +7,13 @@ says which code it calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ScalarFunction:
     """A function of scalars of one dtype.
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 _FULL = "staticgraph."
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds what is asked for below a short name below the full one."""
+class _Finder:
+    """Finds what is asked for below a short name below the full one, and loads it.
+
+    It is no subclass of those in `importlib.abc`, which takes longer to import than all else here.
+    """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -33,7 +36,8 @@ class _Finder(MetaPathFinder, Loader):
         if found is None:
             return None
         is_package = found.submodule_search_locations is not None
-        return ModuleSpec(fullname, self, origin=found.origin, is_package=is_package)
+        loader: Any = self
+        return ModuleSpec(fullname, loader, origin=found.origin, is_package=is_package)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(_FULL + spec.name)

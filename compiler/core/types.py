@@ -11,7 +11,6 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from staticgraph.compiler.core import dims, dtypes
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, product
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.errors import AxisError, DTypeError, ShapeError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Value
 
 _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", default=None)
@@ -32,7 +32,7 @@ DTYPES = dtypes.DTYPES
 as_dtype = dtypes.as_dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TensorType:
     """The type of a tensor: its shape, a tuple of ints and Dims, and its dtype."""
 
@@ -65,7 +65,7 @@ class TensorType:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TupleType:
     """The type of a value that consists of several tensors: what loops and branches give."""
 

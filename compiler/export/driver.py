@@ -8,7 +8,7 @@ loop moves along a stack is the stack and the place where it begins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.bytecode import (
     Branch,
@@ -27,6 +27,7 @@ from staticgraph.compiler.codegen.bytecode import (
 from staticgraph.compiler.codegen.comments import Comments
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.core.dims import Size, Unknown
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.export.stored import viewed
 from staticgraph.compiler.ir.sizes import size_expression
@@ -34,7 +35,7 @@ from staticgraph.compiler.ir.text import INDENT, factor
 from staticgraph.compiler.schedule.chunks import Cells, Chunks, Cut
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moving:
     """A slice that moves along a stack: the names of the stack and of the slice's first element."""
 
@@ -42,7 +43,7 @@ class Moving:
     first: str
 
 
-@dataclass(slots=True)
+@mutable
 class Driver:
     """Prints the calls of a kernel.
 

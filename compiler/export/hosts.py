@@ -20,6 +20,7 @@ from staticgraph.compiler.core.op import op_named
 from staticgraph.compiler.core.scalars import ScalarFunction
 from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.ir.text import INDENT, factor
+from staticgraph.compiler.ops.collectives import STEPS
 from staticgraph.compiler.ops.user_ops import called_by
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Hosts:
         for call in runner.launch_plan.hosts:
             name = _host(call)
             try:
+                if op_named(call.op) in STEPS:
+                    raise NotNumpyError("it combines the arrays of ranks")
                 sources.setdefault(name, _source(name, called_by(op_named(call.op))))
                 self.calls[call.at] = f"{name}({self._arguments(call)})"
             except NotNumpyError as error:

@@ -6,7 +6,7 @@ import keyword
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
 from staticgraph.compiler.core.dtypes import is_float, limits, stored
 from staticgraph.compiler.core.errors import OptionError, StaticGraphError
-from staticgraph.compiler.core.record import Record
+from staticgraph.compiler.core.record import Record, mutable
 from staticgraph.compiler.core.types import substituted
 from staticgraph.compiler.export.driver import Driver
 from staticgraph.compiler.export.functions import all_names, definitions, used_names
@@ -188,7 +188,7 @@ def _neighbour(random: np.random.Generator, array: Any) -> Any:
     return np.asarray(array * factor, array.dtype)
 
 
-@dataclass(slots=True)
+@mutable
 class KernelFile:
     """The parts of an exported file.
 

@@ -14,7 +14,6 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from staticgraph.compiler.codegen.naming import Names
 from staticgraph.compiler.core.dims import Unknown, evaluate
 from staticgraph.compiler.core.errors import OutOfRangeError, StaticGraphError, located
 from staticgraph.compiler.core.op import op_named
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import is_line, place_of
 from staticgraph.compiler.core.types import mapped
 from staticgraph.compiler.export.functions import all_names, definitions
@@ -52,7 +52,7 @@ from __future__ import annotations
 import numpy as np'''
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Plain:
     """A kernel as a Python function.
 

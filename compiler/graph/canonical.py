@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.lowering import Pointwise
-from staticgraph.compiler.core.op import Op, is_own, op_named
+from staticgraph.compiler.core.op import Op, is_own, is_registered
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.forms import Encoder, Form
-from staticgraph.compiler.ops import LIBRARY, leaves, regions
+from staticgraph.compiler.ops import leaves, regions
 
 _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
 """The attributes that only say what is the same."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Canonical:
     """The text of a definition, and its unknown sizes by their numbers."""
 
@@ -138,7 +138,7 @@ def _is_atom(size: Form) -> bool:
 
 def _is_known(op: Op) -> bool:
     """Whether an op is one that is declared: another may be called the same."""
-    return (op.name in LIBRARY or is_own(op)) and op_named(op.name) is op
+    return is_registered(op)
 
 
 def _code(node: Node, types: Mapping[int, Any]) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import Report, collector, report_all
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression, again
@@ -27,7 +28,7 @@ LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
 Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Node:
     """One node of a graph with its operands in order."""
 
@@ -40,7 +41,7 @@ class Node:
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@frozen(eq=False, weakref_slot=True)
 class Definition:
     """The nodes of some outputs and updates, operands first; a node's id is its place.
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import arithmetic, comparison, leaves
 from staticgraph.compiler.ops.declare import NUMBERS
 from staticgraph.compiler.ops.exact_comparison import compared_exactly
-from staticgraph.compiler.ops.operators import Operators
+from staticgraph.compiler.ops.operators import Operators, method_named
 
 _serials = itertools.count()
 _line: ContextVar[str | None] = ContextVar("line", default=None)
@@ -87,6 +87,14 @@ class Expression(Operators):
         types = [operand.type for operand in self.operands]
         # of several results it is a TupleType, which only `items` reads
         return cast(TensorType, self.op.infer_type(*types, **self.attrs))
+
+    if not TYPE_CHECKING:  # a method is made when it is asked for
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name) or method_named(name) is None:  # or an empty slot
+                said = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(said, name=name, obj=self)
+            return getattr(self, name)
 
     @property
     def shape(self) -> Shape:
@@ -234,8 +242,7 @@ def _unpickled(stream: Stream, records: Sequence[tuple[Any, ...]]) -> Expression
             inputs = tuple([made[operand] for operand in operands])
             made[serial] = kind(op, inputs, attrs, name, source)
             made[serial].weak = weak
-    found: Expression = made[records[-1][0]]
-    return found
+    return made[records[-1][0]]
 
 
 class Handle(Operand):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.traversal import between
@@ -17,7 +17,7 @@ Pair: TypeAlias = "tuple[Expression, Expression]"
 """What a body reads, and the expression outside that it stands for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Carry:
     """A value that a loop hands from step to step.
 
@@ -32,7 +32,7 @@ class Carry:
     next: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class OpenLoop:
     """A scan whose body is made of expressions.
 

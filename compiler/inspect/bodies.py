@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import StaticGraphError, located
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import Node
@@ -20,7 +20,7 @@ NESTED = (control.scan, control.while_loop, control.cond)
 """The ops that have bodies."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Iteration:
     """One run of a body.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from staticgraph.compiler.codegen.attention import attention_of
@@ -13,6 +12,7 @@ from staticgraph.compiler.codegen.scalar import expensive_calls
 from staticgraph.compiler.codegen.statements import Body, Statement
 from staticgraph.compiler.core.dims import Size, Unknown, evaluate
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, TupleType
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import NOWHERE, Binary, Call, Expr, Unary
@@ -30,7 +30,7 @@ FUNCTION = 8  # statements that take as long as one function such as exp
 _ARITHMETIC = frozenset("+-*/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """What a group does for a node.
 

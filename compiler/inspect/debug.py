@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import NonFiniteWarning
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import gradient_of, is_line, place_of
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
@@ -21,7 +21,7 @@ from staticgraph.compiler.inspect.interpreted import Interpreted
 from staticgraph.compiler.runtime.sizes import Feed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Step:
     """One op that was run.
 
@@ -55,7 +55,7 @@ class Step:
         return f"{self.op}{label}({operands}) = {_shown(self.value)}  ({self.source})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Trace:
     """The steps of one run, in order; `print(trace)` lists them, those of gradients at last.
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from staticgraph.compiler.codegen.comments import Comments, escaped
 from staticgraph.compiler.codegen.kernel import Kernel
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.reports import Report, collecting
 from staticgraph.compiler.core.source import gradient_of, is_line, mark_of, marked, place_of
 from staticgraph.compiler.graph.body import Body
@@ -41,7 +42,7 @@ A name is that of a placeholder or variable, or of a variable of the code that a
 _LINE = re.compile(r".*:\d+")
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Marks:
     """The nodes of a definition and of the bodies in it, by their marks.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from staticgraph.compiler.core.record import frozen
 
 KINDS = {
     "rewritten": "another op, or other operands, by the rule that is named",
@@ -25,7 +26,7 @@ KINDS = {
 """The kinds of facts, in the order in which they are listed, and what they say."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """One thing that happened to an op.
 
@@ -45,7 +46,7 @@ class Fact:
         return f"{self.text}  [{self.by}]" if self.by else self.text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplainedOp:
     """An op of the graph as it was defined, and what became of it.
 
@@ -102,7 +103,7 @@ class ExplainedOp:
             yield f"    {kind:<10} {text}{of}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """What became of ops, in the order in which they were defined; `print` shows it line by line.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.dims import Unknown, evaluate
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array, Tree
 from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition
@@ -40,7 +41,7 @@ interpreting = threading.RLock()
 fork.hold(fork.Rank.INTERPRETING, interpreting)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable(eq=False, repr=False)
 class Interpreted:
     """The function that a graph defines, called like an executable and with the same errors.
 

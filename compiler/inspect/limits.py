@@ -12,18 +12,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.record import frozen
 
 PROBE = Path(__file__).resolve().parent / "probe.py"
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """The environment variables that tell a BLAS how many threads to use."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What the machine can do with a number of threads.
 
@@ -41,7 +41,7 @@ class Limits:
     call: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """The shortest time, and what sets it: "memory", "arithmetic" or "call"."""
 

@@ -12,10 +12,11 @@ import ctypes
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.bytecode import Branch, HostCall, Instruction, Repeat, Set, While
 from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.runtime.cache.loader import load_steps
 
@@ -23,7 +24,7 @@ REPEATED = 1000  # times that a step is repeated at most
 Nesting = Repeat | While | Branch
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Alone:
     """A step inside a loop or branch, and the programs that it is timed with.
 

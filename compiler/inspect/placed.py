@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.attention import attention_of
 from staticgraph.compiler.codegen.chunks import obstacle
@@ -16,6 +15,7 @@ from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
 from staticgraph.compiler.codegen.region import Region, is_inner
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.lowering import Alias
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.types import TupleType
 from staticgraph.compiler.graph.definition import Node
@@ -36,7 +36,7 @@ from staticgraph.compiler.schedule.groups import (
 MOST = 6  # ops of a group that are listed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """A node of a kernel.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.memory import MemoryPlan
 from staticgraph.compiler.core.dims import Unknown, atoms
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.schedule.groups import Fusion, computed
 
@@ -16,7 +16,7 @@ NOMINAL = 1024  # what str(plan) takes for a size that is unknown
 SHOWN = 5  # buffers of the peak that str(plan) lists
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buffer:
     """A piece of the arena while a group runs.
 
@@ -33,7 +33,7 @@ class Buffer:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Peak:
     """Where an executable needs most memory.
 
@@ -52,7 +52,7 @@ class Peak:
     buffers: tuple[Buffer, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Plan:
     """The buffers of an executable and how many bytes they take.
 

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.state import State, holding, write
 from staticgraph.compiler.inspect.costs import Cost, costs
 from staticgraph.compiler.inspect.opened import Opened, bodies
 from staticgraph.compiler.inspect.profile_table import NodeTime, Profile, StepTime
+from staticgraph.compiler.ops.collectives import STEPS, any_rank
 from staticgraph.compiler.ops.effects import quiet
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.schedule.groups import computed
@@ -41,28 +42,32 @@ def profile(
     states = runner.states
     workspace = runner.workspace_for(sizes)
     opened = Opened(kernel)
+    combined = any(node.op in STEPS for node in kernel.nodes().values())
     with holding(states, changes=True), _restored(states) as restore, quiet():
         results = runner.run_held(workspace, arrays)
-        _repeat([restore, partial(opened.run, workspace.table)], LEAST)
+        _repeat([restore, partial(opened.run, workspace.table)], combined)
         runs = min(map(len, opened.clocked.values()))
         if opened.nests:
             restore()
             opened.count(workspace.table)
             restore()
             acts = opened.run_untimed, opened.alone().run
-            _repeat([restore, *(partial(act, workspace.table) for act in acts)], LEAST)
+            _repeat([restore, *(partial(act, workspace.table) for act in acts)], combined)
     del results  # the steps used their memory until now
     return _Reader(kernel, sizes, opened).profile(runs)
 
 
-def _repeat(acts: Sequence[Callable[[], object]], least: int) -> None:
-    """Act for `SECONDS`, and a number of times at least."""
+def _repeat(acts: Sequence[Callable[[], object]], combined: bool) -> None:
+    """Act for `SECONDS`, and `LEAST` times; as often as the other ranks, if they are `combined`."""
     end = time.perf_counter() + SECONDS
-    done = 0
-    while done < least or time.perf_counter() < end:
+    done, more = 0, True
+    while more:
         for act in acts:
             act()
         done += 1
+        more = done < LEAST or time.perf_counter() < end
+        if combined:
+            more = any_rank(more)
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.inspect.limits import Bound, Limits, bandwidth_at, measure_limits
 from staticgraph.compiler.runtime.threads import get_num_threads
 
@@ -18,7 +19,7 @@ PROBED = 0.02  # seconds in which each of the machine's limits is measured
 TIME, SHARE, AMOUNT, RATE = 12, 7, 9, 8  # characters of columns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeTime:
     """One op inside a step.
 
@@ -38,7 +39,7 @@ class NodeTime:
     flops: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepTime:
     """One step: the ops that it computes, their lines, its median time in seconds and its share.
 
@@ -75,7 +76,7 @@ class StepTime:
         return Bound(max(moved, computed), "memory" if moved > computed else "arithmetic")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """The steps of a kernel in their order; `print` shows a table.
 

@@ -8,13 +8,14 @@ on purpose, as a mask, and comes out of nothing that is wrong, is not among them
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_inexact, part_dtype
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.source import gradient_of, place_of
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.graph.body import Body
@@ -30,7 +31,7 @@ from staticgraph.compiler.runtime.sizes import Feed, feeds_of
 SHOWN = 4  # causes, and operands, of which a report shows more than their number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """What is known of an array: its type, its least and greatest finite value, how many are not.
 
@@ -50,7 +51,7 @@ class Range:
         return f"{self.type}{ends}{', ' if ends and wrong else ' ' if wrong else ''}{wrong}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """An op that made inf or nan, or a leaf that held it.
 
@@ -100,7 +101,7 @@ class Origin:
         return "\n".join([head, *(f"  {one}" for one in self.iterations), *given])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """Where the inf and nan of a call come from; `print` tells it.
 
@@ -228,7 +229,7 @@ def replay(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Looked:
     """What was found in one graph."""
 
@@ -240,7 +241,7 @@ class _Looked:
 Key = Hashable
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class _Frame:
     """What is not finite in one run of a graph or body, by node.
 

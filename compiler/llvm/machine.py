@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from functools import cache
 from typing import Any
 
@@ -11,6 +13,41 @@ from llvmlite.binding import ffi
 from staticgraph.compiler.core import fork
 
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
+
+
+class _Emissions:
+    """The threads in which LLVM makes object code without llvmlite's lock."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+        self.changed = threading.Condition()
+
+    def __enter__(self) -> None:
+        with self.changed:
+            self.threads.add(threading.get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        with self.changed:
+            self.threads.discard(threading.get_ident())
+            self.changed.notify_all()
+
+
+class _NoEmissions:
+    """As long as it is held, none begins; who takes it waits for those of other threads."""
+
+    def __init__(self, emissions: _Emissions) -> None:
+        self.emissions = emissions
+
+    def __enter__(self) -> None:
+        self.emissions.changed.acquire()
+        self.emissions.changed.wait_for(lambda: self.emissions.threads <= {threading.get_ident()})
+
+    def __exit__(self, *_: object) -> None:
+        self.emissions.changed.release()
+
+
+_emissions = _Emissions()
+fork.hold(fork.Rank.EMISSIONS, _NoEmissions(_emissions))
 
 
 def target_machine(effort: int = 2) -> Any:
@@ -26,6 +63,27 @@ def target_machine(effort: int = 2) -> Any:
         codemodel="jitdefault",
         jit=True,
     )
+
+
+def emit_object(machine: Any, module: Any) -> bytes:
+    """The object code of a module in a context of its own; other threads may use LLVM meanwhile.
+
+    llvmlite has each call of LLVM wait for those of other threads. LLVM asks for that only where
+    they share a context, as what Numba compiles does ("Threads and LLVM" in its Programmer's
+    Manual).
+    """
+    with ffi.OutputString() as error:
+        with _emissions:
+            emitted = ffi.lib._lib.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, error)
+        if not emitted:
+            raise RuntimeError(
+                f"LLVM made no object code: {str(error) if error else 'without a reason'}"
+            )
+    start, size = ffi.lib.LLVMPY_GetBufferStart(emitted), ffi.lib.LLVMPY_GetBufferSize(emitted)
+    try:
+        return ctypes.string_at(start, size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(emitted)
 
 
 @cache

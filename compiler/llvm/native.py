@@ -24,7 +24,7 @@ from staticgraph.compiler.llvm import vecmath
 from staticgraph.compiler.llvm.lower.functions import is_long
 from staticgraph.compiler.llvm.lower.translate import Translator, type_named
 from staticgraph.compiler.llvm.lower.values import INT64
-from staticgraph.compiler.llvm.machine import kernel_machine
+from staticgraph.compiler.llvm.machine import emit_object, kernel_machine
 from staticgraph.compiler.llvm.options import addresses_as_written, without_stride_versions
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
@@ -45,7 +45,7 @@ def compile_native(units: Sequence[Function]) -> bytes:
     machine = kernel_machine()
     module = _optimised(units, machine)
     with addresses_as_written(units):
-        return bytes(machine.emit_object(module))
+        return emit_object(machine, module)
 
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:

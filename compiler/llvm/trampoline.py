@@ -1,10 +1,11 @@
 """The trampoline of every kernel: machine code that reads ndarrays, makes the outputs and runs.
 
-    results = trampoline(table, *inputs)
+    results = trampoline(*inputs)
 
 It follows CPython's convention METH_FASTCALL, so that a builtin function can be made of it. Its
-`self` is an ndarray of int64 that says which program to run and with which arrays: so one piece of
-code, without an address in it, serves all kernels. It checks each input's type, dtype, shape and
+`self` is an ndarray of two addresses: of words that say which program to run and with which arrays,
+and of a table. So one piece of code, without an address in it, serves all kernels, and who calls it
+hands the arguments on as they came. It checks each input's type, dtype, shape and
 layout, notes its address in the table, checks that what is written shares no memory with what was
 given before it, makes the outputs, and runs the program. It returns the list of outputs, as a tuple
 if one of them that is a number, such as a loss, is inf or nan; or an int: REJECTED if an input does
@@ -25,8 +26,11 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm import watch
+from staticgraph.compiler.llvm.machine import emit_object
+from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.run import define_run
 from staticgraph.compiler.llvm.trampoline_words import (
+    BOUND,
     CONSTANTS,
     ENTRY_SYMBOL,
     EXPONENTS,
@@ -51,10 +55,10 @@ def trampoline_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64])
     _Trampoline(ir.Function(module, kind, ENTRY_SYMBOL), fields, run).define()
     define_unchanged(module, fields)
-    parsed = llvm.parse_assembly(str(module))
+    parsed = parse(str(module))
     parsed.verify()
     _optimise(parsed, machine)
-    return bytes(machine.emit_object(parsed))
+    return emit_object(machine, parsed)
 
 
 def _optimise(module: object, machine: llvm.TargetMachine) -> None:
@@ -79,15 +83,17 @@ class _Trampoline:
     def define(self) -> None:
         builder = self.builder
         this, arguments, count = self.function.args
-        self.words = self.field(this, self.fields.data, INT64.as_pointer())
+        bound = self.field(this, self.fields.data, INT64.as_pointer().as_pointer())
+        self.words, self.table = (
+            builder.load(builder.gep(bound, [INT64(BOUND.index(name))]))
+            for name in ("words", "table")
+        )
         inputs, outputs = self.constant("inputs"), self.constant("outputs")
-        self.require(builder.icmp_signed("==", count, builder.add(inputs, INT64(1))))
-        self.table = self.field(builder.load(arguments), self.fields.data, INT64.as_pointer())
+        self.require(builder.icmp_signed("==", count, inputs))
         first = INT64(len(CONSTANTS))
         with self.loop(inputs) as i:
-            at = builder.gep(arguments, [builder.add(i, INT64(1))])
             record = builder.add(first, builder.mul(i, INT64(len(INPUT))))
-            self.read_input(builder.load(at), record)
+            self.read_input(builder.load(builder.gep(arguments, [i])), record)
         written = self.constant("written")
         with self.loop(written) as i:
             position = builder.add(builder.sub(inputs, written), i)

@@ -1,4 +1,4 @@
-"""What the trampoline is told by its `self`: words, and where the fields of objects are."""
+"""What the trampoline is told: words, and where the fields of objects are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from staticgraph.compiler.core.record import Record, record
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 UNCHANGED_SYMBOL = "staticgraph_unchanged"
 
-# Words of its `self`: addresses, how many arrays, a record per input and per output, and one per
-# output that is a number.
+BOUND = ("words", "table")  # the addresses in its `self`
+# Those words: addresses, how many arrays, a record per input and per output, and one per output
+# that is a number.
 PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong", "PyList_New", "PyList_SetItem", "PyList_AsTuple", "Py_IncRef",
     "Py_DecRef",

@@ -1,117 +1,85 @@
-"""The op library: every op and composite that both paradigms share."""
+"""The op library: every op and composite that both paradigms share.
 
-from staticgraph.compiler.core.op import all_ops as all_ops, op_named as op_named
+A family is imported when one of its ops is asked for. A program that starts from the kernel cache
+needs few of them, and waits for no others.
+"""
+
+from collections.abc import Iterator as _Iterator
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+from itertools import chain as _chain
+from typing import TYPE_CHECKING, Any
+
+from staticgraph.compiler.core import fork as _fork, provided as _provided
+from staticgraph.compiler.core.op import Op as _Op, all_ops as all_ops, op_named as op_named
+from staticgraph.compiler.core.values import Value as _Value
 from staticgraph.compiler.ops import (
-    public as _public,
-    public_linalg as _public_linalg,
-    public_special as _public_special,
+    control as control,
+    effects as effects,
+    leaves as leaves,
+    regions as regions,
 )
-from staticgraph.compiler.ops.arithmetic import absolute as absolute, copy as copy
-from staticgraph.compiler.ops.attention import (
-    attention as attention,
-    attention_cotangents as attention_cotangents,
-    attention_gradients as attention_gradients,
-)
-from staticgraph.compiler.ops.complex_numbers import (
-    conjugate as conjugate,
-    imaginary_part as imaginary_part,
-    make_complex as make_complex,
-    real_part as real_part,
-)
-from staticgraph.compiler.ops.complex_steps import on_complex as on_complex
-from staticgraph.compiler.ops.control import (
-    cond as cond,
-    item as item,
-    scan as scan,
-    while_loop as while_loop,
-)
-from staticgraph.compiler.ops.cumulative import extremum_positions as extremum_positions
-from staticgraph.compiler.ops.decompositions import (
-    eigh_factors as eigh_factors,
-    qr_factors as qr_factors,
-    svd_factors as svd_factors,
-)
-from staticgraph.compiler.ops.effects import (
-    after as after,
-    check as check,
-    fail as fail,
-    print as print,
-)
-from staticgraph.compiler.ops.eigenvalues import eig_factors as eig_factors
-from staticgraph.compiler.ops.fourier import (
-    dft as dft,
-    real_dft as real_dft,
-    real_inverse_dft as real_inverse_dft,
-)
-from staticgraph.compiler.ops.getting import getitem as getitem
-from staticgraph.compiler.ops.indexing import (
-    along_add as along_add,
-    as_strided as as_strided,
-    take_add as take_add,
-)
-from staticgraph.compiler.ops.last_positions import last_positions as last_positions
-from staticgraph.compiler.ops.leaves import (
-    constant as constant,
-    iota as iota,
-    placeholder as placeholder,
-    size_of as size_of,
-    variable as variable,
-)
-from staticgraph.compiler.ops.linalg import gemm as gemm
-from staticgraph.compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
-from staticgraph.compiler.ops.nn import clamp as clamp
-from staticgraph.compiler.ops.public import *
-from staticgraph.compiler.ops.public_linalg import *
-from staticgraph.compiler.ops.public_special import *
-from staticgraph.compiler.ops.random import (
-    exponential_float32 as exponential_float32,
-    exponential_float64 as exponential_float64,
-    gamma_attempt as gamma_attempt,
-    gamma_curve as gamma_curve,
-    gamma_slope as gamma_slope,
-    gumbel_float32 as gumbel_float32,
-    gumbel_float64 as gumbel_float64,
-    log_gamma_attempt as log_gamma_attempt,
-    normal_float32 as normal_float32,
-    normal_float64 as normal_float64,
-    random_below as random_below,
-    random_gamma as random_gamma,
-    random_log_gamma as random_log_gamma,
-    random_order as random_order,
-    random_poisson as random_poisson,
-    random_truncated as random_truncated,
-    scaled_bits as scaled_bits,
-    threefry as threefry,
-    truncated_attempt as truncated_attempt,
-    unit_float32 as unit_float32,
-    unit_float64 as unit_float64,
-)
-from staticgraph.compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
-from staticgraph.compiler.ops.scatter_reductions import (
-    along_extremum as along_extremum,
-    along_prod as along_prod,
-)
-from staticgraph.compiler.ops.slicing import embed as embed, strided_slice as strided_slice
-from staticgraph.compiler.ops.special import log_odds as log_odds
-from staticgraph.compiler.ops.systems import (
-    cholesky_factor as cholesky_factor,
-    cofactor as cofactor,
-    logabsdet as logabsdet,
-    signdet as signdet,
-    solve_matrices as solve_matrices,
-)
-from staticgraph.compiler.ops.windows import overlap_add as overlap_add
 
-true_divide = divide
+if TYPE_CHECKING:
+    from staticgraph.compiler.ops.library import *
+    from staticgraph.compiler.ops.library import (
+        LIBRARY as LIBRARY,
+        LINALG as LINALG,
+        PUBLIC as PUBLIC,
+        SPECIAL as SPECIAL,
+        cond as cond,
+        scan as scan,
+        while_loop as while_loop,
+    )
 
-PUBLIC = tuple(name for name in vars(_public) if not name.startswith("_"))
-"""The names that both frontends export; the others are for the compiler."""
+_FIRST = (
+    "arithmetic", "comparison", "exponential", "shape", "reduction", "linalg", "indexing", "nn",
+    "losses", "slicing",
+)  # fmt: skip
+"""The families that most programs use: a name is looked for in them, in this order."""
 
-LINALG = tuple(name for name in vars(_public_linalg) if not name.startswith("_"))
-"""The names of staticgraph.linalg."""
 
-SPECIAL = tuple(name for name in vars(_public_special) if not name.startswith("_"))
-"""The names that staticgraph.special alone has."""
+def public_named(name: str) -> _Value:
+    """The op that the frontends export under this name; None if there is none."""
+    with _fork.importing:
+        for module in _first():
+            if name in module.__all__:
+                return getattr(module, name)
+        return vars(_import_module("staticgraph.compiler.ops.public")).get(name)
 
-LIBRARY = frozenset(op.name for op in all_ops())
-"""The names of the ops that the modules above declare, and nobody else."""
+
+def _declare_all() -> None:
+    with _fork.importing:
+        _import_module("staticgraph.compiler.ops.library")
+
+
+_provided.declare_all.provide(_declare_all)
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import what is not there yet."""
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        with _fork.importing:
+            if _find_spec(f"{__name__}.{name}") is not None:
+                return _import_module(f"{__name__}.{name}")
+            found = _declared(name)
+            if found is None:
+                found = getattr(_import_module(f"{__name__}.library"), name)
+        globals()[name] = found
+        return found
+
+
+def _declared(name: str) -> Any:
+    """An op of the first families, one for the compiler alone too."""
+    for module in _chain((leaves, control, effects, regions), _first()):
+        found = vars(module).get(name)
+        if isinstance(found, _Op) or name in getattr(module, "__all__", ()):
+            return found
+    return None
+
+
+def _first() -> _Iterator[Any]:
+    for family in _FIRST:
+        yield _import_module(f"staticgraph.compiler.ops.{family}")

@@ -231,11 +231,14 @@ _HELD_BY_NUMPY = (np.ndarray, np.generic)
 
 def _power(a: Any, b: Any) -> Any:
     # as NumPy's operator does for these numbers, which rules compute of arrays without axes
-    if isinstance(b, _HELD_BY_NUMPY) and not b.ndim and b.dtype == np.asarray(a).dtype:
-        if b == 2:
+    if isinstance(b, _HELD_BY_NUMPY) and not b.ndim and isinstance(a, _HELD_BY_NUMPY):
+        exponent = b.item() if b.dtype is a.dtype else None
+        if exponent == 2:
             return np.square(a)
-        if b == 1:
+        if exponent == 1:
             return np.positive(a)
+        if exponent == 3 and a.dtype.kind == "f":
+            return np.multiply(np.square(a), a)
     try:
         return np.power(a, b)
     except ValueError:  # NumPy has no integer powers below 0
@@ -247,8 +250,12 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _power_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
-    if positions == (0,) and not b.ndim and b == 2 and a.shape == g.shape:
-        return ((a + a) * g,)
+    if positions == (0,) and not b.ndim and a.shape == g.shape:
+        exponent = b.item()
+        if exponent == 2:
+            return ((a + a) * g,)
+        if exponent == 3:
+            return (np.multiply(np.square(a), b) * g,)
     return [power.vjp[i](g, o, a, b) for i in positions]
 
 

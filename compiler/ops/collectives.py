@@ -246,6 +246,11 @@ def remember_lines(digest: int, lines: Sequence[str]) -> None:
     _lines[digest] = lines
 
 
+def any_rank(wishes: bool) -> bool:
+    """Whether this rank or another one wishes it; all of them ask."""
+    return bool(current().at_once(Job("all_reduce", "max"), np.array(int(wishes))))
+
+
 def _announce(
     token: Array, *sizes: Array, title: UserText, digest: int, collectives: int, ranks: int
 ) -> Array:

@@ -21,6 +21,7 @@ from staticgraph.compiler.ops.arithmetic import power
 from staticgraph.compiler.ops.batching import images
 from staticgraph.compiler.ops.comparison import equal, isnan, logical_or, where
 from staticgraph.compiler.ops.conv_direct import padded
+from staticgraph.compiler.ops.conv_work import goes_by_line, is_added
 from staticgraph.compiler.ops.declare import as_operand, composite
 from staticgraph.compiler.ops.linalg import matmul
 from staticgraph.compiler.ops.reduction import max, min, sum
@@ -35,11 +36,6 @@ Pair = tuple[int, int]
 
 LEAST_CHANNELS = 8
 """Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
-PACKED, ADDED = 24, 64
-"""Products that take as long as packing an element of a window, and as writing it out and adding it
-where it belongs: for 23 shapes they tell which is faster, but where both take as long."""
-MOST_WRITTEN = 8
-"""Elements of windows written out for one of the image or of the result."""
 LEAST_DEPTH = 256
 """Of the products from which on it pays to write g out with the filters side by side: measured on a
 Zen 4, that takes 3 ns for an element, and saves 0.013 ns for each product that it is in."""
@@ -95,13 +91,18 @@ def _conv_check(
         raise ShapeError(f"{name}: bias {bias} does not have one value per filter: {filters}")
 
 
-def _columns(x: Any, weight: Any, attrs: Attrs) -> Any:
-    """All windows as a matrix per group: (groups, channels * window, batch * places)."""
+def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
+    """All windows as a matrix per group: (groups, channels * window, batch * places).
+
+    `by_line`: with the lines of the window first, and then the channels.
+    """
     groups, x = attrs["groups"], padded(x, attrs["padding"])
     if groups > 1:
         x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
     order = (1, 4, 5, 0, 2, 3) if groups == 1 else (1, 2, 5, 6, 0, 3, 4)
+    if by_line:
+        order = (4, 1, 5, 0, 2, 3) if groups == 1 else (1, 5, 2, 6, 0, 3, 4)
     depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
     places = windows.shape[0] * windows.shape[-4] * windows.shape[-3]
     return reshape(transpose(windows, order), (groups, depth, places))
@@ -137,7 +138,9 @@ def _conv2d(
     shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
     if conv_direct.is_direct(weight, groups):
         return conv_direct.convolve(x, weight, attrs) + shift
-    product = matmul(_filters(weight, groups), _columns(x, weight, attrs))
+    by_line = goes_by_line(x, weight, attrs)
+    left = _filters(transpose(weight, (0, 2, 1, 3)) if by_line else weight, groups)
+    product = matmul(left, _columns(x, weight, attrs, by_line))
     height, width = (
         (size + 2 * p - d * (k - 1) - 1) // s + 1
         for size, k, s, p, d in zip(
@@ -174,32 +177,14 @@ def _has_rows(weight: Any, groups: int) -> bool:
     return channels >= LEAST_CHANNELS or (groups == 1 and filters <= channels)
 
 
-def _is_added(g: Any, x: Any, weight: Any, attrs: Attrs) -> bool:
-    """Whether the products of all windows, written out and added, are less work than convolving g.
-
-    That multiplies the zeros around g where the windows leave few places, such as 9 x 9 of 21 x 21,
-    and packs windows of g, which are many where there are more filters than channels.
-    """
-    sizes = (*x.shape[2:], *g.shape[2:], *weight.shape[:2])
-    if not all(isinstance(size, int) for size in sizes) or 0 in sizes:
-        return False
-    filters, channels = weight.shape[0] // attrs["groups"], weight.shape[1]
-    here, there = math.prod(x.shape[2:]), math.prod(g.shape[2:])
-    written = channels * math.prod(weight.shape[2:]) * there
-    if written > MOST_WRITTEN * (channels * here + filters * there):
-        return False
-    more = here / (there * math.prod(attrs["stride"]))
-    return channels * (filters + ADDED) < 0.9 * more * filters * (channels + PACKED)
-
-
 def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
     groups, padding = attrs["groups"], attrs["padding"]
     around = _full_padding(weight, **attrs)
-    is_added = not conv_direct.is_direct(weight, groups) and _is_added(g, x, weight, attrs)
-    if around is not None and not is_added:
+    adds = not conv_direct.is_direct(weight, groups) and is_added(g, x, weight, attrs)
+    if around is not None and not adds:
         return conv2d(g, _turned(weight, groups), None, 1, around, attrs["dilation"], groups)
     sizes = (*x.shape[2:], *g.shape[2:])
-    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not is_added
+    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not adds
     if has_phases and _has_rows(weight, groups):
 
         def convolve(part: Any, taps: Any) -> Any:

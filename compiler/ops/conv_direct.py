@@ -19,9 +19,10 @@ from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.ops.reduction import sum
 from staticgraph.compiler.ops.shape import expand_dims, reshape, squeeze, transpose
 from staticgraph.compiler.ops.slicing import embed, stack, strided_slice
-from staticgraph.compiler.ops.windows import overlap_add, sliding_windows
+from staticgraph.compiler.ops.windows import overlap_add, sliding_windows, window_count
 
 MOST_PRODUCTS = 64  # per result: they are all written out
+REGISTERS = 32  # of vectors, where there are most
 
 
 def is_direct(weight: Any, groups: int) -> bool:
@@ -84,8 +85,26 @@ def _column_phase(x: Any, first: int, columns: int, attrs: Attrs) -> Any:
     return embed(part, (0, 0, height, before if count else 0), whole, (1, 1, 1, 1), 0.0)
 
 
-def _summed(x: object, weight: object, attrs: Attrs) -> Any:
-    """The convolution of a padded x."""
+def _summed(x: Any, weight: Any, attrs: Attrs) -> Any:
+    """The convolution of a padded x.
+
+    A window of more weights than there are registers is read anew for each vector of results: then
+    an even line and the odd one behind it are computed at once, and share it and most of the image.
+    """
+    height = window_count(x.shape[2], weight.shape[2], attrs["stride"][0], attrs["dilation"][0])
+    window = weight.shape[2] * weight.shape[3]
+    if window <= REGISTERS or not isinstance(height, int) or height % 2:
+        return _each(x, weight, attrs)
+    step = attrs["stride"][0]
+    pairs = attrs | {"stride": (2 * step, attrs["stride"][1])}
+    sizes = (*x.shape[:2], x.shape[2] - step, x.shape[3])
+    lines = [strided_slice(x, (0, 0, at, 0), sizes, (1, 1, 1, 1)) for at in (0, step)]
+    joined = stack([_each(one, weight, pairs) for one in lines], axis=3)
+    return reshape(joined, (*joined.shape[:2], height, joined.shape[4]))
+
+
+def _each(x: object, weight: object, attrs: Attrs) -> Any:
+    """The convolution of a padded x, line by line."""
     groups = attrs["groups"]
     products = _windows(x, weight, attrs) * expand_dims(_by_group(weight, groups), (2, 3))
     return _joined(sum(products, axis=(5, 6, 7)))

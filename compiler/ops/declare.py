@@ -55,6 +55,8 @@ def unbroadcast(g: Value, operand: Value) -> Value:
     ones = tuple(
         [i + extra for i, size in enumerate(target) if size == 1 and shape[i + extra] != 1]
     )
+    if type(g) is np.ndarray and ones:
+        return total(g, leading + ones, True).reshape(target)
     if not ones:
         return op_named("sum").bound((g,), {"axes": leading, "keepdims": False})
     g = op_named("sum").bound((g,), {"axes": leading + ones, "keepdims": True})
@@ -136,6 +138,8 @@ def _require_arity(name: str, arity: int, types: Sequence[TensorType]) -> None:
 
 
 def _fitting(rules: tuple[Rule | None, ...]) -> tuple[Rule | None, ...]:
+    if len(rules) == 2:
+        return _undone_first(rules[0]), _undone_second(rules[1])
     return tuple(undo_broadcasting(rule, position) for position, rule in enumerate(rules))
 
 
@@ -158,6 +162,30 @@ def undo_broadcasting(rule: Rule | None, position: int) -> Rule | None:
     def unbroadcasting(g: object, out: object, *operands: Any) -> Any:
         found, operand = rule(g, out, *operands), operands[position]
         return found if found.shape == operand.shape else unbroadcast(found, operand)
+
+    return unbroadcasting
+
+
+def _undone_first(rule: Rule | None) -> Rule | None:
+    """`undo_broadcasting` of the first of two operands, which takes fewer steps."""
+    if rule is None or isinstance(rule, Refused):
+        return rule
+
+    def unbroadcasting(g: object, out: object, a: Any, b: object) -> Any:
+        found = rule(g, out, a, b)
+        return found if found.shape == a.shape else unbroadcast(found, a)
+
+    return unbroadcasting
+
+
+def _undone_second(rule: Rule | None) -> Rule | None:
+    """`undo_broadcasting` of the second of two operands, which takes fewer steps."""
+    if rule is None or isinstance(rule, Refused):
+        return rule
+
+    def unbroadcasting(g: object, out: object, a: object, b: Any) -> Any:
+        found = rule(g, out, a, b)
+        return found if found.shape == b.shape else unbroadcast(found, b)
 
     return unbroadcasting
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import CheckError, DTypeError, GraphError, OptionError
 from staticgraph.compiler.core.lowering import Alias, Host
+from staticgraph.compiler.core.messages import Fields, filled
 from staticgraph.compiler.core.op import Op, register
 from staticgraph.compiler.core.raised import Raised, error_of
 from staticgraph.compiler.core.types import TensorType
@@ -133,21 +134,24 @@ def _require(
 def _fail(
     token: object,
     holds: object,
-    *,
+    *values: object,
     error: Raised,
     expected: bool,
     batched: bool,
     place: int,
     drawn: int = 0,
+    fields: Fields = (),
 ) -> Any:
     if not np.all(np.asarray(holds) == expected):
-        made = error_of(error)
+        made = error_of(filled(error, fields, [np.asarray(one) for one in values]))
         made.drawn = drawn  # type: ignore[attr-defined]
         raise made
     return np.array(token)
 
 
-def _fail_type(token: TensorType, holds: TensorType, **attrs: object) -> TensorType:
+def _fail_type(
+    token: TensorType, holds: TensorType, *values: TensorType, **attrs: object
+) -> TensorType:
     return token
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from staticgraph.compiler.core.errors import NoDerivativeError
 from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Op, Rule, register
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import (
     TensorType,
     broadcast_shapes,
@@ -25,7 +25,7 @@ from staticgraph.compiler.reference import incomplete
 __all__ = ["betainc", "gammainc", "gammaincc"]
 
 
-@dataclass(frozen=True)
+@frozen
 class NoDerivative:
     """The rule of an operand by which there is no derivative: it says so where one is asked for."""
 

@@ -84,9 +84,10 @@ def _matmul_arrays(positions: Sequence[int], g: object, o: object, a: Any, b: An
 
 
 def _matmul_numpy(a: Any, b: Any) -> Any:
-    if 0 < a.ndim <= 2 and 0 < b.ndim <= 2 and a.size != 1 and b.size != 1:
+    m, n = a.ndim, b.ndim
+    if 0 < m <= 2 and 0 < n <= 2 and a.size != 1 and b.size != 1:
         return a.dot(b)  # as `small_product`, without its call
-    if not a.ndim or not b.ndim:
+    if not m or not n:
         _matmul_type(type_of(a), type_of(b))  # which says better than NumPy what is wrong
     return np.matmul(a, b)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,34 +11,37 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.at import At
 from staticgraph.compiler.ops.declare import zeros_like
 
+if TYPE_CHECKING:
+    from staticgraph.compiler.ops.at import At
 
-def _forward(op: Any) -> Any:
+
+def _op(name: str) -> Any:
+    return getattr(ops, name)
+
+
+def _forward(name: str, find: Callable[[str], Any] = _op) -> Any:
     def method(self: object, other: object) -> Any:
-        return op(self, other) if _known(other) else NotImplemented
+        return find(name)(self, other) if _known(other) else NotImplemented
 
     return method
 
 
-def _backward(op: Any) -> Any:
+def _backward(name: str, find: Callable[[str], Any] = _op) -> Any:
     def method(self: object, other: object) -> Any:
-        return op(other, self) if _known(other) else NotImplemented
+        return find(name)(other, self) if _known(other) else NotImplemented
 
     return method
 
 
-def _both_ways(op: Any) -> tuple[Any, Any]:
-    return _forward(op), _backward(op)
-
-
-def _of_bits(logical: Any, bitwise: Any) -> Any:
+def _of_bits(name: str) -> Any:
     """What Python's signs for bits are: of integers the bits', of masks the logical op."""
 
     def op(*operands: Any) -> Any:
         kinds = {np.result_type(getattr(one, "dtype", one)).kind for one in operands}
-        return (bitwise if kinds & set("iu") and kinds <= set("biu") else logical)(*operands)
+        of_integers = kinds & set("iu") and kinds <= set("biu")
+        return getattr(ops, f"{'bitwise' if of_integers else 'logical'}_{name}")(*operands)
 
     return op
 
@@ -65,23 +69,23 @@ class Operators(Operand):
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    __add__, __radd__ = _forward(ops.add), _backward(ops.add)
-    __sub__, __rsub__ = _forward(ops.subtract), _backward(ops.subtract)
-    __mul__, __rmul__ = _forward(ops.multiply), _backward(ops.multiply)
-    __truediv__, __rtruediv__ = _forward(ops.divide), _backward(ops.divide)
-    __floordiv__, __rfloordiv__ = _forward(ops.floor_divide), _backward(ops.floor_divide)
-    __mod__, __rmod__ = _forward(ops.remainder), _backward(ops.remainder)
-    __pow__, __rpow__ = _forward(ops.power), _backward(ops.power)
-    __matmul__, __rmatmul__ = _forward(ops.matmul), _backward(ops.matmul)
-    __lt__, __le__ = _forward(ops.less), _forward(ops.less_equal)
-    __gt__, __ge__ = _forward(ops.greater), _forward(ops.greater_equal)
-    __eq__ = _forward(ops.equal)
-    __ne__ = _forward(ops.not_equal)
-    __and__, __rand__ = _both_ways(_of_bits(ops.logical_and, ops.bitwise_and))
-    __or__, __ror__ = _both_ways(_of_bits(ops.logical_or, ops.bitwise_or))
-    __xor__, __rxor__ = _both_ways(_of_bits(ops.logical_xor, ops.bitwise_xor))
-    __lshift__, __rlshift__ = _both_ways(ops.left_shift)
-    __rshift__, __rrshift__ = _both_ways(ops.right_shift)
+    __add__, __radd__ = _forward("add"), _backward("add")
+    __sub__, __rsub__ = _forward("subtract"), _backward("subtract")
+    __mul__, __rmul__ = _forward("multiply"), _backward("multiply")
+    __truediv__, __rtruediv__ = _forward("divide"), _backward("divide")
+    __floordiv__, __rfloordiv__ = _forward("floor_divide"), _backward("floor_divide")
+    __mod__, __rmod__ = _forward("remainder"), _backward("remainder")
+    __pow__, __rpow__ = _forward("power"), _backward("power")
+    __matmul__, __rmatmul__ = _forward("matmul"), _backward("matmul")
+    __lt__, __le__ = _forward("less"), _forward("less_equal")
+    __gt__, __ge__ = _forward("greater"), _forward("greater_equal")
+    __eq__ = _forward("equal")
+    __ne__ = _forward("not_equal")
+    __and__, __rand__ = _forward("and", _of_bits), _backward("and", _of_bits)
+    __or__, __ror__ = _forward("or", _of_bits), _backward("or", _of_bits)
+    __xor__, __rxor__ = _forward("xor", _of_bits), _backward("xor", _of_bits)
+    __lshift__, __rlshift__ = _forward("left_shift"), _backward("left_shift")
+    __rshift__, __rrshift__ = _forward("right_shift"), _backward("right_shift")
 
     def __neg__(self) -> Any:
         return ops.negative(self)
@@ -93,10 +97,12 @@ class Operators(Operand):
         return ops.absolute(self)
 
     def __invert__(self) -> Any:
-        return _of_bits(ops.logical_not, ops.bitwise_not)(self)
+        return _of_bits("not")(self)
 
     def __getitem__(self, key: object) -> Any:
-        return ops.getitem(self, key)
+        from staticgraph.compiler.ops.getting import getitem
+
+        return getitem(self, key)
 
     @property
     def at(self) -> At:
@@ -109,6 +115,8 @@ class Operators(Operand):
             array([[1., 0., 1.],
                    [1., 0., 1.]])
         """
+        from staticgraph.compiler.ops.at import At
+
         return At(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -150,26 +158,38 @@ class Operators(Operand):
     conjugate = conj
 
 
-_OF_ELEMENTS = [
-    name
-    for name in ops.PUBLIC
-    if isinstance(op := getattr(ops, name), Op) and op.elementwise and len(op.saves) == 1
-]
-"""The differentiable functions of one operand, element by element."""
+_NAMED = frozenset((
+    "argmax", "argmin", "astype", "broadcast_to", "clip", "dot", "expand_dims", "flip", "matmul",
+    "outer", "permute", "pow", "reshape", "squeeze", "swapaxes", "take", "transpose",
+))  # fmt: skip
 
-_OF_ROWS = [
-    name
-    for name in ops.PUBLIC
-    if isinstance(op := getattr(ops, name), Op)
-    and op.sweep in ("rows", "reduction")
-    and isinstance(op.vjp, tuple)
-    and len(op.vjp) == 1
-]
-"""The functions of one operand along its axes."""
 
-for _name in (
-    *_OF_ELEMENTS, *_OF_ROWS, "argmax", "argmin", "astype", "broadcast_to", "clip", "dot",
-    "expand_dims", "flip", "matmul", "outer", "permute", "pow", "reshape", "squeeze", "swapaxes",
-    "take", "transpose",
-):  # fmt: skip
-    setattr(Operators, _name, _method(getattr(ops, _name)))
+def method_named(name: str) -> Any:
+    """The method of this name, which every handle has then; None if no op is one.
+
+    Methods are the differentiable functions of one operand, element by element or along its axes,
+    and those that are named above.
+    """
+    op = None if name.startswith("_") else ops.public_named(name)
+    if op is None or not (name in _NAMED or _is_of_elements(op) or _is_of_rows(op)):
+        return None
+    method = _method(op)
+    setattr(Operators, name, method)
+    return method
+
+
+def add_methods() -> None:
+    """Give the class all methods: who looks at it, and does not call one, must find them."""
+    for name in ops.PUBLIC:
+        if name not in vars(Operators):
+            method_named(name)
+
+
+def _is_of_elements(op: Any) -> bool:
+    return isinstance(op, Op) and op.elementwise and len(op.saves) == 1
+
+
+def _is_of_rows(op: Any) -> bool:
+    if not isinstance(op, Op) or op.sweep not in ("rows", "reduction"):
+        return False
+    return isinstance(op.vjp, tuple) and len(op.vjp) == 1

@@ -1,7 +1,7 @@
 """The ops that both frontends export under their own names: the public ones of each family."""
 
 from staticgraph.compiler.ops.arithmetic import *
-from staticgraph.compiler.ops.attention import *
+from staticgraph.compiler.ops.attending import *
 from staticgraph.compiler.ops.bitwise import *
 from staticgraph.compiler.ops.comparison import *
 from staticgraph.compiler.ops.complex_numbers import *

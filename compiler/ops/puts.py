@@ -18,7 +18,7 @@ from staticgraph.compiler.ops.comparison import equal, less, where
 from staticgraph.compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
 from staticgraph.compiler.ops.indexing import require_element, require_index, take
 from staticgraph.compiler.ops.keys import numbers
-from staticgraph.compiler.ops.last_positions import in_order, last_positions
+from staticgraph.compiler.ops.last_places import in_order, last_positions
 from staticgraph.compiler.ops.reduction import positions
 from staticgraph.compiler.ops.scattering import (
     copied_slices,

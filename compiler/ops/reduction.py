@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,7 +67,16 @@ def _prod_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
     return _multiply(x, axes, accumulator(x.dtype), None, keepdims)
 
 
-def _sum_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+_HELD_BY_NUMPY = (np.ndarray, np.generic)
+_FEW = 4096
+"""The most elements that are written in less time than a view of one element makes to read."""
+
+
+def _sum_vjp(g: Any, o: object, a: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if isinstance(g, _HELD_BY_NUMPY) and not g.ndim and math.prod(a.shape) <= _FEW:
+        result = np.empty(a.shape, g.dtype)
+        result.fill(g)
+        return result
     return broadcast_to.bound((_restore(g, a, axes, keepdims),), {"shape": a.shape})
 
 

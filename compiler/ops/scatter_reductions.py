@@ -18,7 +18,7 @@ from staticgraph.compiler.ops.batching import shifted_one
 from staticgraph.compiler.ops.comparison import equal, less, where
 from staticgraph.compiler.ops.declare import as_operand, composite, unbroadcast
 from staticgraph.compiler.ops.indexing import along_add, along_split, along_type, take_along_axis
-from staticgraph.compiler.ops.last_positions import grid, resized
+from staticgraph.compiler.ops.last_places import grid, resized
 from staticgraph.compiler.ops.scattering import (
     added,
     along_bind,

@@ -26,7 +26,7 @@ from staticgraph.compiler.ops.indexing import (
     take_add,
     take_along_axis,
 )
-from staticgraph.compiler.ops.last_positions import grid, in_order, last_positions, resized
+from staticgraph.compiler.ops.last_places import grid, in_order, last_positions, resized
 from staticgraph.compiler.ops.reduction import positions
 from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape
 from staticgraph.compiler.ops.slicing import embed, strided_slice

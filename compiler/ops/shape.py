@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -178,8 +179,14 @@ def _transpose_bind(x: Any, *axes: Any) -> tuple[Sequence[Any], Attrs]:
     return (x,), {"axes": order}
 
 
+@functools.lru_cache(maxsize=1024)
 def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axes.index(axis) for axis in range(len(axes)))
+
+
+def _transpose_vjp(g: Any, o: object, a: object, *, axes: tuple[int, ...]) -> Any:
+    order = _inverse(axes)
+    return g.transpose(order) if type(g) is np.ndarray else transpose.bound((g,), {"axes": order})
 
 
 def _batched_transpose(
@@ -194,7 +201,7 @@ transpose: Op = register(
         name="transpose",
         infer_type=lambda x, axes: TensorType(tuple(x.shape[axis] for axis in axes), x.dtype),
         evaluate=lambda x, axes: x.transpose(axes),
-        vjp=(lambda g, o, a, *, axes: transpose.bound((g,), {"axes": _inverse(axes)}),),
+        vjp=(_transpose_vjp,),
         saves=("",),
         bind=_transpose_bind,
         lowering=IndexMap(lambda index, x, out, *, axes: tuple(index[i] for i in _inverse(axes))),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.lowering import Alias, Gather, Host, IndexMap
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import collector, report_all
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.evaluate import substitute
@@ -48,7 +49,7 @@ def _hoisting(graph: Definition, hoisted: Callable[[OpenLoop], OpenLoop]) -> Def
     return rewrite_loops(graph, rewrite)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Kinds:
     """What the values of a body depend on, other than the carries; by serial.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.reports import collector, report_all
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Definition, Node
@@ -50,7 +51,7 @@ def sink_products(graph: Definition) -> Definition:
     return _sinking(graph, _sink_products)
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Sinking:
     """A loop while parts of it are moved below it.
 

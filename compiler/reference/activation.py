@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.reference.error_function import erf
-from staticgraph.compiler.reference.scratch import floats, scratch
-
-_ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in "fdbhiqB"}
-_ONE = np.ones((), np.int8)
-
+from staticgraph.compiler.reference.numbers import HALF, ONE, ZERO, Number
+from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
 
 _FEW, _MANY = 256, 1 << 14
 _UNSIGNED = {np.dtype("f4"): np.dtype("u4"), np.dtype("f8"): np.dtype("u8")}
+_BYTE = np.dtype(np.int8)
+_maximum = np.maximum
 
 
 class _Constants(dict[Any, Any]):
@@ -40,12 +39,18 @@ class _Constants(dict[Any, Any]):
 _all_zeros, _all_ones = _Constants(0), _Constants(1)
 
 
+def _out(like: Any) -> Any:
+    """The `out` of a ufunc: without one, it makes no array of what has no axes, but a scalar."""
+    return None if like.ndim else np.empty_like(like)
+
+
 def relu(x: Any) -> Any:
     """max(x, 0)."""
+    if x.size < _FEW:
+        return _maximum(x, ZERO[x.dtype])
     if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
-    # a 0-d array instead of a number halves the time on a small array
-    return np.maximum(x, _ZEROS[x.dtype])
+    return np.maximum(x, ZERO[x.dtype])
 
 
 def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: object) -> Any:
@@ -59,7 +64,7 @@ def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: object) -> Any:
         return (np.bitwise_and(g.view(unsigned), passes, passes).view(g.dtype),)
     # np.where in half its time: g's bits, and those of -1 where it passes or 0 where it does not
     bits = np.dtype(f"i{g.itemsize}")
-    passes = np.subtract(np.less_equal(o, _ZEROS[o.dtype]).view(np.int8), _ONE)
+    passes = np.subtract(np.less_equal(o, ZERO[o.dtype]).view(_BYTE), ONE[_BYTE])
     return (np.bitwise_and(g.view(bits), passes.astype(bits)).view(g.dtype),)
 
 
@@ -70,24 +75,32 @@ def sigmoid(x: Any) -> Any:
             falling = np.exp(np.where(x.real < 0, x, -x))  # whose real part is below 0
             return np.where(x.real < 0, falling, 1) / (1 + falling)
     x = floats(x)
-    result = np.negative(x, np.empty_like(x))
-    with np.errstate(over="ignore"):
+    one = ONE[x.dtype]
+    result = np.negative(x, _out(x))
+    if 0 < x.size < LARGE and result.item(result.argmax()) < _EXPONENT:  # in a fifth of the time
         np.exp(result, result)
-    np.add(result, 1, result)
-    return np.divide(1, result, result)
+    else:
+        with np.errstate(over="ignore"):
+            np.exp(result, result)
+    np.add(result, one, result)
+    return np.divide(one, result, result)
+
+
+_EXPONENT = 88.0
+"""Below it exp is finite in float32, and in float64."""
 
 
 def sigmoid_vjp(positions: Sequence[int], g: Any, o: Any, x: object) -> Any:
     """g (1 - o) o."""
-    result = np.subtract(1, o, np.empty_like(o))
+    result = np.subtract(ONE[o.dtype], o, _out(o))
     np.multiply(result, o, result)
     return (np.multiply(result, g, result),)
 
 
 def tanh_vjp(positions: Sequence[int], g: Any, o: Any, x: object) -> Any:
     """g (1 - o o)."""
-    result = np.multiply(o, o, np.empty_like(o))
-    np.subtract(1, result, result)
+    result = np.multiply(o, o, _out(o))
+    np.subtract(ONE[o.dtype], result, result)
     return (np.multiply(result, g, result),)
 
 
@@ -101,59 +114,66 @@ def silu(x: Any) -> Any:
 def silu_vjp(positions: Sequence[int], g: Any, o: object, x: Any) -> Any:
     """g s (1 + x (1 - s)) with s = sigmoid(x)."""
     s = sigmoid(x)
-    result = np.subtract(1, s, np.empty_like(s))
+    one = ONE[s.dtype]
+    result = np.subtract(one, s, _out(s))
     np.multiply(result, x, result)
-    np.add(result, 1, result)
+    np.add(result, one, result)
     np.multiply(result, s, result)
     return (np.multiply(result, g, result),)
 
 
-_ROOT_HALF = math.sqrt(0.5)
-_ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
-_CUBIC = 0.044715
+_ROOT_HALF = Number(math.sqrt(0.5))
+_ROOT_TWO_BY_PI = Number(math.sqrt(2 / math.pi))
+_ROOT_OF_TWO_PI = Number(math.sqrt(0.5) / math.sqrt(math.pi))
+_CUBIC, _THREE_CUBIC = Number(0.044715), Number(3 * 0.044715)
+_MINUS_HALF = Number(-0.5)
 
 
 def gelu(x: Any, *, approximate: str) -> Any:
     """x (1 + t) / 2, where t is erf(x / sqrt(2)) or its form with tanh."""
     x = floats(x)
     result = _gelu_tanh(x) if approximate == "tanh" else _gelu_erf(x)
-    np.add(result, 1, result)
+    dtype = result.dtype
+    np.add(result, ONE[dtype], result)
     np.multiply(result, x, result)
-    return np.multiply(result, 0.5, result)
+    return np.multiply(result, HALF[dtype], result)
 
 
 def _gelu_erf(x: Any) -> Any:
-    return erf(np.multiply(x, _ROOT_HALF, scratch(x, 0)))
+    return erf(np.multiply(x, _ROOT_HALF[x.dtype], scratch(x, 0)))
 
 
 def _gelu_tanh(x: Any) -> Any:
     """tanh(sqrt(2 / pi) (x + 0.044715 x**3))."""
-    result = np.multiply(x, x, np.empty_like(x))
+    dtype = x.dtype
+    result = np.multiply(x, x, _out(x))
     np.multiply(result, x, result)
-    np.multiply(result, _CUBIC, result)
+    np.multiply(result, _CUBIC[dtype], result)
     np.add(result, x, result)
-    np.multiply(result, _ROOT_TWO_BY_PI, result)
+    np.multiply(result, _ROOT_TWO_BY_PI[dtype], result)
     return np.tanh(result, result)
 
 
 def gelu_vjp(positions: Sequence[int], g: Any, o: object, x: Any, *, approximate: str) -> Any:
     """g ((1 + t) / 2 + x t' / 2)."""
-    slope = np.multiply(x, x, np.empty_like(x))
+    dtype = x.dtype
+    one, half = ONE[dtype], HALF[dtype]
+    slope = np.multiply(x, x, _out(x))
     if approximate == "tanh":
         t = _gelu_tanh(x)
-        np.multiply(slope, 3 * _CUBIC, slope)
-        np.add(slope, 1, slope)
-        np.multiply(slope, _ROOT_TWO_BY_PI, slope)
+        np.multiply(slope, _THREE_CUBIC[dtype], slope)
+        np.add(slope, one, slope)
+        np.multiply(slope, _ROOT_TWO_BY_PI[dtype], slope)
         falls = np.multiply(t, t, scratch(x, 1))
-        np.multiply(slope, np.subtract(1, falls, falls), slope)
-        np.multiply(slope, 0.5, slope)
+        np.multiply(slope, np.subtract(one, falls, falls), slope)
+        np.multiply(slope, half, slope)
     else:
         t = _gelu_erf(x)
-        np.multiply(slope, -0.5, slope)
+        np.multiply(slope, _MINUS_HALF[dtype], slope)
         np.exp(slope, slope)
-        np.multiply(slope, _ROOT_HALF / math.sqrt(math.pi), slope)
+        np.multiply(slope, _ROOT_OF_TWO_PI[dtype], slope)
     np.multiply(slope, x, slope)
-    np.add(t, 1, t)
-    np.multiply(t, 0.5, t)
+    np.add(t, one, t)
+    np.multiply(t, half, t)
     np.add(slope, t, slope)
     return (np.multiply(slope, g, slope),)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.values import Array
-from staticgraph.compiler.reference.extremes import largest
+from staticgraph.compiler.reference.direct import shift
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.compiler.reference.totals import total, whole
 
 
 def _shifted(x: Any) -> tuple[Any, Any, Any]:
     """x less the maximum of its row, the exponential of that, and its sums along the rows."""
-    shifted = np.subtract(x, largest(x, (1,), True))
+    shifted = np.subtract(x, shift(x, 1))
     exponential = np.exp(shifted)
     return shifted, exponential, total(exponential, (1,), False)
 
@@ -22,8 +23,13 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
 def _places(x: Any, target: object) -> Any:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
-    target = check_range("cross_entropy", target, classes, wrap=False)
-    return target + np.arange(0, rows * classes, classes)
+    return check_range("cross_entropy", target, classes, wrap=False) + _starts(rows, classes)
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(rows: int, columns: int) -> Any:
+    """Where the rows of a matrix start in the flat one."""
+    return np.arange(0, rows * columns, columns)
 
 
 def cross_entropy(x: Array, target: Array, *, reduction: str) -> Array:

@@ -37,7 +37,7 @@ def _extremes(
 
     def whole(x: Any) -> Any:
         if 0 < x.size <= _SMALL:
-            flat = x.ravel()
+            flat = x if x.ndim == 1 else x.ravel()
             return flat[position(flat)]  # to find out where it is takes less than to reduce
         return reduce(x, None)
 

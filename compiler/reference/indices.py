@@ -9,12 +9,20 @@ import numpy as np
 from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.reference.extremes import largest_of_all
 
+_FEW = 256
+"""The most elements that are searched twice in less time than they are looked at otherwise."""
+_INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+
 
 def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
     """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
-    index = index.astype(np.int64, copy=False)  # a narrow dtype may not hold the size
+    if index.dtype is not _INT64:
+        index = index.astype(_INT64, copy=False)  # a narrow dtype may not hold the size
+    if 0 < index.size <= _FEW:
+        if index.item(index.argmax()) < size and index.item(index.argmin()) >= 0:
+            return index
     # a negative index is a large one without its sign, so one sweep tells that all is well
-    if not index.size or largest_of_all(index.view(np.uint64)) < size:
+    elif not index.size or largest_of_all(index.view(_UINT64)) < size:
         return index
     least = -size if wrap else 0
     if index.min() < least or index.max() >= size:

@@ -14,13 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import DistributedError
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, mutable, record
 from staticgraph.compiler.core.values import Array
 
 TIMEOUT = 600.0  # seconds
@@ -89,7 +88,7 @@ class Alone:
         raise DistributedError(f"{job.collective}: there is one rank")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What a rank is about to do, for the others to compare with theirs.
 
@@ -126,7 +125,7 @@ def digest_of(*parts: str) -> int:
     return int.from_bytes(found.digest()[:8], "little") >> 2
 
 
-@dataclass(slots=True)
+@mutable
 class _Begun:
     given: Array
     result: Array

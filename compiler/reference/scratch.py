@@ -15,9 +15,13 @@ KEPT = 1 << 20
 """The bytes of the largest scratch array that a thread keeps."""
 
 
+_F32 = np.dtype(np.float32)
+
+
 def floats(x: Any) -> Any:
     """x, with integers cast to float64."""
-    return x if is_float(x.dtype) else x.astype(np.float64)
+    dtype = x.dtype
+    return x if dtype is _F32 or is_float(dtype) else x.astype(np.float64)
 
 
 class _Scratch(threading.local):

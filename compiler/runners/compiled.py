@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +15,7 @@ from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.dims import Unknown, atoms
 from staticgraph.compiler.core.errors import GraphError, OutOfRangeError
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array, Tree
 from staticgraph.compiler.graph.build import graph_of
 from staticgraph.compiler.graph.definition import Definition
@@ -58,7 +59,7 @@ Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
 """Whose call a kernel runs, and the inputs that it was given."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable(eq=False, repr=False)
 class CompiledRunner:
     """Runs a kernel.
 
@@ -72,7 +73,6 @@ class CompiledRunner:
         compile: compiles another definition, with a name and options.
         waits: whether a call waits for a kernel for its inputs' order, or copies them until then.
         threads: how many threads a call may use, the BLAS included; None for as many as are set.
-        call, fill: those of `native`, which limit the BLAS to `threads` if it has to be told.
         idle: the workspaces that no call uses.
         lost: who is told of calls that give inf or nan, if `options` say so.
         loss: who looks at results that are one number, and inf or nan; None if nobody does.
@@ -89,8 +89,6 @@ class CompiledRunner:
     waits: bool = True
     _lowering: tuple[Definition, Kernel] | None = None
     threads: int | None = field(init=False)
-    call: Trampoline = field(init=False)
-    fill: Trampoline = field(init=False)
     idle: list[Workspace] = field(default_factory=list, init=False)
     _is_fed_out: bool = field(init=False)
     _layouts: Layouts = field(init=False)
@@ -105,7 +103,6 @@ class CompiledRunner:
 
     def __post_init__(self) -> None:
         self.threads = self.options.threads
-        self.call, self.fill = self.native.call, self.native.fill
         self._is_fed_out = is_fed_out(self.feeds)
         self._layouts = Layouts(self.definition, self.launch_plan)
         addresses = [state.guard.ctypes.data for state in self.states]
@@ -197,11 +194,11 @@ class CompiledRunner:
             begins = self.loss is not None and self.loss.begin(self.definition, self.states)
         try:
             if given is None:
-                results = self.call(workspace.table, *args)
+                results = workspace.call(*args)
                 if results.__class__ is not list:
                     results = self.run_checked(workspace, args, results)
             else:
-                results = self.fill(workspace.table, *args, *given)
+                results = workspace.fill(*args, *given)
         finally:
             self.idle.append(workspace)
             if begins and self.loss is not None:
@@ -236,7 +233,8 @@ class CompiledRunner:
             workspace = self.new_workspace()
         try:
             self._set_up(workspace, layout)
-            return self._entered(workspace, self.fill if into else self.call, arrays, told)
+            run = workspace.fill if into else workspace.call
+            return self._entered(workspace, run, arrays, told)
         finally:
             self.idle.append(workspace)
 
@@ -253,7 +251,7 @@ class CompiledRunner:
         if known is not None and known is not workspace.layout:  # sizes of an earlier call
             self._set_up(workspace, known)
             with quiet(has_run(status)):
-                results = self.call(workspace.table, *args)
+                results = workspace.call(*args)
             if results.__class__ is not int:
                 return self._seen(results, args)
             status = status if has_run(status) else results
@@ -261,7 +259,7 @@ class CompiledRunner:
         ran = has_run(status)
         if workspace.layout is not None:  # Python's numbers, say, where the sizes are as before
             with quiet(ran):
-                results = self.call(workspace.table, *inputs)
+                results = workspace.call(*inputs)
             if results.__class__ is not int:
                 return self._seen(results, inputs)
             ran = ran or has_run(results)
@@ -272,7 +270,7 @@ class CompiledRunner:
                 return kernel._run_with(layout, arrays, into=False, told=(self, inputs))
             self._layouts.remember(args, layout)
             self._set_up(workspace, layout)
-            return self._entered(workspace, self.call, arrays, (self, inputs))
+            return self._entered(workspace, workspace.call, arrays, (self, inputs))
 
     def suited(
         self, arrays: Sequence[Array]
@@ -324,7 +322,7 @@ class CompiledRunner:
 
     def run_held(self, workspace: Workspace, arrays: Sequence[object]) -> list[Array]:
         """The same in a thread that holds the variables."""
-        return list(self._checked(workspace, self._unguarded(workspace, self.call, arrays)))
+        return list(self._checked(workspace, self._unguarded(workspace, workspace.call, arrays)))
 
     def _entered(
         self, workspace: Workspace, trampoline: Trampoline, arrays: Sequence[object], told: Told
@@ -333,7 +331,7 @@ class CompiledRunner:
 
         `told`: whose call it is, and its inputs.
         """
-        results = trampoline(workspace.table, *arrays)
+        results = trampoline(*arrays)
         if isinstance(results, int) and results == BUSY:
             with holding(self.states, changes=bool(self.definition.updates)):
                 results = self._unguarded(workspace, trampoline, arrays)
@@ -397,7 +395,7 @@ class CompiledRunner:
         at = self.launch_plan.unlocks + 1
         guards, workspace.table[at] = int(workspace.table[at]), 0
         try:
-            return trampoline(workspace.table, *arrays)
+            return trampoline(*arrays)
         finally:
             workspace.table[at] = guards
 
@@ -423,6 +421,7 @@ class CompiledRunner:
         words = np.full(launch_plan.length, -1, np.int64)
         for at, array in self._leaves():
             words[at] = array.ctypes.data
+        call, fill = self.native.call(words), self.native.fill(words)
         pool = threads.pool_address()
         if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()
@@ -430,8 +429,7 @@ class CompiledRunner:
                 words[at] = descriptor
             threads.share_products(blas.control)
             if self.threads is not None and not threads.hold_products():
-                self.call = limited(self.native.call, self.threads)
-                self.fill = limited(self.native.fill, self.threads)
+                call, fill = limited(call, self.threads), limited(fill, self.threads)
             pool = pool if blas.is_native else 0
         words[launch_plan.own] = words.ctypes.data
         if launch_plan.lost is not None:
@@ -439,7 +437,7 @@ class CompiledRunner:
         words[launch_plan.unlocks] = 0
         words[launch_plan.unlocks + 1] = self._guards.ctypes.data if launch_plan.variables else 0
         words[launch_plan.pool], words[launch_plan.pool + 1] = pool, self.threads or 0
-        workspace = Workspace(words)
+        workspace = Workspace(words, call, fill)
         if not any(atoms(feed.type.shape) for feed in self.feeds):
             # nothing is unknown: no input would be found not to fit a table without sizes
             self._set_up(workspace, self._layouts.of_sizes({}))

@@ -12,13 +12,13 @@ first few.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.dims import Unknown
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.strided import Gap, Order, view_inputs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MOST_KERNELS = 8  # of one executable; inputs in further orders are copied
 LONGEST_STRIDE = 1 << 31  # in elements: what every BLAS takes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Strided:
     """The kernel of an executable for inputs in some orders."""
 

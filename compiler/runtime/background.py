@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 @contextmanager
-def beside(work: Callable[[], object]) -> Iterator[None]:
+def beside(work: Callable[[], object]) -> Iterator[Callable[[], None]]:
     """Do work in a thread of its own as long as the block runs, and wait for its end.
 
     For what is kept when it is made, such as code that all kernels share: an error is raised when
-    it is asked for again.
+    it is asked for again. The block gets what waits for the end.
     """
 
     def run() -> None:
@@ -35,7 +35,7 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
     thread = threading.Thread(target=run, name="compile shared code")
     thread.start()
     try:
-        yield
+        yield thread.join
     finally:
         thread.join()
 

@@ -16,13 +16,14 @@ import ctypes
 import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.once import Once
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.settings import BLAS
 from staticgraph.compiler.llvm.conventions import (
     CBLAS32,
@@ -57,7 +58,7 @@ _THREAD_SYMBOLS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Blas:
     """One backend: `gemm[dtype]` is the descriptor address that `gemm_f32`/`gemm_f64` take.
 
@@ -303,7 +304,7 @@ def _gemv_is_right(convention: int, address: int, dtype: str) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@frozen
 class _Memory:
     """Memory that this process does not own, in the form that `numpy.asarray` reads."""
 

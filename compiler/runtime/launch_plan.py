@@ -7,11 +7,10 @@ or one out of the kernel cache.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.codegen.bytecode import HostCall
 from staticgraph.compiler.core.dims import Size, Unknown, evaluate
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.core.types import DType, Shape
 from staticgraph.compiler.ops.leaves import Literal
 from staticgraph.compiler.runtime.trampoline import Argument
@@ -55,7 +54,7 @@ class Piece(Record):
         return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Layout:
     """What the sizes of a call determine: the table's entries and the arena.
 

@@ -10,6 +10,9 @@ from contextvars import copy_context
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.runtime import blas, threads
 
+POOL = "staticgraph-host"
+"""What the names of the threads begin with, which are idle unless a graph runs."""
+
 
 def share(task: Callable[[int], None], count: int) -> None:
     """Call a function with each number below `count`, in threads unless the BLAS has its own.
@@ -62,4 +65,4 @@ def _end(started: Iterable[Future[None]]) -> None:
 @Once
 def _helpers(process: int) -> ThreadPoolExecutor:
     """The threads of a process: a forked child has none of its parent's."""
-    return ThreadPoolExecutor(os.cpu_count(), "staticgraph-host")
+    return ThreadPoolExecutor(os.cpu_count(), POOL)

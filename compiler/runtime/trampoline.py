@@ -12,7 +12,7 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.llvm.trampoline_words import (
-    CONSTANTS,
     EXPONENTS,
     PYTHON_FUNCTIONS,
     Fields,
@@ -40,6 +40,8 @@ FIELDS = Fields(
 )  # fmt: skip
 
 Trampoline = Callable[..., Any]
+Binder = Callable[[Array], Trampoline]
+"""What makes the trampoline of a table."""
 
 
 @record
@@ -57,23 +59,23 @@ class Argument(Record):
 
 def native_trampoline(
     code: int,
-    program: Sequence[int],
+    program: Array,
     unlocks: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
-) -> Trampoline:
-    """A builtin function `(table, *inputs) -> list of outputs, or an int` around a program.
+) -> Binder:
+    """Of a table a builtin function `(*inputs) -> list of outputs, or an int` around a program.
 
     Where an output of no axes is inf or nan, it gives a tuple of them.
 
     Args:
         code: the address of the machine code of the trampoline.
         inputs: those that are written come last.
-        program: its words, of which the function keeps a copy.
+        program: its words, which live as long as one of the functions.
         unlocks: the table's entry that says whether to begin without the interpreter's lock.
     """
     constants = [
-        0,
+        program.ctypes.data,
         unlocks,
         process_address(),
         id(np.ndarray),
@@ -91,36 +93,45 @@ def native_trampoline(
         constants += (one.at, one.ndim, id(_canonical(one.dtype)))
     for one in _numbers(outputs):
         constants += (one.at, one.dtype.itemsize)
-    words = np.array([*constants, *program], np.int64)
-    words[CONSTANTS.index("program")] = words[len(constants) :].ctypes.data
-    return builtin(code, METH_FASTCALL, words)
+    words = np.array(constants, np.int64)
+
+    def bind(table: Array) -> Trampoline:
+        bound = np.array([words.ctypes.data, table.ctypes.data], np.int64)
+        return builtin(code, METH_FASTCALL, bound, (words, program, table))
+
+    return bind
 
 
-def builtin(code: int, convention: int, words: Any) -> Callable[..., Any]:
-    """The builtin function of machine code, whose `self` is an ndarray of words."""
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-        ("PyCFunction_NewEx", ctypes.pythonapi)
-    )
-    made: Callable[..., Any] = make(ctypes.addressof(_method(code, convention)), words, None)
+def builtin(code: int, convention: int, words: Any, kept: object = None) -> Callable[..., Any]:
+    """The builtin function of machine code, whose `self` is an ndarray of words.
+
+    `kept`: what lives as long as it does; Python takes it for the function's module.
+    """
+    made: Callable[..., Any] = _maker()(ctypes.addressof(_method(code, convention)), words, kept)
     return made
+
+
+@cache
+def _maker() -> Callable[..., Any]:
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    return kind(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
 def python_trampoline(
     run: int,
-    program: Sequence[int],
+    program: Array,
     unlocks: int,
     inputs: Sequence[Argument],
     outputs: Sequence[Argument],
-) -> Trampoline:
+) -> Binder:
     """The same as `native_trampoline` in Python, some microseconds slower.
 
     Args:
         run: the address of the code that runs programs.
-        program: its words.
+        program: its words, which live as long as one of the functions.
         unlocks: the table's entry that says whether to begin without the interpreter's lock.
     """
     run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(run)
-    words = np.array(program, np.int64)
 
     def trampoline(table: Any, *arrays: object) -> Any:
         if len(arrays) != len(inputs):
@@ -144,13 +155,13 @@ def python_trampoline(
             results.append(made)
         unlocked, guards = table[unlocks : unlocks + 2].tolist()
         watch = words_of_a_call(unlocked, guards, process_address())
-        status = run_program(words.ctypes.data, table.ctypes.data, watch.ctypes.data)
+        status = run_program(program.ctypes.data, table.ctypes.data, watch.ctypes.data)
         if status:
             return status
         return results if all(np.isfinite(results[i]) for i in numbers) else tuple(results)
 
     numbers = [i for i, one in enumerate(outputs) if one in _numbers(outputs)]
-    return trampoline
+    return lambda table: partial(trampoline, table)
 
 
 def _numbers(outputs: Sequence[Argument]) -> list[Argument]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import CellType
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from staticgraph.compiler.runtime.trampoline import (
 Word = tuple[int, int]
 """Where a word is, and what it was."""
 
-USED, VERSION = HEAD, HEAD + 8  # of a dict
+USED, VERSION, VALUES = HEAD, HEAD + 8, HEAD + 24  # of a dict
 SIZE, ITEMS = HEAD, HEAD + 8  # of a list
 CONTENTS = HEAD  # of a cell
 DATA, SIZES, STRIDES, DTYPE = HEAD, HEAD + 16, HEAD + 24, HEAD + 40  # of an array of NumPy
@@ -164,29 +165,54 @@ class _Object:
 
 def _versions_are_right() -> bool:
     value = _Object()
+    value.__dict__ = {}
+    table: dict[str, Any] = {}
+    exec("def put():\n global a; a = 1\ndef change():\n global a; a = 2", table)
+    put, change = table["put"], table["change"]
+    steps = put, change, lambda: table.__delitem__("a")
+    return _are_renewed(table, steps) and _attributes_are_renewed(value)
 
+
+@cache
+def attributes_are_right() -> bool:
+    """The same of attributes that lie in their object, as Python 3.13 has them, too."""
+    return _attributes_are_renewed(_Object())
+
+
+def has_version(table: object) -> bool:
+    """Whether every change of a dict renews its version."""
+    return _word(id(table) + VALUES)[1] == 0 or attributes_are_right()
+
+
+def _attributes_are_renewed(value: Any) -> bool:
     def put() -> None:
-        value.a = 1  # type: ignore[attr-defined]
+        value.a = 1
 
     def change() -> None:
-        value.a = 2  # type: ignore[attr-defined]
+        value.a = 2
 
     def delete() -> None:
-        del value.a  # type: ignore[attr-defined]
+        del value.a
 
-    for step in (put, change, delete) * 20:  # so often that the interpreter has its quick ways
+    return _are_renewed(vars(value), (put, change, delete))
+
+
+def _are_renewed(table: dict[str, Any], steps: tuple[Callable[[], None], ...]) -> bool:
+    """Whether versions of a table are new ones after each step, and each change by a method."""
+    put, change, delete = steps
+    for step in steps * 20:  # so often that the interpreter has its quick ways
         step()
-    table = vars(value)
     changes: list[Callable[[], object]] = [
+        *(put, change, delete) * 20,
         put, change, delete, put, lambda: table.update(a=3), lambda: table.__setitem__("a", 4),
         lambda: table.pop("a"), lambda: table.setdefault("b", 1), table.popitem,
-        lambda: table.__ior__({"c": 1}), table.clear, put, lambda: table.__delitem__("a"),
+        lambda: table.__ior__({"c": 1}), lambda: table.pop("c"), put, lambda: table.pop("a"),
         *(put, change, delete) * 20,
     ]  # fmt: skip
     seen = set()
     for one in changes:
         before = version_of(table)
-        table.get("a"), len(table), [*table.items()], hasattr(value, "a")
+        table.get("a"), len(table), [*table.items()]
         if version_of(table) != before or before in seen:
             return False
         seen.add(before)

@@ -10,7 +10,9 @@ the schedules of Chen et al. 2016 ("Training deep nets with sublinear memory cos
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from staticgraph.compiler.core.record import frozen, mutable
 
 GOAL = 0.95  # of what is in use at once, which is made the most that is, time after time
 CLOSER = 0.995  # the same where that much less cannot be reached
@@ -18,7 +20,7 @@ LONGEST = 64  # groups that run again for one value
 TRIED = 24  # values, until the most that is in use is taken for the least that can be reached
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Step:
     """What a group does to memory.
 
@@ -41,7 +43,7 @@ class Step:
     until: int
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class _Held:
     """A value that a run has computed: which one, when, and when it is read."""
 
@@ -55,7 +57,7 @@ class _Held:
         return self.reads[-1] if self.reads else self.born
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Drop:
     """Groups to run once more, before the run at `place`, so that a value need not be kept."""
 
@@ -63,7 +65,7 @@ class _Drop:
     groups: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Run:
     """A run of a group, the first one or a further one."""
 

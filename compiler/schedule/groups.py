@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.core.dims import Dim, Size, floor_divide, is_nonnegative
 from staticgraph.compiler.core.lowering import Index
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.types import Shape
 from staticgraph.compiler.graph.definition import Node
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Store:
     """An element of `value` goes to `target` at `index`.
 
@@ -26,7 +27,7 @@ class Store:
     kind: str = "sum"
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class LoopGroup:
     """Nodes computed by one nest of loops over `domain`.
 
@@ -49,7 +50,7 @@ class LoopGroup:
     alone: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class View:
     """A strided array inside the memory of `base`: offset and strides in elements."""
 
@@ -58,7 +59,7 @@ class View:
     strides: tuple[Size, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Pack:
     """A matrix that a product packs piece by piece.
 
@@ -77,7 +78,7 @@ class Pack:
     lead: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class MatmulGroup:
     """One product of matrices; it may be added to the value of the node `onto`.
 
@@ -106,7 +107,7 @@ class MatmulGroup:
         return self.left.base, self.pack.base
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class NestedGroup:
     """A loop or a branch, which computes the `items` of its node: nodes by their index."""
 
@@ -115,7 +116,7 @@ class NestedGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class AttentionGroup:
     """An attention, or its gradients: then `items` are the nodes that read them, by their index."""
 
@@ -124,7 +125,7 @@ class AttentionGroup:
     items: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class HostGroup:
     """A call of an op's NumPy function on operands in memory.
 
@@ -151,7 +152,7 @@ def computed(group: Group) -> list[int]:
     return [*group.members, *(store.target for store in group.stores)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Fusion:
     """The graph in groups.
 

@@ -9,9 +9,9 @@ originals, nor computed before the later group is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, Reduce, SizeValue
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import Report, accept, on_trial
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
@@ -68,7 +68,7 @@ def _recomputed(fusion: Fusion, found: Mapping[tuple[int, int], Origin]) -> Iter
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Origin:
     """How a group computes a value again.
 

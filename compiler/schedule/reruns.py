@@ -7,9 +7,10 @@ It is the same group: its loops, and so its bits, are those of the first run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from staticgraph.compiler.core.lowering import Gather, IndexMap, Pointwise, Reduce
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.schedule.groups import (
     Fusion,
@@ -36,7 +37,7 @@ def rerun(graph: Definition, fusion: Fusion, schedule: Sequence[int]) -> tuple[D
     return maker.made(graph)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Copy:
     """A node as some run computes it, before the copies are numbered.
 

@@ -8,14 +8,14 @@ that is as cheap as a reload, or kept in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from staticgraph.compiler.core.lowering import Index, Pointwise, Reduce
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.schedule.access import canonical, demands, reach
 from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RowPasses:
     """The schedule inside one loop group.
 

@@ -8,12 +8,13 @@ the `cond`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.types import TensorType, TupleType, same_type
 from staticgraph.compiler.graph.body import Body
@@ -33,7 +34,7 @@ Serials: TypeAlias = "tuple[int, int]"
 _FED = (leaves.placeholder, leaves.variable)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Path:
     """What a function computes on one way through it.
 
@@ -71,7 +72,7 @@ def refuse_branch(decision: Decision, what: str) -> NoReturn:
     )
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class _Known:
     """A path over expressions that equal ones of other paths are.
 
@@ -86,7 +87,7 @@ class _Known:
     before: list[set[int]]
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class _Joining:
     """The expressions of all paths, equal ones once; and the branches that were needed.
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.deciding import decider
 from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import has_refused
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Tree
@@ -29,7 +30,7 @@ Promoted: TypeAlias = "Callable[[object, DType | None], Expression]"
 """What makes an expression of a value."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Made:
     """What a function has returned on one way, and its prints and checks."""
 

@@ -8,7 +8,7 @@ original one when the graph is compiled (`compiler.passes.merge_scans`).
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -16,6 +16,7 @@ from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import atoms, evaluate
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.effects import without_effects
@@ -61,7 +62,7 @@ def scan_cotangents(
 provided.scan_cotangents.provide(scan_cotangents)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Reverse:
     """The reverse of a scan.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.errors import DTypeError, GraphError
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import DType, TensorType
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.effects import (
@@ -50,7 +50,7 @@ _DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.fl
 _TOKEN = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Traced:
     """A function called on placeholders.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import Node, define
@@ -30,7 +30,7 @@ INSIDE = (leaves.constant, leaves.size_of, leaves.iota)
 """What a rule keeps: it is the same everywhere."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Rule:
     """What a user's rule makes of a cotangent.
 
@@ -85,7 +85,7 @@ class Rule:
         return Rule(g, out, tuple(wholes), tuple(found))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class FailingRule:
     """The rule of what cannot be differentiated: the error is raised where somebody does.
 

@@ -7,10 +7,11 @@ again to be told that it does not, until all ways through it are known. `branche
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from staticgraph.compiler.core.deciding import Decider, deciding
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import refuse, user_place
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.effects import depth, first_token
@@ -29,7 +30,7 @@ _MARKS = (regions.checkpoint, regions.recompute, regions.gradient_to, regions.cu
 """Ops whose value is their first operand."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Decision:
     """A branch on a value.
 
@@ -54,7 +55,7 @@ class Decision:
         return asked_of(self.predicate)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Way(Generic[Made]):
     """One way through a function: its decisions, in order, and what was made on it."""
 

@@ -7,15 +7,18 @@ itself, or both sides do, the side that raises is one of a branch, with a check 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.lowering import Gather, Host, Nested
+from staticgraph.compiler.core.messages import Field, require_arrived
 from staticgraph.compiler.core.raised import Raised, raised
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse
+from staticgraph.compiler.core.user_text import UserText
 from staticgraph.compiler.graph.effects import Effect
 from staticgraph.compiler.graph.expression import (
     Expression,
@@ -31,31 +34,34 @@ from staticgraph.compiler.transforms.decisions import Decision, Way
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Caught:
     """What was raised on one way, after some prints and checks.
 
     `drawn`: a number of the engine's for the random numbers that were drawn before; 0: none.
+    `fields`: the values in its message.
     """
 
     error: Exception
     shown: Sequence[Effect]
     drawn: int = 0
+    fields: Sequence[Field] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Failure:
     """What a function that raises on a way has made.
 
     Attributes:
         error: what it raises, as an attribute.
         shown: its prints and checks before.
-        drawn: that of `Caught`.
+        drawn, fields: those of `Caught`.
     """
 
     error: Raised
     shown: Sequence[Effect]
     drawn: int
+    fields: Sequence[Field]
 
 
 def as_checks(
@@ -82,6 +88,8 @@ def as_checks(
     if not errors:
         return [Way(way.decisions, way.made) for way in ways if not isinstance(way.made, Caught)]
     whole = next((way.made for way in ways if not isinstance(way.made, Caught)), None)
+    if whole is None:
+        require_arrived([field for _, one in errors for field in one.fields], None)
     if whole is None and len({(type(one.error), str(one.error)) for _, one in errors}) == 1:
         raise errors[0][1].error
     failures: dict[Way[Made | Caught], _Failure] = {}
@@ -94,7 +102,7 @@ def as_checks(
                 "use sg.check(condition, message), which raises when it runs, or raise it outside",
                 place_of(one.error),
             )
-        failures[way] = _Failure(attribute, one.shown, one.drawn)
+        failures[way] = _Failure(attribute, one.shown, one.drawn, one.fields)
     assert whole is not None
     empty = nothing(whole)
     left: list[Way[Made | _Failure]] = [
@@ -131,6 +139,7 @@ def _without_failures(
         made = [one.made for one in others if not isinstance(one.made, _Failure)]
         made = [one for one in made if not any(one is other for other in kept)]
         quiet = all(one.enter.serial < last.start for one in failure.shown)
+        quiet = quiet and _is_told_before(failure, last, made, shown)
         free = not any(_may_raise(roots(one), last.start) for one in made)
         if quiet and free and len(made) == len(others):
             left.remove(way)
@@ -149,6 +158,24 @@ def _without_failures(
             kept.append(instead([*failure.shown, check]))
             left[left.index(way)] = Way(way.decisions, kept[-1])
     return [Way(one.decisions, one.made) for one in left if not isinstance(one.made, _Failure)]
+
+
+def _values(failure: _Failure) -> list[Expression]:
+    """The values in a message."""
+    return [cast(Expression, one.value) for one in failure.fields]
+
+
+def _is_told_before(
+    failure: _Failure,
+    decision: Decision,
+    others: Iterable[Made],
+    shown: Callable[[Made], Sequence[Effect]],
+) -> bool:
+    """Whether a message can be made of values before what else is done behind a decision."""
+    if not failure.fields:
+        return True
+    later = [x for one in others for x in shown(one) if x.enter.serial >= decision.start]
+    return not later and not _may_raise(_values(failure), decision.start)
 
 
 def _beside(way: Way[Made], ways: Sequence[Way[Made]]) -> list[Way[Made]]:
@@ -180,10 +207,21 @@ def _check(decision: Decision, failure: _Failure, holds: bool = True) -> Effect:
     Its serial is that of the decision: effects are in the order of their serials.
     """
     expected = decision.outcome is holds
-    attrs = {"error": failure.error, "expected": expected, "batched": False, "place": 0}
+    attrs: dict[str, Any] = {
+        "error": failure.error,
+        "expected": expected,
+        "batched": False,
+        "place": 0,
+    }
     if failure.drawn:
         attrs["drawn"] = failure.drawn
+    if failure.fields:
+        attrs["fields"] = tuple(
+            [(UserText(x.marker), UserText(x.spec), x.is_number) for x in failure.fields]
+        )
+    values = _values(failure)
     with at_line(decision.source):
-        made = construct(effects.fail, (decision.token, decision.predicate), attrs)
-    made.serial = decision.start
+        made = construct(effects.fail, (decision.token, decision.predicate, *values), attrs)
+    if not values:  # else it is behind them
+        made.serial = decision.start
     return Effect(made, 0, made)

@@ -12,8 +12,8 @@ between, also after its expressions were made again, in the body of a loop or fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression, at_line, construct, next_serial
 from staticgraph.compiler.graph.traversal import between, cut
 from staticgraph.compiler.ops import leaves
@@ -72,7 +72,7 @@ def regions_of(
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Copy:
     """A region made again.
 

@@ -8,9 +8,11 @@ second block of the same key is begun, as for a scope that a loop enters again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
+
+from staticgraph.compiler.core.record import mutable
 
 MOST = 60
 """How many items a block shows; of more, neighbours are put together."""
@@ -23,7 +25,7 @@ class Key(NamedTuple):
     label: str
 
 
-@dataclass(slots=True)
+@mutable
 class Block:
     """A box.
 

@@ -10,9 +10,10 @@ import math
 from bisect import bisect, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.viz.positions import Link, positions
 
 BOX_GAP = 16.0
@@ -29,7 +30,7 @@ Point = tuple[float, float]
 Size = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """An edge from `tail` up to operand number `position` of `head`, which has `count` of them."""
 
@@ -44,7 +45,7 @@ class Edge:
         return (self.position - (self.count - 1) / 2) * PORT_GAP
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """Where everything goes, in the unit of the sizes; y grows upwards, from (0, 0).
 
@@ -61,7 +62,7 @@ class Layout:
     height: float
 
 
-@dataclass(slots=True)
+@mutable
 class _Layers:
     """The layers from the bottom, and the links between vertices of neighbouring layers.
 

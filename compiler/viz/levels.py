@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from staticgraph.compiler.codegen.region import BODIES, Region
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.schedule.groups import computed
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Level:
     """A graph, or the body of a loop or a branch.
 

@@ -8,12 +8,13 @@ finds; the positions are the potentials of that flow, the shortest paths in its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import networkx as nx
 
+from staticgraph.compiler.core.record import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Link:
     """A wish, or a rule, for the positions of two items.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.autograd import forward_ad
 from staticgraph.dynamic.autograd.gradcheck_errors import GradcheckError, GradcheckOptionError
 from staticgraph.dynamic.autograd.gradcheck_zeros import (
@@ -30,7 +31,7 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 _Function = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Check:
     """The options of a check.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Unknown, as_unknown, evaluate, substitute
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import Shape, mapped
 from staticgraph.dynamic.capture.apart import Apart, refuse_shared, share
 from staticgraph.dynamic.tape.engine import run
@@ -43,7 +43,7 @@ class Step(Protocol):
         """Do it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draw:
     """Random numbers: those that a method of a NumPy generator gives for a shape."""
 
@@ -62,7 +62,7 @@ class Draw:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """An operand gets the values of a result, in its own memory; `line` is the user's."""
 
@@ -83,7 +83,7 @@ class Write:
                 target.copy_(values)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """An operand gets the values of a result, in other memory than it had."""
 
@@ -95,7 +95,7 @@ class Move:
         call.operands[self.operand].data = call.results[self.result]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assign:
     """A table of a module gets a tensor under a name."""
 
@@ -108,7 +108,7 @@ class Assign:
         self.table[self.name] = call.results[self.result]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetTraining:
     """A module is set to training, or to evaluation."""
 
@@ -120,7 +120,7 @@ class SetTraining:
         self.table["training"] = self.training
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetGrad:
     """The gradient of an operand becomes a result, or None."""
 
@@ -134,7 +134,7 @@ class SetGrad:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backward:
     """A reverse pass goes on outside: from operands, with results as their cotangents.
 
@@ -154,7 +154,7 @@ class Backward:
         run(tuple(roots), self.retain, False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Do:
     """Something is called, such as the step of an optimizer, which updates operands."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.messages import deferred_text
 from staticgraph.compiler.core.op import Attrs, Op, is_registered
 from staticgraph.compiler.core.refusals import refuse, remembered, user_place
 from staticgraph.compiler.core.types import is_static
@@ -184,7 +185,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
     def _value_of(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         if not operands:  # what gradient rules and compositions make of sizes alone
             return Traced.made(_expression(op, [], attrs))
-        values = [settled(operand) for operand in operands]
+        values = [settled(one) for one in operands]
         top = innermost(values)
         if not isinstance(top, Traced):
             assert top is not None
@@ -333,7 +334,8 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
 
     def __format__(self, spec: str) -> str:
         if not _is_known(self) and (spec or by_user()):
-            refuse_values("a text")
+            text = None if self.ndim else deferred_text(self.expression, spec, True)
+            return refuse_values("a text") if text is None else text
         return super().__format__(spec) if _is_known(self) else repr(self)
 
     @property  # type: ignore[misc]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 MODULES = (
-    "accelerator", "amp", "backends", "cuda", "distributed", "distributions", "fft", "jit",
-    "multiprocessing", "onnx", "sparse", "special", "testing", "version", "xp",
+    "accelerator", "amp", "autograd", "backends", "cuda", "distributed", "distributions", "fft",
+    "func", "jit", "multiprocessing", "nn", "onnx", "optim", "sparse", "special", "testing",
+    "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -69,7 +70,14 @@ _OLDER = (
     "typename",
 )
 
+_LOOPS = ("cond", "scan", "while_loop")
+_FILES = ("load", "save")
+
 NAMES: dict[str, str] = {
+    **dict.fromkeys(_LOOPS, "staticgraph.compiler.transforms.control_flow"),
+    **dict.fromkeys(_FILES, "staticgraph.dynamic.files.serialization"),
+    "vmap": "staticgraph.dynamic.func",
+    "make_dot": "staticgraph.dynamic.functions.drawing",
     **dict.fromkeys(_TYPED, "staticgraph.dynamic.tensors.typed"),
     **dict.fromkeys(_RANDOM, "staticgraph.dynamic.tensors.random_numbers"),
     **dict.fromkeys(_DEVICES, "staticgraph.dynamic.tensors.devices"),

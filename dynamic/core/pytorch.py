@@ -8,17 +8,17 @@ operators and in-place methods, which ops make views, and which derivatives are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.core import eager_ops, node_names as names, shape_texts
 from staticgraph.dynamic.core.errors import NothingError, SizeError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PyTorchOp:
     """What PyTorch calls an op, and where it differs from the record.
 

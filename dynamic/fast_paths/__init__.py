@@ -18,8 +18,10 @@ from staticgraph.dynamic.core.dtypes import BOOL, require_mask
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.fast_paths import inplace, pairs, single, views
+from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tensors.dims import along
-from staticgraph.dynamic.tensors.tensor import Tensor
+from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, explain
 
 
 def _where(condition: object, *operands: object, **options: object) -> Any:
@@ -27,8 +29,18 @@ def _where(condition: object, *operands: object, **options: object) -> Any:
     if isinstance(condition, Tensor):
         if not operands and not options:
             return condition.nonzero(as_tuple=True)
-        if condition._array.dtype is not BOOL:
+        mask = condition._array
+        if mask.dtype is not BOOL:
             _check_condition(condition)
+        elif not options and type(condition) in PLAIN and mask.size < LARGE:
+            arrays = small_arrays(operands)
+            if arrays is not None and len(arrays) == 2:
+                try:
+                    value = np.where(mask, *arrays)
+                except ValueError as error:
+                    explain(ops.where, (mask, *arrays), {}, error)
+                if value.size < LARGE:
+                    return new_value_of_several(ops.where, (condition, *operands), value, {})
     return ops.where.general(condition, *operands, **options)
 
 
@@ -44,7 +56,7 @@ def _check_condition(condition: Any) -> None:
 
 
 SHORT: dict[Op, Any] = {
-    **pairs.PAIRS, **single.UNARY, **single.ALONG_AXIS,
+    **pairs.PAIRS, **single.UNARY, **single.WITH_OPTIONS, **single.ALONG_AXIS,
     **{op: along(op.general, op.name) for op, row in PYTORCH.items() if row.of_numbers},
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""

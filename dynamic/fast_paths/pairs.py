@@ -24,8 +24,8 @@ _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _plans(op: Op, number: bool) -> Plans:
-    choices = ((True, True), (True, False), (False, True))
-    return {needs: recipe(op, needs, number) for needs in choices}
+    both, first, second = (True, True), (True, False), (False, True)
+    return recipe(op, both, number), recipe(op, first, number), recipe(op, second, number)
 
 
 def _difference(self: Any, other: Any) -> Any:

@@ -10,12 +10,14 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
+from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
+from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import paused
@@ -27,7 +29,12 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
+_NOTHING = object()  # what stands for an operand that is not given
 _ANY = object()  # the axis that the op takes where none is given
+_NO_OPTIONS = ()
+_OPTIONS = frozenset((float, int, str))
+"""The types of options of which the attributes are kept."""
+_MOST_KNOWN = 64
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 
@@ -36,15 +43,32 @@ def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(*operands: Any, **options: object) -> Any:
-        if not options and len(operands) == 1 and type(operands[0]) in PLAIN:
-            (input,) = operands
+    def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
+        kind = type(input)
+        if (kind is Tensor or kind in PLAIN) and not more and not options:
             x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and x.size < LARGE:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
-        return op.general(*operands, **options)
+        if input is _NOTHING:
+            return op.general(**options)
+        return op.general(input, *more, **options)
 
     return named_after(op, function)
+
+
+def operator(op: Op) -> Any:
+    """The operator of one operand, which has no other arguments."""
+    evaluate, plan = op.evaluate, recipe(op, (True,))
+
+    def method(self: Any) -> Any:
+        x = self._array
+        dtype = x.dtype
+        if (dtype is F32 or dtype is F64) and x.size < LARGE:
+            return new_value(plan, self, evaluate(x), _NO_ATTRS)
+        return op.general(self)
+
+    return named_after(op, method)
 
 
 def flat_unary(op: Op) -> Any:
@@ -60,6 +84,36 @@ def flat_unary(op: Op) -> Any:
                     flat.note(op.name, result._maker)
                 return result
         return op.general(*operands, **options)
+
+    return named_after(op, function)
+
+
+def with_options(op: Op) -> Any:
+    """A function of each element with options, whose attributes are kept for the usual values."""
+    assert op.bind is not None
+    evaluate, plan, bind = op.evaluate, recipe(op, (True,)), op.bind
+    known: dict[Any, Attrs] = {}
+
+    def function(*operands: Any, **options: object) -> Any:
+        if not operands or type(input := operands[0]) not in PLAIN:
+            return op.general(*operands, **options)
+        x = input._array
+        if not ((x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE):
+            return op.general(*operands, **options)
+        given = (*operands[1:], *options.values())
+        key = (given, *options, *map(type, given)) if given else _NO_OPTIONS
+        try:
+            attrs = known.get(key)
+        except TypeError:  # a tensor or an array
+            return op.general(*operands, **options)
+        if attrs is not None:
+            value = evaluate(x, **attrs)
+            if value is not x:
+                return new_value(plan, input, value, attrs)
+        result = op.general(*operands, **options)
+        if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
+            known[key] = bind(x, *operands[1:], **options)[1]
+        return result
 
     return named_after(op, function)
 
@@ -151,6 +205,40 @@ def reduction(
     return method
 
 
+def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
+    """A method that finds the largest or smallest element of all, or along an axis with its place.
+
+    `position` is the op that finds the place, and `result` makes one of both.
+    """
+    general = getattr(Tensor, op.name)
+    of_all = reduction(op, None, general, whole, ties="even")
+    of_all.__name__ = of_all.__qualname__ = op.name
+    plan, of_places = recipe(op, (True,)), recipe(position, (True,))
+    every, _ = _ready({"ties": "even"})
+    _, ready = _ready({"ties": "first"})
+    _, places = _ready({})
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, **options: object) -> Any:
+        x = self._array
+        if dim is None and keepdim is False and not options:
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and 0 < x.size < LARGE and x.ndim < len(every):
+                return new_value(plan, self, whole(x), every[x.ndim])
+        usual = not options and (keepdim is False or keepdim is True) and 0 < x.size < LARGE
+        if not usual or type(dim) is not int or type(self) not in PLAIN:
+            return of_all(self, dim, keepdim, **options)
+        try:
+            attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
+        except IndexError:  # no such axis, or more than are ready
+            return general(self, dim, keepdim)
+        values = new_value(plan, self, op.evaluate(x, **attrs), attrs)
+        indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
+        return result(values, indices)
+
+    method.__doc__ = general.__doc__
+    return method
+
+
 def _is_bound(value: Any) -> bool:
     """Whether a value is None, or a number that every floating dtype has a place for."""
     return type(value) in _BOUNDS and (value is None or -MOST_F32 <= value <= MOST_F32)
@@ -193,6 +281,12 @@ UNARY: dict[Op, Any] = {
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }
 """The short way of an op that maps elements, as a function."""
+WITH_OPTIONS: dict[Op, Any] = {
+    op: with_options(op)
+    for op in all_ops()
+    if op.elementwise and op.bind is not None and _has_one_operand(op)
+}
+"""The short way of an op that maps elements and has options, as a function."""
 ALONG_AXIS: dict[Op, Any] = {
     op: along_axis(op) for op in all_ops() if op.sweep == "rows" and _has_one_operand(op)
 }
@@ -206,8 +300,6 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
     ("prod", ops.prod, eager_ops.prod_dim, None, {}),
     ("amax", ops.max, ops.max, largest_of_all, _SHARED),
     ("amin", ops.min, ops.min, smallest_of_all, _SHARED),
-    ("max", ops.max, None, largest_of_all, _SHARED),
-    ("min", ops.min, None, smallest_of_all, _SHARED),
     ("argmax", ops.argmax, ops.argmax, lambda x: x.argmax(), {}),
     ("argmin", ops.argmin, ops.argmin, lambda x: x.argmin(), {}),
     ("any", ops.any, ops.any, None, {}),
@@ -219,17 +311,19 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
 _functions = UNARY | ALONG_AXIS
 METHODS: dict[str, Any] = {
     name: _functions[op]
-    for name, op in vars(ops).items()
+    for name, op in vars(library).items()
     if isinstance(op, Op) and op in _functions and op is not ops.round  # it takes decimals
 }
 METHODS |= {
     "neg": UNARY[ops.negative],
-    "__neg__": UNARY[ops.negative],
+    "__neg__": operator(ops.negative),
     "clamp": _clamp,
-    "__abs__": UNARY[ops.abs],
+    "__abs__": operator(ops.abs),
     **{
         name: reduction(op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS
     },
+    "max": extremum(ops.max, ops.argmax, largest_of_all, Max),
+    "min": extremum(ops.min, ops.argmin, smallest_of_all, Min),
 }
 """Operators and methods of Tensor."""

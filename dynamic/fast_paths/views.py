@@ -20,33 +20,33 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_val
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _INDICES = frozenset((int, slice, type(None)))
-"""The types of keys that make a view, beside an Ellipsis."""
+"""The types of keys that make a view, beside one Ellipsis."""
 _SEQUENCES = (tuple, list)
 _FLAT = (-1,)
 _FIRST: Attrs = {"axis": 0}
-_take = {
-    (True, True): recipe(ops.take, (True, False)),
-    (True, False): recipe(ops.take, (True, False)),
-}
+_take = (recipe(ops.take, (True, False)),) * 3  # an index has no gradient
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
 
 Arranged = tuple[Any, Attrs]
 
 
-def _getitem(self: Any, key: object) -> Any:
+def _getitem(self: Any, key: Any) -> Any:
     """`self[key]`: a view for an int, a slice, None, or several of them."""
     basic: Any
-    if type(key) is slice and (key.step is None or key.step == 1):
-        basic = key
-    elif type(key) is int or key is None:
+    kind = type(key)
+    if kind is int or key is None:
         basic = (key, Ellipsis)  # without it, an index of the only axis makes a NumPy scalar
-    elif type(key) is tuple:
-        for one in key:
-            if type(one) not in _INDICES or (type(one) is slice and one.step is not None):
-                return Indexing.__getitem__(self, key)
+    elif kind is slice and (key.step is None or key.step == 1):
+        basic = key
+    elif kind is tuple:
         basic = (*key, Ellipsis)
-    elif type(key) in PLAIN:
+        for one in key:
+            if one is Ellipsis and basic is not key:
+                basic = key
+            elif type(one) not in _INDICES or (type(one) is slice and one.step is not None):
+                return Indexing.__getitem__(self, key)
+    elif kind in PLAIN:
         return _rows(self, key)
     else:
         return Indexing.__getitem__(self, key)
@@ -81,7 +81,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
     def function(input: Any, *given: object, shape: object = None, size: object = None) -> Any:
-        if type(input) in PLAIN and given:
+        kind = type(input)
+        if (kind is Tensor or kind in PLAIN) and given:
             x = input._array
             try:
                 array = x.reshape(*given)
@@ -144,7 +145,10 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
             made = arranged(self._array, *args)
         except (IndexError, TypeError, ValueError):
             made = None
-        return general(self, *args) if made is None else new_view(plan, self, *made)
+        if made is None:
+            return general(self, *args)
+        array, attrs = made
+        return new_view(plan, self, array, attrs)
 
     method.__doc__ = general.__doc__
     method.__wrapped__ = general  # type: ignore[attr-defined]

@@ -211,9 +211,22 @@ def _tensor(
     begin = array[offset:] if count else array
     made = wrap(np.lib.stride_tricks.as_strided(begin, size, steps) if count
                 else np.empty(size, array.dtype))  # fmt: skip
+    made = _unmarked(made, metadata)
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _unmarked(made: Tensor, metadata: object) -> Tensor:
+    """The values of a tensor whose memory is to be negated or conjugated when it is read."""
+    marks = metadata if isinstance(metadata, dict) else {}
+    unknown = [one for one in marks if one not in ("conj", "neg")]
+    if unknown:
+        raise LoadError(f"load: the file marks a tensor with {unknown[0]!r:.80}, which is not read")
+    array = made._array
+    if marks.get("conj"):
+        array = array.conj()
+    return wrap(-array if marks.get("neg") else array) if any(marks.values()) else made
 
 
 def _untyped_tensor(
@@ -229,7 +242,8 @@ def _untyped_tensor(
     """The tensor of a part of a storage of bytes."""
     if not isinstance(dtype, DType) or storage.array.size % dtype.itemsize:
         raise LoadError(f"load: a storage of {storage.array.size} bytes holds no {dtype!r}")
-    return _tensor(_Storage(storage.array.view(dtype.dtype)), offset, size, stride, requires_grad)
+    viewed = _Storage(storage.array.view(dtype.dtype))
+    return _tensor(viewed, offset, size, stride, requires_grad, hooks, metadata)
 
 
 def _parameter(data: Tensor, requires_grad: bool = True, hooks: object = None) -> Parameter:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -20,7 +21,7 @@ FILLS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """A node of the picture: its lines of text, and what it is: a key of `FILLS`."""
 
@@ -28,7 +29,7 @@ class Box:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """An edge between boxes, in the direction of the forward pass; a saved tensor has no arrow."""
 
@@ -38,7 +39,7 @@ class Line:
     dashed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dot:
     """A drawn graph; notebooks show it.
 

@@ -55,7 +55,7 @@ class Rules(Protocol):
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
-    if _has_narrow(arrays) and op.widens(arrays):
+    if has_narrow(arrays) and op.widens(arrays):
         return op.rounded(partial(evaluate, op), arrays, attrs)
     if arrays and (arrays[0].size >= LARGE or op.sweep in _BY_WORK or _is_large(arrays)):
         if not memory.state.asked:
@@ -82,36 +82,41 @@ def cotangents(
 ) -> list[tuple[Any, Any]]:
     """The cotangents of operands, given that of the result, each with the operand's edge.
 
-    What the rules do not read may be anything that has a shape and a dtype.
+    What the rules do not read may be anything that has a shape and a dtype. None is a float of
+    16 bits: `rounded_cotangents` is for these.
     """
-    if (g.dtype is not F32 and is_narrow(g.dtype)) or _has_narrow(operands):
-        return _rounded_cotangents(rules, edges, g, out, operands, attrs)
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
     else:
         found = None
     if found is None:
         if rules.arrays is None:
+            steps = rules.steps
             if attrs:
-                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in rules.steps]
-            return [(edges[i], rule(g, out, *operands)) for i, rule in rules.steps]
+                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in steps]
+            if len(steps) == 1:  # without a comprehension, which is a call
+                ((i, rule),) = steps
+                return [(edges[i], rule(g, out, *operands))]
+            return [(edges[i], rule(g, out, *operands)) for i, rule in steps]
         found = rules.arrays(rules.positions, g, out, *operands, **attrs)
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]
+    if len(found) == 2:
+        first, second = rules.positions
+        return [(edges[first], found[0]), (edges[second], found[1])]
     return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
 
 
-def _has_narrow(operands: Sequence[Any]) -> bool:
+def has_narrow(arrays: Sequence[Any]) -> bool:
     """Whether floats of 16 bits are stored in one of them."""
-    for one in operands:
-        if one is not None:
-            dtype = one.dtype
-            if dtype is not F32 and dtype is not F64 and is_narrow(dtype):
-                return True
+    for one in arrays:
+        dtype = one.dtype
+        if dtype is not F32 and dtype is not F64 and is_narrow(dtype):
+            return True
     return False
 
 
-def _rounded_cotangents(
+def rounded_cotangents(
     rules: Rules,
     edges: Sequence[object],
     g: Any,
@@ -119,7 +124,7 @@ def _rounded_cotangents(
     operands: Sequence[Any],
     attrs: Attrs,
 ) -> list[tuple[Any, Any]]:
-    """The same where floats of 16 bits are stored: rules compute in float32, as ops do."""
+    """`cotangents` where floats of 16 bits are stored: rules compute in float32, as ops do."""
     wide = [_wide(one) for one in operands]
     dtypes = [operands[position].dtype for position in rules.positions]
     with np.errstate(over="ignore"):

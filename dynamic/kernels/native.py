@@ -17,7 +17,6 @@ import importlib.util
 import math
 from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +29,7 @@ from staticgraph.compiler.core.log import log, told
 from staticgraph.compiler.core.lowering import Host, Reduce
 from staticgraph.compiler.core.op import Attrs, Op, is_registered
 from staticgraph.compiler.core.protocols import ArrayRunner
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
 from staticgraph.compiler.ops import leaves
 from staticgraph.dynamic.core.dtypes import F32, F64
@@ -56,7 +56,7 @@ Make: TypeAlias = "Callable[[list[Any]], list[Any]]"
 """Results in ops, given an expression per operand."""
 
 
-@dataclass(slots=True)
+@mutable
 class _State:
     enabled: bool
 
@@ -71,7 +71,7 @@ state = _State(_allowed())
 """Whether kernels are used."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelOperand:
     """What is known of an operand when a kernel is compiled.
 
@@ -86,7 +86,7 @@ class KernelOperand:
     held: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kernel:
     """A function of the arrays, and which of the results are the first operand as it is."""
 

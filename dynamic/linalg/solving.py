@@ -94,8 +94,10 @@ def slogdet(A: object) -> SlogDet:
 
 
 def logdet(input: object) -> Any:
-    """The logarithms of determinants; nan where they are negative."""
+    """The logarithms of determinants; nan of negative ones, the principal values if complex."""
     sign, logarithm = slogdet(input)
+    if np.dtype(sign.dtype).kind == "c":
+        return ops.log(sign) + logarithm
     return ops.where(ops.less(sign, 0), np.nan, logarithm)
 
 

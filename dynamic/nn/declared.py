@@ -16,16 +16,16 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, dataclass_transform
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.nn.module import Module
 
 _NO_DEFAULT = inspect.Parameter.empty
 _KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Hyperparameter:
     """Its annotation, its default if it has one, and whether it is given by keyword alone."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.record import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Hook:
     """A function, whether it gets keyword arguments, and whether it runs after an exception."""
 

@@ -11,10 +11,11 @@ and the halves are put into copies of the weights, where they are exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from staticgraph.compiler.core.record import frozen
 
 Arrays = Sequence[Any]
 
@@ -80,7 +81,7 @@ def _begin(g: object, like: Any) -> Any:
     return np.zeros(like.shape, like.dtype) if g is None else np.array(g)
 
 
-@dataclass(frozen=True)
+@frozen
 class Plain:
     """tanh or relu of x weight_ih.T + h weight_hh.T (Elman 1990)."""
 

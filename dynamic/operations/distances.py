@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
@@ -49,7 +50,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
         raise AutogradError("pdist only supports 2D tensors, got: " + f"{input.ndim}D")
     if p < 0:
         raise AutogradError("pdist only supports non-negative p values")
-    first, second = np.triu_indices(input.shape[0], 1)
+    first, second = row_pairs(input)
     return (ops.take(input, first, 0) - ops.take(input, second, 0)).norm(p, -1)
 
 

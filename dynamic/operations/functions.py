@@ -19,6 +19,8 @@ from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.inplace import into
+from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.short_ways import stacked
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
@@ -86,8 +88,15 @@ def flip(input: object, dims: object) -> Any:
     return ops.flip(input, dims)
 
 
-def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
     """Tensors of one shape joined along a new axis."""
+    if out is not None:
+        return put_out("stack", out, stack(tensors, dim), tuple(tensors))
+    short = stacked(eager_ops.stack, tensors, dim)
+    return _stack(tensors, dim) if short is None else short
+
+
+def _stack(tensors: Sequence[Any], dim: int) -> Any:
     refuse_one_tensor("stack", tensors)
     tensors = [as_tensor(one) for one in tensors]
     if not tensors:

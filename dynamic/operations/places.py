@@ -13,11 +13,14 @@ from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.no_tensors import refuse, refuse_others
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.arranging import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.short_ways import joined
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from staticgraph.dynamic.tensors.views import computed, writable
 
@@ -202,18 +205,27 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
     return found
 
 
-def concat(tensors: Any, dim: int = 0) -> Any:
+def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Tensors joined along an axis that they have."""
+    if out is not None:
+        return put_out("cat", out, concat(tensors, dim), tuple(tensors))
+    short = joined(ops.concatenate, tensors, dim)
+    return _concat(tensors, dim) if short is None else short
+
+
+def _concat(tensors: Any, dim: int) -> Any:
     refuse_one_tensor("cat", tensors)
     try:
         return ops.concatenate(tensors, dim)
     except OptionError:
         raise OptionError("torch.cat(): expected a non-empty list of Tensors") from None
     except (AxisError, SizeError) as error:
+        if not all(hasattr(one, "shape") for one in tensors):
+            refuse("cat", tensors, "tensors")
         filled = [one for one in tensors if tuple(one.shape) != (0,)]
         if 0 < len(filled) < len(tensors):  # vectors of nothing go with any shape
             dtype = functools.reduce(promote_types, [one.dtype for one in tensors])
-            return concat(filled, dim).to(dtype)
+            return _concat(filled, dim).to(dtype)
         for position, one in enumerate(tensors):
             if not one.ndim:
                 raise SizeError(
@@ -221,6 +233,9 @@ def concat(tensors: Any, dim: int = 0) -> Any:
                 ) from None
         axis = axis_of("cat", dim, tensors[0].ndim)
         raise SizeError(_unlike(tensors, axis) or str(error)) from None
+    except (AttributeError, TypeError) as error:
+        refuse_others("cat", concat, (tensors,), {}, error)
+        raise
 
 
 def _unlike(tensors: Any, axis: int) -> str:

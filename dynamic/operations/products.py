@@ -15,6 +15,8 @@ from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
+from staticgraph.dynamic.tensors.outputs import put_out
+from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
@@ -55,8 +57,14 @@ def mv(input: object, vec: object) -> Any:
     return ops.matmul(input, vec)
 
 
-def bmm(input: object, mat2: object) -> Any:
+def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
     """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p)."""
+    if out is not None:
+        return put_out("bmm", out, bmm(input, mat2), (input, mat2))
+    return product_of_stacks(eager_ops.bmm, _bmm, input, mat2)
+
+
+def _bmm(input: object, mat2: object) -> Any:
     _require_rank("bmm", "batch1", input, 3)
     _require_rank("bmm", "batch2", mat2, 3)
     return eager_ops.bmm(input, mat2)

@@ -30,15 +30,15 @@ from staticgraph.dynamic.tensors.outputs import taking_out as _taking_out
 _INTO_OUT = (
     "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "aminmax", "angle", "baddbmm",
     "bernoulli", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "bmm", "bucketize", "cat", "column_stack",
-    "complex", "concat", "concatenate", "conj_physical", "cross", "cummax", "cummin", "cumprod",
-    "cumsum", "diag", "dstack", "float_power", "frexp", "gather", "ger", "heaviside", "histc",
-    "histogram", "histogramdd",
+    "bitwise_right_shift", "bitwise_xor", "bucketize", "column_stack",
+    "complex", "concatenate", "conj_physical", "cross", "cummax", "cummin", "cumprod", "cumsum",
+    "diag", "dstack", "float_power", "frexp", "gather", "ger", "heaviside", "histc", "histogram",
+    "histogramdd",
     "hstack", "index_add", "index_copy", "index_reduce", "inner", "isneginf", "isposinf", "kron",
     "kthvalue", "ldexp", "lerp", "logcumsumexp", "logit", "logsumexp", "masked_select", "median",
     "mm", "mode", "msort", "multinomial", "mv", "nan_to_num", "nanmean", "nanmedian",
     "nanquantile", "narrow_copy", "nextafter", "nonzero", "normal", "polar", "polygamma",
-    "quantile", "renorm", "row_stack", "searchsorted", "signbit", "sort", "stack", "std_mean",
+    "quantile", "renorm", "row_stack", "searchsorted", "signbit", "sort", "std_mean",
     "take_along_dim", "tensordot", "topk", "tril", "triu", "var_mean", "vdot", "vstack",
 )  # fmt: skip
 """Functions without `out` of their own, which PyTorch documents for them."""

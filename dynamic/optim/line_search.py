@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from staticgraph.compiler.core.record import frozen
 
 DECREASE, CURVATURE = 1e-4, 0.9
 """c1 and c2 of the conditions (Nocedal and Wright 2006, section 3.1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Point:
     """A point on the line: the step there, the value, the gradient, and the slope along it."""
 
@@ -38,7 +39,7 @@ def minimum_of_cubic(a: Point, b: Point, low: float, high: float) -> float:
     return min(max(b.step - width * (b.slope + root - mean) / scale, low), high)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StrongWolfe:
     """A search along one direction: algorithms 3.5 and 3.6 of Nocedal and Wright (2006).
 

@@ -131,13 +131,16 @@ def _propagate(
     heap: list[Any] = []
     found: dict[Any, Any] = {}
     uses: dict[Any, int] | None = None
-    for node, g in roots:
-        if node in pending:
-            pending[node] = pending[node] + g
-        else:
-            pending[node] = g
-            heappush(heap, (-node.serial, node))
-    only: tuple[Any, Any] | None = None  # the one cotangent on its way, where there is no other
+    only: Root | None = None  # the one cotangent on its way, where there is no other
+    if len(roots) == 1:
+        (only,) = roots
+    else:
+        for node, g in roots:
+            if node in pending:
+                pending[node] = pending[node] + g
+            else:
+                pending[node] = g
+                heappush(heap, (-node.serial, node))
     while heap or only is not None:
         if only is None:
             node = heappop(heap)[-1]
@@ -149,9 +152,9 @@ def _propagate(
             runs = node in needed
             if node in wanted:  # type: ignore[operator]
                 # as in PyTorch: the hooks of a tensor are called first only if no node runs for it
-                value = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
-                if value is not UNDEFINED:
-                    found[node] = value
+                whole = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
+                if whole is not UNDEFINED:
+                    found[node] = found[node] + whole if node in found else whole
                 if node.owned is not None:  # whoever asked for it holds it too
                     node.owned = None
             elif not runs and hooks is not None and any(node is root for root, _ in roots):
@@ -166,15 +169,24 @@ def _propagate(
             parts = node.pull(g, create_graph)
         if not retain_graph:
             node.release()
-        if len(parts) == 1 and not heap and type(parts[0][0]) is not AccumulateGrad:
-            only = parts[0]
-            continue
         for edge, part in parts:
             is_leaf = type(edge) is AccumulateGrad
-            if is_leaf and edge.hooks is None and needed is None:
-                # what is passed on, a view or read-only is not the leaf's own
-                own = part is not g and type(part) is np.ndarray and part.base is None
-                edge.accumulate(part, create_graph, own)
+            if is_leaf and edge.hooks is None:
+                if needed is None:
+                    # what is passed on, a view or read-only is not the leaf's own
+                    own = part is not g and type(part) is np.ndarray and part.base is None
+                    edge.accumulate(part, create_graph, own)
+                    continue
+                if edge not in needed:
+                    if edge in wanted and part is not UNDEFINED:  # type: ignore[operator]
+                        found[edge] = found[edge] + part if edge in found else part
+                    continue
+            if only is not None:  # not the only one
+                pending[only[0]] = only[1]
+                heappush(heap, (-only[0].serial, only[0]))
+                only = None
+            elif not heap and not is_leaf:
+                only = edge, part
                 continue
             before = pending.get(edge)
             if before is not None:

@@ -12,7 +12,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.watching import changing
 from staticgraph.compiler.ops import astype
 from staticgraph.dynamic.core import provided
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.eager_ops import stack
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.lint_level import lost
@@ -64,11 +64,13 @@ def backward(
             node = tensors[0]._node
             array = getattr(tensors[0], "_array", node)
             if node is not None and not array.ndim:  # the usual case, the short way
-                refuse_complex_output(array.dtype)
+                dtype = array.dtype
+                if dtype is not F32:
+                    refuse_complex_output(dtype)
                 value = array.item()
                 if waiting or lost or value - value:  # inf or nan
                     look(node, value)
-                run(((node, np.array(1, array.dtype)),), retain, False)
+                run(((node, np.array(1, dtype)),), retain, False)
                 return
         roots = _roots(tensors, grad_tensors, create_graph)
         if (waiting or lost) and len(roots) == 1:
@@ -219,7 +221,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
     if len(cotangents) != len(tensors):
         raise AutogradError(f"got {len(tensors)} tensors and {len(cotangents)} gradients for them")
     given = [
-        _cotangent(i, tensor, cotangent)
+        _cotangent(i, tensor, cotangent, create_graph)
         for i, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True))
     ]
     roots = []
@@ -228,9 +230,7 @@ def _roots(tensors: Sequence[Any], cotangents: Any, create_graph: bool) -> list[
             raise AutogradError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
-        kinds = type(g._array), type(getattr(tensor, "_array", g._array))
-        plain = not create_graph and kinds == (np.ndarray, np.ndarray)
-        roots.append((tensor._node, g._array if plain else g))
+        roots.append((tensor._node, g))
     return roots
 
 
@@ -243,8 +243,11 @@ def refuse_complex_output(dtype: Any) -> None:
         )
 
 
-def _cotangent(i: int, tensor: Any, given: Any) -> Any:
-    """The cotangent of a root: 1 if none is given; None for a tensor that cannot be one."""
+def _cotangent(i: int, tensor: Any, given: Any, create_graph: bool) -> Any:
+    """The cotangent of a root, a tensor if the pass is recorded, else its array.
+
+    1 if none is given; None for a tensor that cannot be a root.
+    """
     array = tensor._node if isinstance(tensor, GradientEdge) else tensor._array
     if given is None:
         if tensor._node is None:
@@ -252,7 +255,8 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
         if array.size != 1:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
         refuse_complex_output(array.dtype)
-        return as_tensor(np.ones(array.shape, array.dtype))
+        one = np.array(1, array.dtype).reshape(array.shape)
+        return as_tensor(one) if create_graph or not _in_memory(tensor) else one
     given = as_tensor(given)
     if given.shape != array.shape:
         raise AutogradError(
@@ -260,11 +264,22 @@ def _cotangent(i: int, tensor: Any, given: Any) -> Any:
             f"has a shape of {Size(array.shape)}."
         )
     if given._array.dtype == array.dtype:
-        return given
+        return given if create_graph else _plain(given, tensor)
     if "c" in (given._array.dtype.kind, array.dtype.kind):
         raise AutogradError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{i}] has a dtype of {DTYPES[given._array.dtype]!r} "
             f"and output[{i}] has a dtype of {DTYPES[array.dtype]!r}."
         )
-    return astype(given, array.dtype)
+    cast = astype(given, array.dtype)
+    return cast if create_graph else _plain(cast, tensor)
+
+
+def _plain(cotangent: Any, output: Any) -> Any:
+    """A cotangent's array; itself where that or the output has no memory of its own."""
+    in_memory = type(cotangent._array) is np.ndarray and _in_memory(output)
+    return cotangent._array if in_memory else cotangent
+
+
+def _in_memory(output: Any) -> bool:
+    return isinstance(output, GradientEdge) or type(output._array) is np.ndarray

@@ -9,21 +9,22 @@ Nodes are numbered as they are made, so the order of the reverse pass needs no s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, Rule
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.ops.arithmetic import is_flat
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
 from staticgraph.dynamic.core.spec import Spec
-from staticgraph.dynamic.kernels.dispatch import cotangents
+from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
@@ -39,7 +40,7 @@ from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """What a node of an op keeps and runs, given which operands require grad.
 
@@ -54,6 +55,7 @@ class Recipe:
             output is small.
         number: whether one of two operands is a Python number (for PyTorch's names).
         flat: whether all cotangents are 0 everywhere.
+        narrow: whether an operand is of floats of 16 bits, though the result need not be.
     """
 
     op: Op
@@ -66,6 +68,7 @@ class Recipe:
     reduces: bool
     number: bool = False
     flat: bool = False
+    narrow: bool = False
 
 
 def _reduces(op: Op) -> bool:
@@ -75,17 +78,22 @@ def _reduces(op: Op) -> bool:
     )
 
 
-_recipes: dict[tuple[Op, tuple[bool, ...], bool, bool], Recipe] = {}
+_recipes: dict[tuple[Op, tuple[bool, ...], bool, bool, bool], Recipe] = {}
 
 
 def recipe(
-    op: Op, needs: tuple[bool, ...], number: bool = False, of_complex: bool = False
+    op: Op,
+    needs: tuple[bool, ...],
+    number: bool = False,
+    of_complex: bool = False,
+    narrow: bool = False,
 ) -> Recipe:
     """The recipe for an op of which these operands require grad.
 
-    `of_complex`: whether complex numbers enter or leave it.
+    `of_complex`: whether complex numbers enter or leave it; `narrow`: whether floats of 16 bits
+    enter it.
     """
-    found = _recipes.get((op, needs, number, of_complex))
+    found = _recipes.get((op, needs, number, of_complex, narrow))
     if found is not None:
         return found
     rules = [(i, op.rule_of(i, of_complex)) for i, needed in enumerate(needs) if needed]
@@ -96,9 +104,9 @@ def recipe(
     made = Recipe(
         op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
         "o" in letters, bool(letters), _reduces(op), number,
-        bool(steps) and all(is_flat(rule) for _, rule in steps),
+        bool(steps) and all(is_flat(rule) for _, rule in steps), narrow,
     )  # fmt: skip
-    _recipes[op, needs, number, of_complex] = made
+    _recipes[op, needs, number, of_complex, narrow] = made
     return made
 
 
@@ -131,7 +139,8 @@ class Node(GraphNode):
         if saved is None:
             raise AutogradError(FREED)
         if self.guards:
-            for counter, version in zip(self.guards, self.versions, strict=True):
+            # `strict` would take longer than the rest of the loop
+            for counter, version in zip(self.guards, self.versions):  # noqa: B905
                 if counter is not None and counter[0] != version:
                     saved = self._renewed(saved)
                     break
@@ -147,6 +156,9 @@ class Node(GraphNode):
             if plan.number and plan.op is ops.power and self._is_one():
                 return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
             return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
+        dtype = self.dtype
+        if plan.narrow or (dtype is not F32 and dtype is not F64 and is_narrow(dtype)):
+            return rounded_cotangents(plan, edges, g, out, operands, attrs)
         return cotangents(plan, edges, g, out, operands, attrs)
 
     def _is_one(self) -> bool:
@@ -350,20 +362,29 @@ def record(
 
     `number` says whether an operand was a Python number.
     """
-    of_complex = "c" in (result._array.dtype.kind, operands[0]._array.dtype.kind)
-    if len(operands) == 1:
-        edge = operands[0]._node
-        plan = recipe(op, (edge is not None,), of_complex=of_complex)
-        if not plan.steps:
-            return None
-        node = record_one(plan, attrs, edge, operands[0], result)
-        if plan.flat:
-            flat.note(op.name, node)
-        return node
+    arrays = [operand._array for operand in operands]
+    of_complex = "c" in (result._array.dtype.kind, arrays[0].dtype.kind)
     edges = tuple([operand._node for operand in operands])
-    plan = recipe(op, tuple([edge is not None for edge in edges]), number, of_complex)
+    needs = tuple([edge is not None for edge in edges])
+    plan = recipe(op, needs, number, of_complex, has_narrow(arrays))
     if not plan.steps:
         return None
+    node = record_by(plan, edges, attrs, operands, result)
+    if plan.flat and len(operands) == 1:
+        flat.note(op.name, node)
+    return node
+
+
+def record_by(
+    plan: Recipe,
+    edges: tuple[object, ...],
+    attrs: Attrs,
+    operands: Sequence[Any],
+    result: Any,
+) -> Node:
+    """The node by a recipe that has steps, of tensors made by the nodes `edges`."""
+    if len(operands) == 1:
+        return record_one(plan, attrs, edges[0], operands[0], result)
     if len(operands) == 2:
         left, right = operands
         return record_pair(plan, edges, left._array, right._array, left, right, result, attrs)
@@ -401,27 +422,32 @@ def record_pair(
     """`record_one` for two operands: their arrays, and their tensors or None for a number."""
     array = result._array
     first, second = edges
+    saved: tuple[object, ...]
+    guards: tuple[object, ...] = ()
+    versions: tuple[object, ...] = ()
     if not plan.holds:
         if first is None:
             first = Spec(x.shape, x.dtype)
         elif second is None:
             second = Spec(y.shape, y.dtype)
-        return new_node(plan, edges, (first, second, None), (), (), attrs, array)
-    keeps_x, keeps_y = plan.keeps
-    c = d = made = None
-    if keeps_x and left is not None:
-        c = left._cell or left._counter
-    if keeps_y and right is not None:
-        d = right._cell or right._counter
-    if plan.keeps_output:
-        made = result._cell = [0, None]
-    saved = (
-        x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
-        y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
-        None if made is None else array,
-    )
-    versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
-    return new_node(plan, edges, saved, (c, d, made), versions, attrs, array)
+        saved = (first, second, None)
+    else:
+        keeps_x, keeps_y = plan.keeps
+        c = d = made = None
+        if keeps_x and left is not None:
+            c = left._cell or left._counter
+        if keeps_y and right is not None:
+            d = right._cell or right._counter
+        if plan.keeps_output:
+            made = result._cell = [0, None]
+        saved = (
+            x if keeps_x else Spec(x.shape, x.dtype) if first is None else first,
+            y if keeps_y else Spec(y.shape, y.dtype) if second is None else second,
+            None if made is None else array,
+        )
+        guards = (c, d, made)
+        versions = (0 if c is None else c[0], 0 if d is None else d[0], 0)
+    return new_node(plan, edges, saved, guards, versions, attrs, array)
 
 
 def _record_many(
@@ -433,13 +459,14 @@ def _record_many(
 ) -> Node:
     saved: list[Any] = []
     guards: list[Any] = []
-    for operand, edge, kept in zip(operands, edges, plan.keeps, strict=True):
+    for operand, edge, kept in zip(operands, edges, plan.keeps):  # noqa: B905 - as in `pull`
         own = operand._array
         if kept:
             saved.append(own)
+            guards.append(operand._cell or operand._counter)
         else:
             saved.append(Spec(own.shape, own.dtype) if edge is None else edge)
-        guards.append(operand._counter if kept else None)
+            guards.append(None)
     array = result._array
     saved.append(array if plan.keeps_output else None)
     guards.append(result._counter if plan.keeps_output else None)

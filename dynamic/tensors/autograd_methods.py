@@ -187,14 +187,15 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             mode.capture.lifted(self).grad = value
             return
-        if value is not None:
-            _check_grad(self, value)
+        if value is None:
+            if self._home is not None:
+                self._home.grad = None
+            return
+        _check_grad(self, value)
         if self._home is None:
-            if value is None:
-                return
             self._home = Cell()
         self._home.grad = value
-        if value is not None and value._cell is not None and type(self._home) is AccumulateGrad:
+        if value._cell is not None and type(self._home) is AccumulateGrad:
             hooks_of(self._home)  # not before the last node has run: they may have saved its memory
 
     @grad.deleter

@@ -85,6 +85,12 @@ def _float(dtype: object) -> np.dtype[Any]:
 
 def _shape(function: str, sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
     """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    for one in sizes:
+        if type(one) is not int or one < 0:
+            break
+    else:
+        if sizes and size is None:
+            return sizes
     if size is not None and sizes:
         raise ArgumentError(f"a shape given twice: {sizes_of(sizes)} and size={size}")
     given: Any = sizes if size is None else (size,)
@@ -229,10 +235,9 @@ def empty(
     **options: object,
 ) -> Tensor:
     """Uninitialised memory of this shape."""
-    out = check_options("empty", options)
-    return _leaf(
-        _filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype)), requires_grad, out
-    )
+    out = check_options("empty", options) if options else None
+    made = _filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype))
+    return _leaf(made, requires_grad, out)
 
 
 def zeros(
@@ -243,10 +248,9 @@ def zeros(
     **options: object,
 ) -> Tensor:
     """Zeros of this shape."""
-    out = check_options("zeros", options)
-    return _leaf(
-        _filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype)), requires_grad, out
-    )
+    out = check_options("zeros", options) if options else None
+    made = _filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype))
+    return _leaf(made, requires_grad, out)
 
 
 def ones(
@@ -257,10 +261,14 @@ def ones(
     **options: object,
 ) -> Tensor:
     """Ones of this shape."""
-    out = check_options("ones", options)
-    return _leaf(
-        _filled(np.ones, _shape("ones", sizes, size), 1, _float(dtype)), requires_grad, out
-    )
+    out = check_options("ones", options) if options else None
+    made = _filled(_ones, _shape("ones", sizes, size), 1, _float(dtype))
+    return _leaf(made, requires_grad, out)
+
+
+def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
+    (array := np.empty(shape, dtype)).fill(1)  # `np.ones` takes twice the time
+    return array
 
 
 def full(

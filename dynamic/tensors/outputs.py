@@ -30,13 +30,17 @@ def taking_out(function: Callable[..., Any], name: str = "") -> Callable[..., An
                 raise
         out = options.pop("out")
         result = function(*args, **options)
-        return result if out is None else _put(name, out, result, args)
+        return result if out is None else put_out(name, out, result, args)
 
     taking.__name__ = taking.__qualname__ = name
     return taking
 
 
-def _put(name: str, out: Any, result: Any, operands: tuple[Any, ...]) -> Any:
+def put_out(name: str, out: Any, result: Any, operands: tuple[Any, ...]) -> Any:
+    """The tensors that are given as `out` with the results of a function in them.
+
+    TypeError for what is no tensor, or another number of them.
+    """
     several = isinstance(result, tuple)
     outs = out if several and isinstance(out, tuple | list) else (out,)
     results = result if several else (result,)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import complex_dtype, is_float
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES, INT64, get_default_dtype
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tensors.values import values_of
 
 
-@dataclass(slots=True)
+@mutable
 class _Options:
     precision: int = 4
     threshold: int = 1000
@@ -110,7 +110,7 @@ def _edges(array: Any) -> Any:
     return array
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Format:
     """How the numbers of a tensor are written: all in one style, and in one width."""
 
@@ -122,7 +122,7 @@ class _Format:
         return _written(float(value) if self.style else value.item(), self.style).rjust(self.width)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ComplexFormat:
     """How complex numbers are written: their parts each in a format of their own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import secrets
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,21 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core import fork
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.devices import CPU, check_device
 
+_DEFAULT_SEED = 67280421310721
+
 
 class _Random(threading.local):
     refusal: str | None = None
+    seed: int = _DEFAULT_SEED
+    generator: np.random.Generator
 
-    def __init__(self) -> None:
-        self.generator = np.random.default_rng()
-        self.seed = _DEFAULT_SEED
+    def __getattr__(self, name: str) -> Any:
+        if name != "generator":
+            raise AttributeError(name)
+        # importing what draws takes longer than most of this package, and few programs need it
+        self.generator = fork.imported("numpy.random").default_rng()
+        return self.generator
 
 
-_DEFAULT_SEED = 67280421310721
 _random = _Random()
 
 
@@ -81,7 +88,7 @@ class Generator:
     def seed(self) -> int:
         """Start anew from a seed that the system gives; that seed."""
         _refuse_to_tell()
-        self.manual_seed(secrets.randbits(63))
+        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)
         return self._seed
 
     def initial_seed(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Handle
-from staticgraph.compiler.ops.operators import Operators
+from staticgraph.compiler.ops.operators import Operators, add_methods
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.dtypes import (
     F32,
@@ -59,6 +59,8 @@ _ndarray = np.ndarray
 _asarray = np.asarray
 _NO_ATTRS: Attrs = {}
 
+add_methods()
+
 
 class Tensor(Autograd, InPlace, Methods, Operators):
     """An array that records the ops applied to it if it requires grad (PyTorch's Tensor).
@@ -96,10 +98,12 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     @property
     def _node(self) -> Any:
         """The node that made the tensor, up to date if it is a view of what was overwritten."""
-        note = self._note
-        if note is not None and (note[2] != self._cell[0] or self._maker is None):
+        note, maker = self._note, self._maker
+        if note is not None and (maker is None or note[2] != self._cell[0]):
+            if maker is None and note[0]._maker is None:
+                return None  # nothing of it is recorded
             return node_of_view(self)
-        return self._maker
+        return maker
 
     @_node.setter
     def _node(self, node: object) -> None:
@@ -240,18 +244,17 @@ def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Ten
             if mode.inference:
                 result._cell = UNTRACKED
             return result
-    if plan.steps:
-        edge = operand._maker if operand._note is None else operand._node
-        if edge is not None:
-            if plan.holds:
-                result._maker = record_one(plan, attrs, edge, operand, result)
-            else:
-                result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
+    edge = operand._maker if operand._note is None else operand._node
+    if edge is not None and plan.steps:
+        if plan.holds:
+            result._maker = record_one(plan, attrs, edge, operand, result)
+        else:
+            result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, result._array)
     return result
 
 
-Plans: TypeAlias = "Mapping[tuple[bool, bool], Recipe]"
-"""The recipes of an op of two operands, by which of them require grad."""
+Plans: TypeAlias = "tuple[Recipe, Recipe, Recipe]"
+"""The recipes of an op of two operands of which both require grad, the first, or the second."""
 
 
 def new_value_of_two(
@@ -265,11 +268,11 @@ def new_value_of_two(
     if paused:
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
-            captured: Tensor = mode.capture.apply(plans[True, True].op, pair, attrs)
+            captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
             return captured
         if watching:
             pair = (x if left is None else left, y if right is None else right)
-            told(plans[True, True].op, pair, attrs, result)
+            told(plans[0].op, pair, attrs, result)
         if not recording():
             if mode.inference:
                 result._cell = UNTRACKED
@@ -280,7 +283,7 @@ def new_value_of_two(
     if right is not None:
         second = right._maker if right._note is None else right._node
     if first is not None or second is not None:
-        plan = plans[first is not None, second is not None]
+        plan = plans[2] if first is None else plans[1] if second is None else plans[0]
         if plan.steps:
             edges = (first, second)
             result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)

@@ -39,11 +39,24 @@ OVERLAPPING = (
 )
 
 
+READ_ONLY = (
+    "unsupported operation: the memory of the tensor is read-only, as that of the array that it "
+    "was made of. Please clone() the tensor before performing the operation."
+)
+
+
 def writable(array: Any) -> Any:
-    """The array, or a view of it that can be written to: what `expand` makes is read-only."""
+    """The array, or a view of it that can be written to: what `expand` makes is read-only.
+
+    Raises:
+        AutogradError: nobody may write to its memory.
+    """
     if not array.flags.writeable:
         array = array.view()
-        array.flags.writeable = True
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            raise AutogradError(READ_ONLY) from None
     return array
 
 

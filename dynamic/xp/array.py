@@ -26,10 +26,16 @@ _NUMBERS = (bool, int, float, complex)
 _set_class: Any = object.__dict__["__class__"].__set__  # Traced answers for numbers there
 
 
+def _plain(other: Any) -> Any:
+    """A number as Python's: those of NumPy, which libraries compute sizes and steps with, too."""
+    return other.item() if isinstance(other, np.generic) else other
+
+
 def _operator(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     def method(self: Any, other: Any, /) -> Any:
+        other = _plain(other)
         if isinstance(other, Tensor) or type(other) in _NUMBERS:
             return as_arrays(function(self, other))
         return NotImplemented
@@ -41,6 +47,7 @@ def _reflected(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     def method(self: Any, other: Any, /) -> Any:
+        other = _plain(other)
         if isinstance(other, Tensor) or type(other) in _NUMBERS:
             return as_arrays(function(other, self))
         return NotImplemented
@@ -52,6 +59,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     def method(self: Any, other: Any, /) -> Any:
+        other = _plain(other)
         if not (isinstance(other, Tensor) or type(other) in _NUMBERS):
             return NotImplemented
         result = function(self, other)

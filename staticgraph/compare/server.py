@@ -187,7 +187,8 @@ def main() -> None:
     try:
         serve(json.loads(sys.argv[1]), reply)
     except Exception as error:
-        lines = [str(error), *getattr(error, "__notes__", ())]
+        notes = getattr(error, "__notes__", ())  # JAX's, below a line, is of frames that it hides
+        lines = [str(error), *(one for one in notes if not one.startswith("-----"))]
         reply({"failure": f"{type(error).__name__}: {'; '.join(lines)}"})
 
 

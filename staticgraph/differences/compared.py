@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import CaptureError, OptionError, StaticGraphError
 from staticgraph.compiler.core.pytree import leaves, mapped
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.state import holding
@@ -32,7 +32,7 @@ from staticgraph.leaves import placeholder
 from staticgraph.tracing.functions import Function, function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compared:
     """A graph, its inputs, and how it is run in both paradigms.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_float, part_dtype
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Distance:
     """How far an array is from another one.
 

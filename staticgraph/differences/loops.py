@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.body import Body
@@ -30,7 +31,7 @@ from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.fuzz.graphs.rounding import sizes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """A loop that a value is computed in.
 
@@ -48,7 +49,7 @@ class Loop:
         return f"{self.op} ({self.source})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inside:
     """A value inside loops and branches.
 
@@ -66,7 +67,7 @@ class Inside:
     taken: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opened:
     """A loop or a branch of a graph.
 
@@ -120,7 +121,7 @@ def opened(nodes: Sequence[Expression], inputs: Mapping[Expression, Array]) -> I
         yield from (_opened(node, lengths) for node in nested)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lengths:
     """How often the tests of while loops are computed, at most.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import gradient_of, place_of
 
 SHOWN = 40  # characters of a name or a line in a table
 HEADS = ("value", "line", "type", "max ulp", "of rounding", "most apart at: eager, compiled")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class At:
     """An iteration of a loop.
 
@@ -30,7 +30,7 @@ class At:
         return f"in iteration {self.index} of {self.loop}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A value in both paradigms.
 
@@ -106,7 +106,7 @@ def is_far(row: Row, exact: bool, bound: float) -> bool:
     return not row.equal if exact else row.share > bound
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diff:
     """Both paradigms on the same inputs; `print` shows a table and what it comes to.
 

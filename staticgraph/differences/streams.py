@@ -8,13 +8,13 @@ moved by rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, mapped
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression, at_line, construct
@@ -30,7 +30,7 @@ Engine: TypeAlias = "Callable[[Sequence[Expression], Mapping[Expression, Array]]
 """What computes expressions, given the values of placeholders."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Engines:
     """What a loop is computed by: eagerly, by a kernel, and moved by rounding, some times."""
 

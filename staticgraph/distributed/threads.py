@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import DistributedError
+from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.reference.ranks import Job, Request
 
 
-@dataclass(slots=True)
+@mutable
 class _Place:
     """One collective: what the ranks that came gave, and where their results go."""
 

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import networkx as nx
 import numpy as np
 
 from staticgraph.compiler.core.errors import GraphError, MissingExtraError, OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.build import build, nodes_of, operands_of
 from staticgraph.compiler.graph.definition import intern_key
 from staticgraph.compiler.graph.expression import Expression
@@ -31,7 +31,7 @@ DOTS_PER_INCH = 144.0
 MOST_PIXELS = 40e6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """A drawn graph; notebooks show it.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import networkx as nx
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.build import definition_of
 from staticgraph.compiler.viz.blocks import Block, Item
 from staticgraph.compiler.viz.lanes import FORWARD, NAMES
@@ -15,7 +15,7 @@ from staticgraph.compiler.viz.tree import tree_of
 from staticgraph.draw.labels import Line, one_line
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Box:
     """A scope of which only a box is drawn.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Node
 
 LONGEST = 36  # characters of a line
@@ -15,7 +15,7 @@ NUMBERS = 4  # that are written out; of more, the range
 KINDS = ("placeholder", "variable", "constant")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """A line of text in the style of what it says: title, detail, value, gradient or role."""
 

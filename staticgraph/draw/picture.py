@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.viz.layout import Edge, Point, layered
 from staticgraph.draw.labels import Line, one_line
 
@@ -38,7 +38,7 @@ FILLS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vertex:
     """A box: its lines, the op of its node, and whether it is an output or an update."""
 
@@ -54,7 +54,7 @@ class Vertex:
         return "output" if self.is_output else "op"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Picture:
     """The boxes and the edges between them, which name boxes by their number."""
 

@@ -88,7 +88,7 @@ class Executable(Inspected):
         name: what messages call it.
         options: how it was compiled.
         runner: what runs calls; of a `CompiledRunner` the direct path has also `_kernel`, itself,
-            and `_idle`, its workspaces.
+            and `_idle`, its workspaces; `_is_plain`: whether a call gives a list.
         before_first_call: what the lint does then, or None.
 
     Example:
@@ -99,12 +99,13 @@ class Executable(Inspected):
     """
 
     __slots__ = (
-        "_idle", "_kernel", "before_first_call", "definition", "name", "options", "restructure",
-        "runner",
+        "_idle", "_is_plain", "_kernel", "before_first_call", "definition", "name", "options",
+        "restructure", "runner",
     )  # fmt: skip
 
     before_first_call: Callable[[], None] | None
     _idle: list[Workspace]
+    _is_plain: bool
     _kernel: CompiledRunner
 
     def __init__(
@@ -122,6 +123,7 @@ class Executable(Inspected):
         _set(self, "runner", runner)
         _set(self, "before_first_call", None)
         _set(self, "_idle", [])
+        _set(self, "_is_plain", restructure is list)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self.name}: an executable cannot be modified: no {name!r} is set")
@@ -159,15 +161,17 @@ class Executable(Inspected):
         try:
             workspace = self._idle.pop()
         except IndexError:  # all are in use, or there was no call yet, or there is no kernel
-            return self._caller().run(args, kwargs)
-        # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
-        try:
-            results = self._kernel.call(workspace.table, *args)
-            if results.__class__ is not list:
-                results = self._kernel.run_checked(workspace, args, results)
-        finally:
-            self._idle.append(workspace)
-        return self.restructure(results)
+            pass  # what is raised from here on does not come of this
+        else:
+            # as `CompiledRunner.run`, without that call: a tenth of the time of a small kernel
+            try:
+                results = workspace.call(*args)
+                if results.__class__ is not list:
+                    results = self._kernel.run_checked(workspace, args, results)
+            finally:
+                self._idle.append(workspace)
+            return results if self._is_plain else self.restructure(results)
+        return self._caller().run(args, kwargs)
 
     def _caller(self) -> Runner | Keeper:
         """What runs a call that does not take the direct path."""

@@ -1,8 +1,9 @@
 """The public functions of JAX and PyTorch, by name: what both are compared with.
 
 Of jax.numpy, jax.numpy.linalg and jax.scipy.special (JAX 0.10.2) all functions, and of torch
-(2.13.0) those at the top that are no internal ones: neither in-place forms, nor kernels of
-backends, quantisation, sparse, complex and distributed tensors, devices and the compiler.
+(2.13.0) those at the top and of nn.functional that are no internal ones: neither in-place forms,
+nor kernels of backends, quantisation, sparse, complex and distributed tensors, devices and the
+compiler.
 """
 
 from __future__ import annotations
@@ -104,3 +105,24 @@ TORCH = _listed(
     "zeros zeros_like "
 )
 """Of torch: 350."""
+TORCH_FUNCTIONAL = _listed(
+    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+    "adaptive_max_pool2d adaptive_max_pool3d affine_grid alpha_dropout avg_pool1d avg_pool2d "
+    "avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits "
+    "celu channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+    "conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout "
+    "dropout1d dropout2d dropout3d elu embedding embedding_bag feature_alpha_dropout fold "
+    "fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss gelu glu grid_sample "
+    "group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh "
+    "hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss layer_norm "
+    "leaky_relu linear local_response_norm log_softmax logsigmoid lp_pool1d lp_pool2d "
+    "lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d "
+    "max_unpool2d max_unpool3d mish mse_loss multi_head_attention_forward multi_margin_loss "
+    "multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize one_hot pad "
+    "pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 "
+    "rms_norm rrelu scaled_dot_product_attention selu sigmoid silu smooth_l1_loss "
+    "soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold "
+    "triplet_margin_loss triplet_margin_with_distance_loss unfold upsample upsample_bilinear "
+    "upsample_nearest "
+)
+"""Of torch.nn.functional: 110."""

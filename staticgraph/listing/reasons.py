@@ -36,5 +36,10 @@ TORCH = _table({
     "drawn at random on the way": "binomial pca_lowrank svd_lowrank randint_like",
     "of lazy negation": "is_neg",
     "not in PyTorch's documentation": "fill hash_tensor slice_inverse detach",
-    "not yet": "index_reduce nonzero_static renorm",
+    "not yet": "nonzero_static",
+})  # fmt: skip
+TORCH_FUNCTIONAL = _table({
+    "drawn at random on the way": "fractional_max_pool2d fractional_max_pool3d",
+    "an old name of interpolate": "upsample upsample_bilinear upsample_nearest",
+    "nn.MultiheadAttention, which captures and trains": "multi_head_attention_forward",
 })  # fmt: skip

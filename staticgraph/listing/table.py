@@ -145,6 +145,9 @@ def comparisons() -> dict[str, list[Beside]]:
             names.JAX_SPECIAL, {"sg.special": sg.special}, reasons.JAX_SPECIAL
         ),
         "torch": beside(names.TORCH, {"dynamic": dynamic}, reasons.TORCH),
+        "torch.nn.functional": beside(
+            names.TORCH_FUNCTIONAL, {"sg.nn": sg.nn}, reasons.TORCH_FUNCTIONAL
+        ),
     }
 
 
@@ -167,7 +170,9 @@ def markdown() -> str:
     lines += [
         "",
         f"The library has {len(made)} ops, of which {len(PUBLIC)} names are public, and "
-        f"{len(NAMES)} functions in NumPy's names that are composed of them. {len(whole)} ops have "
+        f"{len(NAMES)} functions in NumPy's names that are composed of them, as are most of the "
+        f"{len(sg.nn.__all__)} of layers and losses in `sg.nn`, which `dynamic.nn.functional` has "
+        f"too. {len(whole)} ops have "
         "a gradient, to any order: the rules are written in ops. Those of "
         f"{len(errors())} were measured.",
         "",

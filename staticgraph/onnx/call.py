@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import construct
 from staticgraph.compiler.ops import leaves
 from staticgraph.onnx.reading import Graph, Step
@@ -36,7 +36,7 @@ class RefusedError(FormatError):
     """An operator is read, but not what a model does with it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Call:
     """An operator with the values that it takes.
 

@@ -10,12 +10,13 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_narrow
-from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.errors import OptionError, StaticGraphError
 from staticgraph.onnx.call import OPERATORS, RefusedError
 from staticgraph.onnx.model import Model
 from staticgraph.onnx.package import OLDEST_READ, dtype_of, onnx
@@ -87,6 +88,24 @@ def check(given: Sequence[Any]) -> Outcome:
         else:
             outcome.passed.append(case.name)
     return outcome
+
+
+COUNTS = "## Counts\n"
+"""The heading in a page of what `put_counts` writes."""
+
+
+def put_counts(page: Path, outcome: Outcome) -> None:
+    """Write the counts under the last heading of a page, in place of those that were there."""
+    text = page.read_text(encoding="utf-8")
+    if COUNTS not in text:
+        raise OptionError(f"onnx: {page} has no heading {COUNTS.strip()!r}")
+    counts = [
+        "`staticgraph onnx --check --markdown docs/onnx.md` runs ONNX's own tests of its ",
+        f"operators, and writes this;\nwith onnx {onnx('onnx').__version__}:\n\n```\n",
+        *(f"{line}\n" for line in outcome.lines()),
+        "```\n",
+    ]
+    page.write_text(text.partition(COUNTS)[0] + COUNTS + "\n" + "".join(counts), encoding="utf-8")
 
 
 def _reason(model: Any, error: RefusedError) -> str:

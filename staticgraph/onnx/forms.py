@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.ops.collectives import STEPS
 from staticgraph.onnx import names, nested, nodes, written
 from staticgraph.onnx.writer import Form, Names, Writer, refused
 
@@ -114,6 +115,7 @@ FORMS: dict[str, Form] = {
     **{op: _of_bits(*operators) for op, operators in names.BITS.items()},
     **{op: nodes.reduction(operator) for op, operator in names.REDUCTIONS.items()},
     **{op: _refusing(reason) for op, reason in names.REFUSED.items()},
+    **{op.name: _refusing(names.RANKS) for op in STEPS},
     **{op: _in_ops(function) for op, function in written.WRITTEN.items()},
     **nodes.NODES,
     "item": _item,

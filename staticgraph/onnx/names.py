@@ -91,6 +91,7 @@ SYSTEM = "ONNX has no operator for it"
 FUNCTION = "ONNX has no operator for this special function"
 EFFECT = "it has an effect, and ONNX models have none"
 COMPLEX = "ONNX computes with no complex numbers"
+RANKS = "it combines the arrays of ranks, and a model is run by one"
 
 REFUSED = {
     **dict.fromkeys(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import FormatError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.onnx.package import OLDEST_READ, dtype_of, onnx
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Step:
     """A node of a graph: an operator applied to named values.
 
@@ -33,7 +33,7 @@ class Step:
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Input:
     """What a graph takes: its dtype, and its sizes, the unknown ones by name or None.
 
@@ -45,7 +45,7 @@ class Input:
     shape: tuple[int | str | None, ...] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Graph:
     """A graph, of which each step comes behind those whose values it takes."""
 
@@ -56,7 +56,7 @@ class Graph:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class File:
     """A model: its graph, and the version of the operators."""
 
@@ -196,6 +196,8 @@ class _Reader:
         value = getattr(proto, read)
         if read == "s":
             return value.decode(errors="replace")
+        if read == "strings":
+            return [one.decode(errors="replace") for one in value]
         return list(value) if read.endswith("s") else value
 
     def array(self, proto: Any, what: str) -> Any:

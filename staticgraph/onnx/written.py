@@ -13,7 +13,7 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import accumulator, is_float
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.attention import attention_weights
+from staticgraph.compiler.ops.attending import attention_weights
 from staticgraph.compiler.ops.indexing import along_add
 from staticgraph.compiler.transforms.control_flow import scan
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import astype, where
 from staticgraph.compiler.ops.declare import zeros_like
@@ -41,7 +41,7 @@ class Common(TypedDict, total=False):
     accumulate: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """Parameters that are updated with the same options, and what is kept of them.
 
@@ -62,7 +62,7 @@ class Group:
     sums: tuple[Variable, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """When a group takes a step.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.evaluate import replaced
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import (
@@ -33,7 +33,7 @@ _LEAST_CURVATURE = 1e-10
 """A change of the gradient along a step below which the pair says nothing of the Hessian."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A loss as a function of all its parameters in one vector.
 
@@ -187,7 +187,7 @@ def _iterated(run: Run, problem: Problem, options: Options, lr: Any) -> Run:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Way:
     """A direction from a point, and how far to go."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.leaves import Variable, variable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """The variables of one problem: vectors of all parameters, numbers, and rows of the memory.
 

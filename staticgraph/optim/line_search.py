@@ -7,12 +7,12 @@ PyTorch's, as the eager one has them: it goes to the same points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from staticgraph.compiler.core.pytree import leaves, rebuilt
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.ops import (
     absolute,
     logical_and,
@@ -67,7 +67,7 @@ def minimum_of_cubic(one: Point, other: Point, low: Any, high: Any) -> Any:
     return where(exists, minimum(maximum(found, low), high), (low + high) / 2.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StrongWolfe:
     """A search along one direction.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import cos, floor, log, maximum, minimum, where
@@ -23,7 +23,7 @@ Rates: TypeAlias = "float | Callable[[Any], Any]"
 """A number, or a schedule."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Schedule:
     """A rate as a function of the number of steps; made by the functions of this module.
 

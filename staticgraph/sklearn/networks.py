@@ -137,8 +137,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             network = _of_module(copy.deepcopy(network))
         x = placeholder("x", (None, self.n_features_in_), dtype)
         out = network(x, outputs, rng)
-        given = getattr(out, "shape", None)
-        if given not in ((x.shape[0], outputs), (x.shape[0],) if outputs == 1 else None):
+        wanted = [(x.shape[0], outputs)] + [(x.shape[0],)] * (outputs == 1)
+        if getattr(out, "shape", None) not in wanted:
             raise OutputError(
                 f"{type(self).__name__}: the network returns {out!r}, where it takes the shape "
                 f"({x.shape[0]}, {outputs})"

@@ -17,10 +17,11 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.deciding import decider_of_user
 from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.messages import deferred_text
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import unwatched
-from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.functions import numpy_protocol
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import leaves
@@ -74,7 +75,7 @@ class TracedArray(Expression):
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What `isinstance` is told: to the user's code it is an array, or a number."""
-        if not by_user():
+        if is_called_by_own():
             return TracedArray
         if self.weak:
             return _NUMBERS[self.dtype.kind]
@@ -133,7 +134,9 @@ class TracedArray(Expression):
 
     def __format__(self, spec: str) -> str:
         if by_user():
-            self._values("its text", _TEXT)
+            is_number = self.weak or self.op is leaves.placeholder
+            text = None if self.ndim else deferred_text(self, spec, is_number)
+            return self._values("its text", _TEXT) if text is None else text
         return Expression.__repr__(self)
 
     def _as_index(self) -> NoReturn:

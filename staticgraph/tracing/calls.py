@@ -116,11 +116,11 @@ class Signature:
         around: Surroundings,
     ) -> None:
         self.around = around
-        self._held = (modules, tensors)  # their identities are keys
+        self._held = (modules, tensors, around.live)  # their identities are keys
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function.f)))
         count = len(names)
-        own = [] if tensors is None else tensors.names
+        own = around.live.names if tensors is None else tensors.names
         kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
         leaves = [
             Leaf(
@@ -185,6 +185,7 @@ def _on_leaves(
 ) -> Callable[[list[Any]], Any]:
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
+    live = around.live
     places = aliases(found.arrays) if around.compares_identity else range(count)
 
     def on_leaves(inputs: list[Any]) -> Any:
@@ -200,6 +201,7 @@ def _on_leaves(
         with (
             nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
             watched(around, called, (args, kwargs)),
+            live.replaced(inputs[count:]) if live.arrays else nullcontext(),
         ):
             return called()
 

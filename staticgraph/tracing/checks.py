@@ -75,8 +75,9 @@ def guarded(
     count: int,
     run: Callable[..., object],
     otherwise: Callable[..., object],
+    more: Sequence[object] = (),
 ) -> Callable[..., Any]:
-    """The function of `count` arguments that is `run` if everything is what it was.
+    """The function of `count` arguments that is `run` of them and `more` if all is what it was.
 
     Else it is `otherwise`.
     """
@@ -84,10 +85,10 @@ def guarded(
         first, rest = _checks(reads)
 
         def chosen(*args: object) -> object:
-            return run(*args) if first() and rest() else otherwise(*args)
+            return run(*args, *more) if first() and rest() else otherwise(*args)
 
         return chosen
-    made: Callable[..., Any] = _made(reads, _chooser, count)(run, otherwise)
+    made: Callable[..., Any] = _made(reads, _chooser, count, len(more))(run, otherwise, more)
     return made
 
 
@@ -124,17 +125,20 @@ def _checker(ways: tuple[str, ...]) -> Callable[..., Any]:
 
 
 @functools.lru_cache(1024)
-def _chooser(ways: tuple[str, ...], count: int) -> Callable[..., Any]:
+def _chooser(ways: tuple[str, ...], count: int, more: int) -> Callable[..., Any]:
     """The same to the function that makes what `guarded` returns."""
     given = ", ".join([f"a{i}" for i in range(count)])
+    others = ", ".join([f"b{i}" for i in range(more)])
+    both = ", ".join([one for one in (given, others) if one])
     return _compiled(ways, (
-        "    def chooser(run, otherwise):",
+        "    def chooser(run, otherwise, more):",
+        f"        [{others}] = more",
         f"        def chosen({given}):",
         "            try:",
         f"                same_as_before = {_test(ways)}",
         "            except failing:",
         "                same_as_before = False",
-        f"            return run({given}) if same_as_before else otherwise({given})",
+        f"            return run({both}) if same_as_before else otherwise({given})",
         "        return chosen",
         "    return chooser",
     ))  # fmt: skip

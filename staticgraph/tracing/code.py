@@ -7,9 +7,10 @@ import dis
 import functools
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
+
+from staticgraph.compiler.core.record import frozen
 
 _GLOBAL = (
     "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_CLASSDEREF",
@@ -35,7 +36,7 @@ _ASKING = {
 """Functions of libraries, by name, and the attribute that they read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """What some code names, and the lines within nested functions too.
 
@@ -45,7 +46,7 @@ class Named:
         imports: modules that are imported when it runs.
         reflects: whether it may find attributes and globals by texts.
         catches: whether it may catch an error, such as of an attribute that is not there.
-        compares_identity: whether it asks whether one variable `is` another.
+        compares_identity: whether it asks whether one variable `is` another, or for an `id`.
         stores: the attributes that it sets.
         computes: whether it may find attributes by texts that it computes.
     """
@@ -82,7 +83,7 @@ def named(code: CodeType) -> Named:
         for names in (globals, attributes):
             if asking in names:
                 attributes.setdefault(attribute, names[asking])
-    same = _compares_identity(code)
+    same = _compares_identity(code) or "id" in globals
     return Named(
         code.co_filename,
         globals,
@@ -213,7 +214,7 @@ def handlers_of_errors(code: CodeType) -> list[tuple[str, object]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeQuestion:
     """A place where code asks for the type of something.
 

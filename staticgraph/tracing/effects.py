@@ -8,22 +8,14 @@ the line.
 
 from __future__ import annotations
 
-import _warnings
-import builtins
-import datetime
 import functools
 import gc
 import importlib
-import inspect
 import io
-import locale
 import logging
 import os
-import queue
 import random
 import sys
-import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType
@@ -54,49 +46,8 @@ from staticgraph.tracing.library_states import (
 )  # fmt: skip
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.states import shared_states
+from staticgraph.tracing.systems import DIRECTLY, FRAME, LOG, OUTPUT, SYSTEM, why_not
 
-_CLOCK = "reads a clock", "read it outside, and pass it as an argument"
-_FILE = "reads or writes a file", "read it outside, and pass what it says as an argument"
-_OUTPUT = "writes", "return the value, and write it outside"
-_SYSTEM = "draws random bytes", "draw them outside, and pass them as an argument"
-_LOG = "writes to a log", "return the value and log it outside, or use sg.print"
-_PLACE = "asks the system", "ask outside, and pass it by keyword"
-
-_CALLS: dict[Any, tuple[str, str]] = {
-    print: ("prints", "return the value, and print it outside"),
-    input: ("reads input", "read it outside, and pass it as an argument"),
-    builtins.open: _FILE,
-    io.open_code: _FILE,
-    os.open: _FILE, os.stat: _FILE, os.listdir: _FILE, os.scandir: _FILE, os.remove: _FILE,
-    os.mkdir: _FILE, os.rename: _FILE, os.urandom: _SYSTEM,
-    datetime.datetime.now: _CLOCK, datetime.datetime.utcnow: _CLOCK,
-    datetime.date.today: _CLOCK, datetime.datetime.today: _CLOCK,
-    _warnings.warn: ("warns", "warn outside: a graph would warn when it is traced alone"),
-}  # fmt: skip
-_CALLS |= {
-    getattr(time, name): _CLOCK
-    for name in (
-        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns",
-        "process_time", "process_time_ns", "thread_time", "thread_time_ns", "sleep", "localtime",
-        "gmtime", "ctime", "strftime", "asctime",
-    )
-}  # fmt: skip
-_ASKING = (sys.getrefcount, sys.getprofile, gc.get_count, time.mktime, gc.get_objects)
-_CALLS |= dict.fromkeys(_ASKING, _PLACE)
-_FRAME = "reads the frames of its callers", "pass what they have as an argument"
-_CALLS[builtins.__import__] = "imports by a text", "use an import statement, or import it outside"
-_QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
-_DIRECTLY: dict[CodeType, tuple[str, str]] = {
-    threading.current_thread.__code__: _PLACE,
-    inspect.currentframe.__code__: _FRAME,
-    inspect.stack.__code__: _FRAME,
-    locale.setlocale.__code__: _PLACE,
-    locale.getlocale.__code__: _PLACE,
-    queue.Queue.put.__code__: _QUEUE,
-    queue.Queue.get.__code__: _QUEUE,
-    queue.Queue.qsize.__code__: _QUEUE,
-}
-"""Functions of libraries that the user's code must not call itself."""
 _STREAM = frozenset(
     ("write", "writelines", "read", "readline", "readlines", "readinto", "seek", "truncate")
 )
@@ -270,18 +221,15 @@ class _Watch(Watch):
             self._types(frame)
 
     def _builtin(self, frame: FrameType, function: Any) -> None:
-        try:
-            found = _CALLS.get(function)
-        except TypeError:  # it is of an object without a hash
-            found = None
-        asked = None if found is not None else self.settings.asked(function)
+        asked = self.settings.asked(function)
+        found = why_not(function) if asked is None else None
         if asked is not None and _is_users(frame):
             self._asked(frame, asked)
         owner = getattr(function, "__self__", None)
         if type(owner) is str and function.__name__ in ("format", "format_map"):
             self._follow_names(frame, names_in_format(owner))
         if function is sys._getframe and not _of_library(frame):
-            what, instead = _FRAME
+            what, instead = FRAME
             refuse_effect(what, instead, _place(frame))
         if function is globals and _is_users(frame) and computes_names(frame.f_code):
             what = "reads globals by names that are computed"
@@ -289,7 +237,7 @@ class _Watch(Watch):
         if id(owner) in self.surroundings.opaque and _is_users(frame):
             self._opaque(frame, owner, function.__name__)
         if found is None and function.__name__ in _STREAM:
-            found = _OUTPUT if isinstance(function.__self__, io.IOBase) else None
+            found = OUTPUT if isinstance(function.__self__, io.IOBase) else None
         if found is not None and _is_users(frame):
             what, instead = found
             refuse_effect(
@@ -316,21 +264,21 @@ class _Watch(Watch):
                 what = "makes a text of an array, as NumPy is told to print at that time"
                 refuse_effect(what, "make it outside, and pass it by keyword", _place(frame))
             elif code is logging.Logger._log.__code__ and _is_users(frame):
-                what, instead = _LOG
+                what, instead = LOG
                 what = f"{what} when it is traced, and not at each call"
                 refuse_effect(what, instead, _place(frame))
             elif code is _HANDED_OVER:
                 self._defer(frame.f_locals["self"].function)
-            elif code in _DIRECTLY:
+            elif code in DIRECTLY:
                 if frame.f_back is not None and not _of_library(frame.f_back):
-                    what, instead = _DIRECTLY[code]
+                    what, instead = DIRECTLY[code]
                     refuse_effect(f"{what} when it is traced", instead, _place(frame))
             elif (asked := self.settings.asked(code)) is not None:
                 if _is_users(frame.f_back if is_own(code.co_filename) else frame):
                     self._asked(frame, asked)
             elif code is random.Random.seed.__code__:
                 if frame.f_locals.get("a") is None and _is_users(frame):
-                    refuse_effect(*_SYSTEM, _place(frame))
+                    refuse_effect(*SYSTEM, _place(frame))
             elif code not in (_ENVIRONMENT, *_ENVIRONMENT_WRITES, *_TEXT_OF_ARRAYS):
                 self.seen.add(code)
                 if not is_own(code.co_filename):
@@ -447,10 +395,15 @@ def _of_library(frame: FrameType) -> bool:
 
 
 def _place(frame: FrameType) -> str:
-    """`file:line` of the user's code."""
-    while is_library(frame.f_code.co_filename) and frame.f_back is not None:
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    """`file:line` of the user's code, if it is in a file."""
+    found = frame
+    while is_library(found.f_code.co_filename) and found.f_back is not None:
+        found = found.f_back
+    line = found
+    while line.f_code.co_filename == "<string>" and line.f_back is not None:
+        line = line.f_back
+    line = found if is_library(line.f_code.co_filename) else line
+    return f"{line.f_code.co_filename}:{line.f_lineno}"
 
 
 def _is_users(frame: FrameType | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
 from staticgraph.tracing.guards import Read, shown
 from staticgraph.tracing.reads import Surroundings
@@ -14,7 +15,7 @@ from staticgraph.tracing.tracing import Trace
 from staticgraph.tracing.words import Versions, with_words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrace:
     """Why a function was traced again.
 
@@ -91,6 +92,8 @@ class Explanation:
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
         lines += [f"  {_line_of(one)}" for one in guards]
+        live = {name: None for around, _ in self.traces for name in around.live.names}
+        lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
         lines.append(f"traced again {_counted(len(self.retraces), 'time')}")
         lines += [f"  {one}" for one in self.retraces]
         return "\n".join(lines)

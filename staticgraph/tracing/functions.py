@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import is_dataclass
 from types import FunctionType
 from typing import Any
@@ -168,7 +169,14 @@ class Function(InspectedFunction):
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
-                run = self._known.get(tuple([(type(x), x.dtype, x.shape) for x in args]))
+                if len(args) == 1:  # as `_kinds` has them, which would take 0.1 us more to call
+                    (x,) = args
+                    run = self._known.get((type(x), x.dtype, x.shape))
+                elif len(args) == 2:
+                    x, y = args
+                    run = self._known.get((type(x), x.dtype, x.shape, type(y), y.dtype, y.shape))
+                else:
+                    run = self._known.get(_kinds(args))
             except (AttributeError, TypeError):
                 run = None
             if run is not None and self._root.__code__ is self._code and not BLOCKS:
@@ -225,7 +233,7 @@ class Function(InspectedFunction):
         if not special and all(map(_is_array, args)):
             tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
             again = repeated(call, kind, len(args), tensors, self._root, self._again)
-            _remember(self._known, tuple([(type(x), x.dtype, x.shape) for x in args]), again)
+            _remember(self._known, _kinds(args), again)
         return call.run(kind, operands)
 
     def _again(self, *args: object) -> Any:
@@ -253,11 +261,29 @@ class Function(InspectedFunction):
     def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
         """What serves a call, and its operands: arrays, then tensors of modules."""
         around = self._surroundings(found)
+        served = None
+        if around.live.arrays:
+            with suppress(Exception):  # with the arrays as constants it is raised again
+                served = self._served(found, around)
+            if served is None:
+                around.keep_constant(map(id, around.live.arrays))
+        call, operands = served or self._served(found, around)
+        for i in call.numbers:
+            operands[i] = self._number(operands[i])
+        if call.compiled.trace.casts:
+            call.compiled.trace.check_numbers(operands)
+        call.own = operands[len(found.arrays) :]
+        return call, operands
+
+    def _served(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
+        """What serves a call, given what the function can read, and the operands."""
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
-        operands = found.arrays if tensors is None else [*found.arrays, *tensors.current()]
+        own = around.live.arrays if tensors is None else tensors.current()
+        operands = [*found.arrays, *own] if own else found.arrays
         key = (
             id(around),
+            id(around.live),
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
@@ -268,16 +294,15 @@ class Function(InspectedFunction):
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
+            trace = call.compiled.trace
+            constants = around.live.constants(trace.inputs, trace.outputs)
+            if constants:
+                around.keep_constant(constants)
+                return self._served(found, around)
             if call.effects is not None:
                 reads = [one.owner for one in around.guards.reads]
                 call.effects.check_arrays([x for x in reads if type(x) is np.ndarray], operands)
             _remember(self._calls, key, call)
-        for i in call.numbers:
-            operands[i] = self._number(operands[i])
-        if call.compiled.trace.casts:
-            call.compiled.trace.check_numbers(operands)
-        if tensors is not None:
-            call.own = operands[len(found.arrays) :]
         return call, operands
 
     def _number(self, value: object) -> Any:
@@ -300,7 +325,9 @@ class Function(InspectedFunction):
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            if one.guards.hold() and all(map(_same_static, one.statics, statics)):
+            if (one.guards.hold() or one.exchanged()) and all(
+                map(_same_static, one.statics, statics)
+            ):
                 return one
         settings = [OF_PROCESS, *_settings([*found.arrays, *self._own, *found.modules])]
         roots = [self._f, *self._own, *statics]
@@ -344,6 +371,11 @@ class Function(InspectedFunction):
             signature = Signature(captured, found, modules, tensors, operands, around)
             self._signatures[ranks] = signature
         return signature.call(operands)
+
+
+def _kinds(args: Sequence[Any]) -> tuple[object, ...]:
+    """The types, dtypes and shapes of arrays and tensors, in a row."""
+    return tuple([part for x in args for part in (type(x), x.dtype, x.shape)])
 
 
 def _is_array(x: object) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import forgetting_refusals
 from staticgraph.tracing.checks import check_of, same_memory
 
@@ -24,7 +25,7 @@ SMALL = 4096
 """Bytes: arrays up to this size are compared as bytes, larger ones in place."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """Something that a trace has read.
 

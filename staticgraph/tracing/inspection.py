@@ -13,11 +13,28 @@ from staticgraph.compiler.core.whose_code import is_own
 OF_CLASSES = frozenset(
     ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",
      "__init_subclass__", "__class_getitem__", "__abstractmethods__", "__parameters__",
-     "__orig_bases__", "__slots__", "__match_args__", "__dataclass_fields__",
-     "__dataclass_params__", "__static_attributes__", "__firstlineno__", "__hash__", "__repr__",
-     "__eq__", "__setattr__", "__delattr__")
+     "__orig_bases__", "__slots__", "__dataclass_fields__",
+     "__dataclass_params__", "__static_attributes__", "__firstlineno__")
 )  # fmt: skip
 """What every class has, or no call reads."""
+_OPERATORS = (
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift",
+    "rshift", "and", "xor", "or",
+)  # fmt: skip
+SPECIAL = frozenset((
+    *(f"__{kind}{name}__" for name in _OPERATORS for kind in ("", "r", "i")),
+    *(f"__{name}__" for name in (
+        "bool", "len", "call", "getattr", "getattribute", "setattr", "delattr", "getitem",
+        "setitem", "delitem", "contains", "iter", "next", "reversed", "missing", "length_hint",
+        "eq", "ne", "lt", "le", "gt", "ge", "hash", "repr", "str", "format", "bytes", "index",
+        "int", "float", "complex", "round", "trunc", "floor", "ceil", "neg", "pos", "abs", "invert",
+        "enter", "exit", "get", "set", "delete", "set_name", "instancecheck", "subclasscheck",
+        "init_subclass", "class_getitem", "copy", "deepcopy", "match_args", "array", "array_ufunc",
+        "array_function", "array_priority", "torch_function", "await", "aiter", "anext", "aenter",
+        "aexit", "fspath", "dir",
+    )),
+))  # fmt: skip
+"""What Python and NumPy look for in classes, so that it matters that one has it not."""
 MAKING = frozenset(("__init__", "__new__", "__post_init__", "__del__"))
 """What objects are made, and end, by."""
 GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)

@@ -7,12 +7,15 @@ thread. Types and functions are named by texts, so that nothing is imported for 
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import gc
 import importlib
 import operator
 import re
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
@@ -116,7 +119,10 @@ ASKED = (
     "gc.isenabled", "gc.get_threshold", "_thread.get_ident", "_thread.get_native_id",
     "posix.getcwd", "posix.getpid", "posix.getppid", "locale.localeconv", "numpy.geterr",
     "numpy.geterrcall", "numpy.getbufsize", "numpy.get_printoptions", "tempfile.gettempdir",
-    "threading.active_count", "threading.enumerate", "_decimal.getcontext",
+    "threading.active_count", "threading.enumerate", "_decimal.getcontext", "gc.get_debug",
+    "_socket.getdefaulttimeout", "_tracemalloc.is_tracing", "atexit._ncallbacks",
+    "_signal.getsignal", "_csv.reader", "_csv.writer", "_csv.get_dialect", "_csv.list_dialects",
+    "_csv.field_size_limit", "warnings.filterwarnings", "copyreg.pickle",
     *(f"staticgraph.dynamic.{one}" for one in (
         "kernels.threads.get_num_threads", "tape.anomaly.is_anomaly_enabled",
         "tape.anomaly.is_anomaly_check_nan_enabled", "core.settings.get_deterministic_debug_mode",
@@ -132,9 +138,52 @@ _LEFT = frozenset(("sys.gettrace", "threading.active_count", "threading.enumerat
 """Those of which a call need not leave the answer as it was: a debugger, a pool of threads."""
 
 
+_SIGNALS = [*map(int, signal.valid_signals())]
+_handler_of: Callable[[int], object] = importlib.import_module("_signal").getsignal
+"""`signal.getsignal` without its names, which take ten times as long."""
+
+
+def _of_signals() -> object:
+    return [*map(_handler_of, _SIGNALS)]
+
+
+def _of_warnings() -> object:
+    return [x for x in warnings.filters if not type(x[1]).__module__.startswith("staticgraph.")]
+
+
+def _of_rows() -> object:
+    csv: Any = sys.modules["_csv"]
+    dialects = [csv.get_dialect(one) for one in csv.list_dialects()]
+    kept = [[getattr(one, name) for name in _OF_DIALECTS] for one in dialects]
+    return csv.list_dialects(), kept, csv.field_size_limit()
+
+
+_OF_DIALECTS = (
+    "delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting",
+    "skipinitialspace", "strict",
+)  # fmt: skip
+_BY_IMPORTS = frozenset((
+    "warnings.filterwarnings", "copyreg.pickle", "atexit._ncallbacks", "csv.field_size_limit",
+))  # fmt: skip
+"""Those that a module may change when it is imported."""
+
+
 _INSTEAD: dict[str, Callable[[], Any]] = {
     "_decimal.getcontext": of_decimals,
     "gc.isenabled": collection.is_enabled,  # another thread may be compiling
+    "_signal.getsignal": _of_signals,
+    "warnings.filterwarnings": _of_warnings,
+    "copyreg.pickle": lambda: {**copyreg.dispatch_table},
+    **dict.fromkeys(
+        (
+            "_csv.reader",
+            "_csv.writer",
+            "_csv.get_dialect",
+            "_csv.list_dialects",
+            "_csv.field_size_limit",
+        ),
+        _of_rows,
+    ),
 }
 """What is asked instead of some of them."""
 
@@ -143,6 +192,7 @@ class Settings:
     """What is set for the process and the thread when a call begins."""
 
     def __init__(self) -> None:
+        self._modules = len(sys.modules)
         self._functions: dict[object, Callable[[], Any]] = {}
         self.answers: dict[Callable[[], Any], Any] = {}
         self._names: dict[Callable[[], Any], str] = {}
@@ -170,9 +220,10 @@ class Settings:
     def changed(self) -> list[tuple[str, Any, Any]]:
         """What is no longer set: the function that says so, its answers before and now."""
         found = []
+        left = _LEFT if len(sys.modules) == self._modules else _LEFT | _BY_IMPORTS
         for asked, before in self.answers.items():
             name = self._names[asked]
-            if name not in _LEFT and (now := asked()) != before:
+            if name not in left and (now := asked()) != before:
                 found.append((name, before, now))
         return found
 

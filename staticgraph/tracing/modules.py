@@ -18,9 +18,9 @@ from staticgraph.tracing.guards import Read
 _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__call__")
 TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 """What a module keeps its tensors, parts and hooks in."""
-_tracing = threading.RLock()
+tracing = threading.RLock()
 """While a module is traced its tables hold expressions: one thread at a time."""
-fork.hold(fork.Rank.TRACING, _tracing)
+fork.hold(fork.Rank.TRACING, tracing)
 
 
 def is_module(value: object) -> bool:
@@ -105,7 +105,7 @@ class ModuleTensors:
     @contextmanager
     def replaced(self, values: Sequence[object]) -> Iterator[None]:
         """Inside the block, the modules have these values for their tensors."""
-        with _tracing:
+        with tracing:
             before = [
                 (table, name, table[name]) for places in self.tables for table, name in places
             ]

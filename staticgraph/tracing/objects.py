@@ -17,6 +17,7 @@ from staticgraph.tracing.inspection import (
     DESCRIPTORS,
     MAKING,
     OF_CLASSES,
+    SPECIAL,
     file_of,
     has_parts,
     slots_of,
@@ -83,7 +84,7 @@ class Objects:
         if (kind, makes) in self._classes:
             return
         self._classes.add((kind, makes))
-        if getattr(kind, "_is_protocol", False):  # isinstance looks for all that it has
+        if _is_protocol(kind):  # isinstance looks for all that it has
             self._catches = True
             for key in vars(kind):
                 self._names.setdefault(key, place)
@@ -104,6 +105,9 @@ class Objects:
         for place_of, one in enumerate(order):
             table = vars(one)
             self._lacks(table, one.__name__, place)
+            missing = SPECIAL - table.keys()
+            own = f"the special methods of {one.__name__}"
+            self._read("disjoint", table, None, missing, own, place)
             for key in table:
                 special = key.startswith("__") and key.endswith("__") and key not in OF_CLASSES
                 # what a library calls by a name of its own: `forward`, `backward`
@@ -130,6 +134,7 @@ class Objects:
         if isinstance(value, threading.local):  # its table is another in each thread
             for key in self._names.keys() & vars(value).keys():
                 self._slot(value, key, f"{name}.{key}", self._names[key])
+            self._class(kind, name, place)
             return
         if of_library and (get := getter_of(kind)) is not None:
             self._read("state", value, get, get(value), name, place)
@@ -153,6 +158,7 @@ class Objects:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
                 self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+            self._over(kind, keys, name, place)
             if not every:
                 self._lacks(table, name, place)
             for key in self._names.keys() - table.keys():
@@ -169,6 +175,14 @@ class Objects:
                 self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
         if of_library and not isinstance(table, dict) and not slots and not is_fixed(kind):
             self.opaque[id(value)] = name
+
+    def _over(self, kind: Any, keys: Iterable[str], name: str, place: str) -> None:
+        """That no class has what would come before these attributes of an object: a property."""
+        for one in kind.__mro__:
+            missing = frozenset(keys) - vars(one).keys()
+            if missing and not is_library(file_of(one)):
+                own = f"what {one.__name__} has of the attributes of {name}"
+                self._read("disjoint", vars(one), None, missing, own, place)
 
     def _is_handed(self, value: object, parts: list[Any], name: str, place: str) -> bool:
         """Whether code of a library has it, which may read all of it, and of its parts."""
@@ -267,6 +281,7 @@ class Objects:
                     continue
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
             if user:
+                self._over(kind, self._names.keys() & vars(part).keys(), own, place)
                 self._lacks(vars(part), own, place)
                 for key in self._names.keys() - vars(part).keys() - {"forward"}:
                     if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
@@ -277,6 +292,11 @@ class Objects:
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
             self._class(kind, own, place)
+
+
+def _is_protocol(kind: type) -> bool:
+    """Whether a class is a protocol, without asking what it answers for names it has not."""
+    return any(vars(one).get("_is_protocol", False) for one in kind.__mro__)
 
 
 def _is_read_by_own(kind: Any) -> bool:

@@ -15,7 +15,7 @@ import sys
 import weakref
 from abc import ABCMeta
 from codecs import lookup_error
-from collections import deque
+from collections import Counter, deque
 from collections.abc import (
     Callable,
     ItemsView,
@@ -39,11 +39,14 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.core.refusals import remembered
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
-from staticgraph.tracing.callables import PLAIN, Callables
+from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
+from staticgraph.tracing.containers import Containers
 from staticgraph.tracing.deferred import Deferred, without
 from staticgraph.tracing.guards import Guards, Read, older, reads_of_array, unless_only
 from staticgraph.tracing.inspection import (
@@ -62,6 +65,7 @@ from staticgraph.tracing.library_states import (
     of_flags,
     of_generator,
 )  # fmt: skip
+from staticgraph.tracing.live import NONE, LiveArrays, is_alone, of_others
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
 
@@ -70,11 +74,9 @@ _EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np
 _HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 _ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
-FEW = 8
-"""Items of lists and dicts that are compared one by one."""
 
 
-class Surroundings(Callables):
+class Surroundings(Containers):
     """What a function can read.
 
     Args:
@@ -85,6 +87,7 @@ class Surroundings(Callables):
         statics: the static arguments, which are roots too.
         settings: lists of one that the engines' own code reads: the default dtypes.
         deferred: functions that only steps of the graph call.
+        lift: whether arrays may be operands of the trace.
 
     Attributes:
         guards: the reads.
@@ -92,6 +95,7 @@ class Surroundings(Callables):
         cached: where cached properties and functions keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
         opaque: names of objects of other languages, by identity: nothing tells their state.
+        live: the arrays that are operands of the trace, so that what they hold is no read.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class Surroundings(Callables):
         statics: Sequence[object] = (),
         settings: Sequence[list[Any]] = (),
         deferred: Deferred | None = None,
+        lift: bool = True,
     ) -> None:
         self.deferred = Deferred() if deferred is None else deferred
         self.statics = statics
@@ -114,7 +119,12 @@ class Surroundings(Callables):
         self._forget()
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
+        self._constant: set[int] = set()
+        self._failed: CaptureError | None = None
+        self.live = NONE
         self.follow()
+        if lift and not on_tensors:
+            self._lift()
 
     @property
     def states(self) -> list[State]:
@@ -131,6 +141,7 @@ class Surroundings(Callables):
             self.reads, self.stored = [], []
             self._states = dict(states)
             self._seen: dict[int, Any] = {}
+            self._routes: Counter[int] = Counter()
             self._classes = set()
             self.cached = set()
             self.opaque = {}
@@ -142,7 +153,37 @@ class Surroundings(Callables):
             now = len(self._names), self._reflects, self._catches, len(self._handed)
             if now == before:
                 break
+        self.reads = self.live.without_contents(self.reads)
         self.guards = Guards([*self.reads, *self._extra])
+
+    def _lift(self) -> None:
+        """Take arrays for operands, where nothing could tell what stands for them from them."""
+        tells = self._catches or self._reflects or self._computes or self.compares_identity
+        if tells or self.cached or not is_alone():
+            return
+        self.live = LiveArrays(self.reads, self._routes, self._constant)
+        self.reads = self.live.without_contents(self.reads)
+        self.guards = Guards([*self.reads, *self._extra])
+
+    def exchanged(self) -> bool:
+        """Take other arrays for operands, if nothing but such has changed: `w = w - rate * g`."""
+        new = self.live.exchanged()
+        if not new:
+            return False
+        reads = of_others(self.reads, new)
+        guards = Guards([*reads, *self._extra])
+        if not guards.hold():
+            return False
+        self.live.exchange(new)
+        self.reads, self.guards = reads, guards
+        return True
+
+    def keep_constant(self, arrays: Iterable[int]) -> None:
+        """Take these arrays, by identity, for constants, and compare what they hold."""
+        self._constant |= {*arrays}
+        self.live = NONE
+        self.add_roots(())
+        self._lift()
 
     def _forget(self) -> None:
         """Forget what code names, but for what was only seen when it was used."""
@@ -170,13 +211,18 @@ class Surroundings(Callables):
         self.guards = Guards([*self.reads, *self._extra])
 
     def begin(self) -> None:
-        """Note the states as they are: they may have moved on since they were found."""
+        """Note the states as they are: they may have moved on since they were found.
+
+        What was refused while something was followed, in a trace before, is so again.
+        """
+        if self._failed is not None:
+            raise remembered(self._failed)
         self._states = {key: one.now() for key, one in self._states.items()}
 
     def again(self) -> Surroundings:
         """The same, followed anew."""
         return Surroundings(
-            self.roots, self.on_tensors, self._own, (), self.settings, self.deferred
+            self.roots, self.on_tensors, self._own, (), self.settings, self.deferred, False
         )
 
     def changes(self) -> list[tuple[Read, Any]]:
@@ -219,7 +265,11 @@ class Surroundings(Callables):
         """Take functions that were only seen when they were called."""
         self.roots.extend(roots)
         before, stored = self.reads, self.stored
-        self.follow(dict(self._states))
+        try:
+            self.follow(dict(self._states))
+        except CaptureError as error:
+            self._failed = error
+            raise
         # what changed since the call began is known by what it was then
         self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
         self.guards = Guards([*self.reads, *self._extra])
@@ -229,6 +279,7 @@ class Surroundings(Callables):
         if kind in _BOUND and not isinstance(value.__self__, ModuleType):
             value = value.__self__
             kind = type(value)
+        self._routes[id(value)] += kind is np.ndarray
         if kind in PLAIN or isinstance(value, Expression) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
@@ -375,65 +426,11 @@ class Surroundings(Callables):
         for one in value._own:
             self._value(one, name, place)
 
-    def _tuple(self, value: Any, name: str, place: str) -> None:
-        for i, one in enumerate(value):
-            self._value(one, f"{name}[{i}]", place)
-
-    def _list(self, value: Any, name: str, place: str) -> None:
-        if type(value) is list and len(value) <= FEW:
-            self._read("length", value, None, len(value), f"len({name})", place)
-            for i in range(len(value)):
-                self._item(value, i, f"{name}[{i}]", place)
-        else:
-            self._read("each", value, None, [*value], name, place)
-            for i, one in enumerate(value):
-                self._value(one, f"{name}[{i}]", place)
-
-    def _dict(self, value: Any, name: str, place: str) -> None:
-        if value is sys.modules:
-            return self._imported(name, place)
-        for key in value:
-            if type(key) not in PLAIN:
-                self._value(key, f"a key of {name}", place)
-        if not value:
-            self._read("length", value, None, 0, f"len({name})", place)
-        else:
-            self._read("keys", value, None, [*value], f"the keys of {name}", place)
-        if len(value) <= FEW and type(value) is dict:
-            for key in value:
-                self._item(value, key, f"{name}[{key!r}]", place)
-        elif value:
-            self._read("values", value, None, [*value.values()], name, place)
-            for key, one in value.items():
-                self._value(one, f"{name}[{key!r}]", place)
-        return None
-
-    def _imported(self, name: str, place: str) -> None:
-        """All modules: what a call imports is none of its effects."""
-        for kind, found in (("keys", [*sys.modules]), ("values", [*sys.modules.values()])):
-            self.cached.add((id(sys.modules), id(None)))
-            self._read(kind, sys.modules, None, found, name, place)
-        for key, module in [*sys.modules.items()]:
-            if isinstance(module, ModuleType):
-                self._value(module, f"{name}[{key!r}]", place)
-
-    def _view(self, value: Any, name: str, place: str) -> None:
-        table = getattr(value, "mapping", None)
-        if isinstance(table, MappingProxyType):
-            self._dict(table, name, place)
-        else:
-            self._object(value, name, place)
-
-    def _set(self, value: Any, name: str, place: str) -> None:
-        if isinstance(value, set):
-            self._read("members", value, None, [*value], name, place)
-        for one in value:
-            self._value(one, f"a member of {name}", place)
-
     def _array(self, value: Any, name: str, place: str) -> None:
+        self.live.meet(value)
         self.reads += reads_of_array(value, name, place)
         self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
-        if not self._names.keys().isdisjoint(("flags", "strides")):
+        if not self._names.keys().isdisjoint(("flags", "setflags", "strides")):
             self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
         if value.dtype.hasobject:
             self._tuple(value.ravel().tolist(), name, place)

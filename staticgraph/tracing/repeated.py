@@ -39,7 +39,8 @@ def repeated(
         run = _fitting(call, run, otherwise)
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
     reads = with_words(reads, call.versions)
-    return run if not reads else guarded(reads, count, run, otherwise)
+    own = [] if tensors is not None else call.own
+    return guarded(reads, count, run, otherwise, own) if reads else run
 
 
 def _with_tensors(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from staticgraph.compiler.core.pytree import (
     structure as structure_of,
     with_parts,
 )
+from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.refusals import user_place
 from staticgraph.tracing.modules import is_module
 
@@ -44,7 +44,7 @@ def is_array(value: object) -> bool:
     return isinstance(value, _ARRAYS) or type(value) in _NUMBERS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Static:
     """A value that is part of the key; equal only to values of its own type."""
 
@@ -59,7 +59,7 @@ class Static:
         return hash((self.type, self.key))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModuleAt:
     """The module at a place of the list of modules; whose places are in the key, not they."""
 
@@ -94,7 +94,7 @@ class Made:
         return hash(self._key)
 
 
-@dataclass(slots=True)
+@mutable
 class Arguments:
     """The arguments of a call taken apart.
 
@@ -150,9 +150,10 @@ def _static(name: str, value: object) -> Static:
     try:
         hash(value)
     except TypeError:
+        instead = ": pass its to_numpy()" if hasattr(value, "to_numpy") else ""
         raise OptionError(
-            f"{name}: the argument {value!r} is of type {type(value).__name__}: neither an array "
-            f"nor hashable, which static arguments have to be ({user_place()})"
+            f"{name}: the argument {value!r:.80} is of type {type(value).__name__}: neither an "
+            f"array nor hashable, which static arguments have to be{instead} ({user_place()})"
         ) from None
     # 0.0 == -0.0, but a function may tell them apart
     return Static(type(value), value.hex() if type(value) is float else value, value)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import io
 import random
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.tracing.inspection import file_of, slots_of
 from staticgraph.tracing.library_states import getter_of, of_generator, place_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """Something that has a state.
 
@@ -91,18 +95,14 @@ def state_of(value: object, name: str, place: str) -> State | None:
         return None if bits is None else _of_bits(bits, name, place)
     if isinstance(value, Expression) or not isinstance(value, Iterator):
         return None
-    if isinstance(value, GeneratorType):
-        return _made(lambda: of_generator(value), name, place)
     if isinstance(value, io.IOBase) and getter_of(kind) is None:
         return _made(lambda: _place_in(value), name, place)
-    if (get := place_of(kind)) is not None:
-        return _made(lambda: get(value), name, place)
-    if kind.__module__ in ("builtins", "itertools"):
+    if is_library(file_of(kind)) and not hasattr(value, "__dict__") and not slots_of(kind):
         try:
-            copy.copy(value)
-        except TypeError:
-            return None
-        return _made(lambda: _frozen(value), name, place)
+            return _made(lambda: _where(value), name, place)
+        except _UntoldError:
+            what = f"has {name}, a {kind.__name__}, which does not tell where it is"
+            refuse(what, "make it inside, or pass what it gives as an argument", place)
     return None
 
 
@@ -114,16 +114,40 @@ def _place_in(file: io.IOBase) -> object:
         return None
 
 
-def _frozen(value: object, depth: int = 4) -> object:
-    """An iterator as what can be compared later: iterators and lists in it go on changing."""
+class _UntoldError(Exception):
+    """Nothing tells where an iterator is."""
+
+
+def _where(value: Any, depth: int = 4) -> object:
+    """Where an iterator is, as what can be compared later; what is in others goes on changing."""
+    kind: Any = type(value)
     if isinstance(value, list | tuple):
-        return tuple(_frozen(one, depth) for one in value)
-    if depth and isinstance(value, Iterator) and type(value).__module__ in _ITERATORS:
-        return _frozen(value.__reduce__(), depth - 1)
-    return value
+        return tuple([_where(one, depth) for one in value])
+    if not isinstance(value, Iterator):
+        return value
+    if isinstance(value, GeneratorType):
+        return of_generator(value)
+    if (get := place_of(kind)) is not None:
+        return get(value)
+    if not depth or kind is _CALLING:
+        raise _UntoldError
+    if hasattr(value, "__dict__"):
+        return _where([*vars(value).items()], depth - 1)
+    return _where(_reduced(value), depth - 1)
 
 
-_ITERATORS = ("builtins", "itertools")
+_CALLING = type(iter(int, 1))
+"""What calls a function until it returns a value: where it is, the function knows."""
+
+
+def _reduced(value: Any) -> Any:
+    """What an iterator would be pickled as; itertools' have nothing from Python 3.14 on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            return value.__reduce_ex__(4)
+        except TypeError:
+            raise _UntoldError from None
 
 
 def _made(get: Callable[[], Any], name: str, place: str) -> State:

@@ -9,13 +9,14 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from staticgraph.compiler.core.dims import Fact, collecting_facts
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError, ShapeError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import ending_with_refusals
 from staticgraph.compiler.core.types import DType, TensorType
 from staticgraph.compiler.graph.definition import Definition, define
@@ -43,7 +44,7 @@ Pattern: TypeAlias = "tuple[tuple[int | str | None, ...], ...]"
 """Per array, per axis: the size, a name that axes of equal size share, or None."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """An array that a function is traced for.
 
@@ -63,7 +64,7 @@ class Leaf:
     held: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Trace:
     """A function as expressions.
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import CaptureError, OptionError
+from staticgraph.compiler.core.messages import Field, collecting_fields, require_arrived
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import has_refused
 from staticgraph.compiler.graph.effects import Effect, collecting
 from staticgraph.compiler.graph.expression import (
@@ -31,7 +33,7 @@ from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_
 from staticgraph.tracing.views import View, views_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Computed:
     """What a function computes.
 
@@ -55,7 +57,7 @@ class Computed:
     views: tuple[tuple[View, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Made:
     """What was made on one way: `others` are results that the effects need."""
 
@@ -100,21 +102,24 @@ def _made(name: str, call: Callable[[], object], engine: Any) -> _Made | Caught:
     """What one call of a function makes, or what it raises."""
     context = constructing(arrays.made) if engine is None else engine.capturing()
     shown = capture = None
+    fields: list[Field] = []
     try:
-        with context as capture, collecting(loops=0) as shown:
+        with context as capture, collecting(loops=0) as shown, collecting_fields() as fields:
             structure, outputs = flatten_outputs(name, call())
             others, effects = [], None
             if capture is not None:
                 outputs, others, effects = capture.finished(outputs)
             results = [as_output(name, one) for one in outputs]
+            require_arrived(fields, None)
             return _Made(structure, results, others, shown.effects, effects)
     except CaptureError:
         raise
     except Exception as error:
         if has_refused():
             raise
+        require_arrived(fields, error)
         drawn = 0 if engine is None else engine.drawn(capture)
-        return Caught(error, shown.effects if shown is not None else (), drawn)
+        return Caught(error, shown.effects if shown is not None else (), drawn, fields)
 
 
 def _without_error(ways: Sequence[Way[Any]]) -> Sequence[Way[_Made]]:

@@ -33,7 +33,9 @@ class Versions:
         self._changes: Counter[int] = Counter()
 
     def of(self, table: object) -> unchanged.Word | None:
-        """The version of a dict as it is now; None of one that changes often."""
+        """The version of a dict as it is now; None of one that changes often, or has none."""
+        if not unchanged.has_version(table):
+            return None
         word = unchanged.version_of(table)
         before = self._seen.setdefault(id(table), word[1])
         if before != word[1]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.core.errors import GraphError, OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.driver import lower
 from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.expression import Expression
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Inputs = Sequence[object] | Mapping[str, object] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """A page about a graph; notebooks show it.
 

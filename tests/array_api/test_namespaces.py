@@ -167,6 +167,20 @@ def test_operators_in_place_and_items() -> None:
     assert repr(infinite.tolist()) == "[inf, -0.0, -4.0]"
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    x, array = xp.asarray([1.0, 2.0], dtype=xp.float32), np.array([1.0, 2.0], np.float32)
+    for number in (np.int64(3), np.float64(3), np.float32(3), np.uint8(3)):
+        plain = number.item()
+        compared("times", x * number, array * plain)
+        compared("over", number / x, plain / array)
+        compared("function", xp.multiply(x, number), array * plain)
+        compared("less", x < number, array < plain)
+    x += np.float64(1)
+    compared("in place", x, array + 1)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + np.datetime64("2020-01-01")
+
+
 def test_what_depends_on_values() -> None:
     x = xp.asarray([[2.0, np.nan], [2.0, 1.0]])
     x.requires_grad_()

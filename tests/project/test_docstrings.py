@@ -41,7 +41,7 @@ LIBRARY = {name: getattr(sg, name) for name in PUBLIC} | {
 PUBLIC_NAMES = LIBRARY | {name: getattr(sg, name) for name in sg.__all__}
 PUBLIC_NAMES |= {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (sg.distributed, sg.linalg, sg.optim, sg.random, sg.special)
+    for module in (sg.distributed, sg.linalg, sg.nn, sg.optim, sg.random, sg.special)
     for name in module.__all__
 }
 FUNCTIONS = {name: value for name, value in PUBLIC_NAMES.items() if inspect.isfunction(value)}

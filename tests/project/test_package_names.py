@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from tests.paths import ROOT
@@ -79,3 +80,27 @@ def test_beside_modules_of_the_user_with_the_same_names(tmp_path: Path) -> None:
 
 def test_short_names_lead_to_the_same_modules(tmp_path: Path) -> None:
     assert _run(SHORT, tmp_path, ROOT) == "No module named 'dynamic.absent'\n"
+
+
+def test_every_link_is_installed_as_what_it_leads_to() -> None:
+    """Else a wheel that is built from a clone has these files twice, which some builders refuse."""
+    folders = (ROOT / "staticgraph").iterdir()
+    links = [f"/staticgraph/{one.name}" for one in folders if one.is_symlink()]
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    wheel = tool["hatch"]["build"]["targets"]["wheel"]
+    assert set(links) <= set(wheel["exclude"])
+    assert {one.removeprefix("/") for one in wheel["exclude"]} <= set(
+        wheel["force-include"].values()
+    )
+
+
+def test_a_checkout_without_links_says_so(tmp_path: Path) -> None:
+    """As git makes one on Windows: a link is a file with the place in it."""
+    package = tmp_path / "staticgraph"
+    package.mkdir()
+    for name in ("__init__.py", "linalg.py"):
+        (package / name).write_text((ROOT / "staticgraph" / name).read_text())
+    for name in ("compiler", "dynamic"):
+        (package / name).write_text(f"../{name}")
+    program = "try:\n    import staticgraph\nexcept ImportError as error:\n    print(error)"
+    assert "git clone -c core.symlinks=true" in _run(program, tmp_path)

@@ -27,6 +27,7 @@ def test_reasons_are_of_names_that_there_are() -> None:
     for theirs, missing in (
         (names.JAX_NUMPY, reasons.JAX_NUMPY), (names.JAX_LINALG, reasons.JAX_LINALG),
         (names.JAX_SPECIAL, reasons.JAX_SPECIAL), (names.TORCH, reasons.TORCH),
+        (names.TORCH_FUNCTIONAL, reasons.TORCH_FUNCTIONAL),
     ):  # fmt: skip
         assert set(missing) <= set(theirs)
         assert len(set(theirs)) == len(theirs)

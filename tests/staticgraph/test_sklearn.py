@@ -147,6 +147,11 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], text: str) -> Non
         NetworkRegressor(**options).fit(np.eye(4), np.arange(4.0))
 
 
+def test_a_classifier_without_a_network_is_refused() -> None:
+    with pytest.raises(sg.OutputError, match=r"returns None, where it takes the shape \(x.0, 2\)"):
+        NetworkClassifier(lambda x, outputs, rng: None).fit(np.eye(4), [0, 1, 0, 1])
+
+
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     for name in ("staticgraph.sklearn", "staticgraph.sklearn.networks"):

@@ -7,13 +7,12 @@ named for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
 from staticgraph.compiler.core.dtypes import REGISTERS
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
 
 
@@ -54,7 +53,7 @@ FLOAT32, FLOAT64 = SCALARS["f32"], SCALARS["f64"]
 POINTERS = {f"p_{name}": Pointer(scalar) for name, scalar in SCALARS.items() if name != "boolean"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Value:
     """An LLVM value and its type in the emitted language."""
 

@@ -25,6 +25,7 @@ from staticgraph.compiler.ir.parse import function_of
 from staticgraph.compiler.llvm.conventions import CBLAS_NO_TRANS
 from staticgraph.compiler.llvm.lower.translate import Translator
 from staticgraph.compiler.llvm.lower.values import FLOAT32, FLOAT64, INT64, POINTERS
+from staticgraph.compiler.llvm.machine import emit_object
 from staticgraph.compiler.llvm.parsed import link, parse
 from staticgraph.compiler.llvm.products.packing import Emitter
 from staticgraph.compiler.llvm.products.strips import (
@@ -158,7 +159,7 @@ def multiply(
     following = ldc * {S}
     parts = max(1, parts_of(k, {DEPTH}))
     deepest = parts_of(k, parts)
-    lies = (under == n * {S}) & (k * under <= {BLOCK})
+    lies = (under <= 2 * n * {S}) & (k * under <= {BLOCK})
     few = select(lies, {LYING}, {FEW})
     large = ((m > few) & (k * under > {RESIDENT})) | ((m > {SMALL}) & (k * under > {LARGE}))
     packs = (transb != 0) | large
@@ -246,13 +247,14 @@ def multiply(
                         along = across
                         lefts = a + top * {S} + start * across
                     elif copies:
-                        copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                        if across > {ROW}:
+                            copied = copy_rows(rows, depth, lefts, across, panel, {ROW})
+                            down = i64({ROW})
                         if i + 1 < panels:
                             ahead = rows
                             long = depth
                             next = a + (top + rows) * across + start * {S}
-                        down = i64({ROW})
-                        lefts = panel
+                        lefts = select(across > {ROW}, panel, lefts)
                     at = work
                     for j in range(left, right, {COLUMNS}):
                         if ahead > 0:
@@ -330,7 +332,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
     parsed = parse(str(module))
     _optimise(parsed, machine)
     link(parsed, "\n".join((tiles_text(shape), strips_text(shape))))
-    return bytes(machine.emit_object(parsed))
+    return emit_object(machine, parsed)
 
 
 def _entry(module: Any, shape: Shape, scalar: Any, place: Any, multiply: Any) -> None:

@@ -110,10 +110,17 @@ class Emitter:
         whole = builder.and_(columns, _I64(-lanes))
         end = builder.mul(whole, _I64(size))
         vectors = builder.sdiv(columns, _I64(lanes)), source, target, lanes
-        # less than a vector is stored one by one: some processors take a dozen cycles for each
-        # masked store, even of nothing
-        ends = builder.add(source, end), builder.add(target, end)
-        for count, start, to, part in (vectors, (builder.sub(columns, whole), *ends, 1)):
+        # less than a vector is stored in halves of it, quarters, ...: some processors take a dozen
+        # cycles for each masked store, even of nothing
+        parts, part = [vectors], lanes // 2
+        start, to = builder.add(source, end), builder.add(target, end)
+        while part:
+            count = builder.and_(builder.udiv(columns, _I64(part)), _I64(1))
+            parts.append((count, start, to, part))
+            moved = builder.mul(count, _I64(part * size))
+            start, to = builder.add(start, moved), builder.add(to, moved)
+            part //= 2
+        for count, start, to, part in parts:
             kind = ir.VectorType(self.shape.scalar, part)
             with (
                 self._loop(count, (start, part * size), (to, part * size)) as (one, other),

@@ -79,16 +79,12 @@ def tile_symbol(shape: Shape) -> str:
 def tiles_text(shape: Shape) -> str:
     """The module that defines it."""
     sizes = [(i, j) for i in range(1, shape.rows + 1) for j in range(1, shape.vectors + 1)]
-    scalar = str(shape.scalar)
-    nothing = ", ".join([f"{scalar} -0.0"] * shape.columns)
     vectors = [j * shape.lanes for j in range(1, shape.vectors + 1)]
     declared = (fused(lanes, shape) for lanes in vectors)
     return "\n".join(
         [
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             *(f"declare {kind} {name}({kind}, {kind}, {kind})" for kind, name in declared),
-            # x + -0.0 is x, so nothing is added to a result that is not there yet
-            f"@nothing = internal constant [{shape.columns} x {scalar}] [{nothing}], align {LINE}",
             _chosen(shape, sizes),
             *(_Tile(shape, *size).text for size in sizes),
         ]
@@ -111,9 +107,6 @@ define i64 @{tile_symbol(shape)}(i64 %rows, i64 %columns, i64 %k, i64 %a, i64 %d
   %left = inttoptr i64 %a to ptr
   %right = inttoptr i64 %b to ptr
   %to = inttoptr i64 %c to ptr
-  %fresh = fcmp oeq {scalar} %beta, 0.0
-  %old = select i1 %fresh, ptr @nothing, ptr %to
-  %apart = select i1 %fresh, i64 0, i64 %next
   %vectors = sdiv i64 %columns, {shape.lanes}
   %above = mul i64 %rows, {shape.vectors}
   %size = add i64 %above, %vectors
@@ -121,13 +114,13 @@ define i64 @{tile_symbol(shape)}(i64 %rows, i64 %columns, i64 %k, i64 %a, i64 %d
   %place = getelementptr ptr, ptr @tiles, i64 %number
   %tile = load ptr, ptr %place
   %done = tail call i64 %tile(i64 %k, ptr %left, i64 %down, i64 %along, ptr %right, i64 %step,
-    ptr %to, i64 %next, ptr %old, i64 %apart, {scalar} %alpha, {scalar} %beta)
+    ptr %to, i64 %next, {scalar} %alpha, {scalar} %beta)
   ret i64 %done
 }}"""
 
 
 class _Tile:
-    """The function for some rows and vectors; `old` is what is added, of rows `apart`.
+    """The function for some rows and vectors.
 
     A large one has two loops of several steps in a turn, for left operands whose rows' elements lie
     side by side and for those whose columns' do; then comes one of single steps, for the rest.
@@ -145,8 +138,8 @@ class _Tile:
         self._end()
         head = (
             f"define internal i64 @tile_{rows}_{vectors}(i64 %k, ptr %left, i64 %down, i64 %along,"
-            " ptr %right, i64 %step, ptr %to, i64 %next, ptr %old, i64 %apart,"
-            f" {self.scalar} %alpha, {self.scalar} %beta) noinline nounwind {{"
+            f" ptr %right, i64 %step, ptr %to, i64 %next, {self.scalar} %alpha,"
+            f" {self.scalar} %beta) noinline nounwind {{"
         )
         self.text = "\n".join((head, *self.lines, "}"))
 
@@ -197,18 +190,24 @@ class _Tile:
             self._put(f"%total{i} = phi {self.kind} [{start}, %{before}], [%rest.sum{i}.1, %rest]")
 
     def _end(self) -> None:
-        """Add what is there, and store the result."""
+        """Add what is there, if it counts, and store the result."""
         kind = self.kind
         self._filled("%scale", "%alpha")
         self._filled("%weight", "%beta")
+        self._put(f"%fresh = fcmp oeq {self.scalar} %beta, 0.0")
+        self._put("br i1 %fresh, label %new, label %old")
+        self._label("new")
         for i in range(self.rows):
-            self._put(f"%under{i} = mul i64 %apart, {i}")
-            self._place(f"%old{i}", "%old", f"%under{i}")
-            self._put(f"%there{i} = load {kind}, ptr %old{i}, align {self.size}")
+            self._put(f"%result{i} = fmul {kind} %total{i}, %scale")
+            self._put(f"store {kind} %result{i}, ptr %to{i}, align {self.size}")
+        self._put("ret i64 0")
+        self._label("old")
+        for i in range(self.rows):
+            self._put(f"%there{i} = load {kind}, ptr %to{i}, align {self.size}")
             self._put(f"%weighted{i} = fmul {kind} %there{i}, %weight")
             given = f"{kind} %total{i}, {kind} %scale, {kind} %weighted{i}"
-            self._put(f"%result{i} = call {kind} {self.fused}({given})")
-            self._put(f"store {kind} %result{i}, ptr %to{i}, align {self.size}")
+            self._put(f"%added{i} = call {kind} {self.fused}({given})")
+            self._put(f"store {kind} %added{i}, ptr %to{i}, align {self.size}")
         self._put("ret i64 0")
 
     # -- a loop --------------------------------------------------------------------------------

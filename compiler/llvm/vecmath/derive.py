@@ -8,12 +8,13 @@ to the format. Development only: it needs mpmath, which the compiler does not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from mpmath import mp  # type: ignore[import-untyped]
+
+from staticgraph.compiler.core.record import frozen
 
 DIGITS = 80
 SINGULARITY = 1e-20
@@ -27,7 +28,7 @@ absolute error.
 '''
 
 
-@dataclass(frozen=True)
+@frozen
 class Series:
     """A function to approximate by one polynomial per format on the closed interval [low, high].
 

@@ -6,8 +6,7 @@ n * LN2_HIGH exact under fma.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.llvm.vecmath import coefficients
 from staticgraph.compiler.llvm.vecmath.lane import Bits, Lane, fast_two_sum, fma, polynomial, select
 
@@ -23,7 +22,7 @@ HALF_EXP_LIMIT = {32: 89.5, 64: 710.6}
 SATURATION = {32: 20.0, 64: 44.0}
 
 
-@dataclass(frozen=True)
+@frozen
 class Reduced:
     """x = n ln2 + r + r_low, with n in the low bits of `shifted`."""
 

@@ -8,13 +8,14 @@ is what LLVM's loop vectoriser needs. No instruction carries a fast-math flag.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from staticgraph.compiler.core.record import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Format:
     """An IEEE 754 binary format: its width, stored fraction bits, and its extreme finite values."""
 
@@ -61,7 +62,7 @@ BINARY32 = Format(32, 23, (2.0 - 2.0**-23) * 2.0**127, 2.0**-126)
 BINARY64 = Format(64, 52, (2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Mask:
     """A truth value per lane."""
 
@@ -81,7 +82,7 @@ class Mask:
         return Mask(self.builder, self.builder.not_(self.value))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Bits:
     """A float's bit pattern as an integer of its width; arithmetic wraps, shifts are logical."""
 
@@ -144,7 +145,7 @@ class Bits:
         return Lane(self.builder, value, self.format)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Lane:
     """A float32 or float64 value in one lane. Comparisons with nan are false, except `!=`."""
 

@@ -5,8 +5,7 @@ The arrangement of the last sum follows FDLIBM's e_log.c and s_log1p.c (Sun Micr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.llvm.vecmath import coefficients
 from staticgraph.compiler.llvm.vecmath.exponential import LN2_HIGH, LN2_LOW, LOG2_E, exp
 from staticgraph.compiler.llvm.vecmath.lane import (
@@ -27,7 +26,7 @@ LOG10_2 = 0.3010299956639812
 LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
 
 
-@dataclass(frozen=True)
+@frozen
 class Decomposed:
     """x = 2**k (1 + f), with 1 + f in [sqrt(1/2), sqrt(2))."""
 

@@ -9,10 +9,10 @@ trigonometric functions, SIGNUM Newsletter 18(1), 1983): if |x| is a multiple of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.llvm.vecmath.coefficients import TWO_OVER_PI, TWO_OVER_PI_BITS
 from staticgraph.compiler.llvm.vecmath.lane import (
     BINARY32,
@@ -38,7 +38,7 @@ RESCALE_EXPONENT = 513
 RESCALE = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class QuarterTurns:
     """x = n pi/2 + r + r_low; `n` holds the integer in its low bits."""
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.runtime.cache import host
+from staticgraph.compiler.runtime.cache.settings import open_store
 
 PACKAGE = Path(__file__).parents[2]
 APART = {"export", "viz"}  # rooms that no code depends on
@@ -63,33 +62,48 @@ def _settings() -> list[str]:
 def _toolchain() -> str:
     """What turns a graph into code here: versions, the machine, the text of the compiler."""
     return _digest(
-        llvmlite.__version__,
         np.__version__,
-        str(llvm.llvm_version_info),
         str(sys.implementation.cache_tag),
-        platform.machine(),
-        llvm.get_process_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
+        *host.description(),
         _sources(),
     ).hex()
 
 
 def _sources() -> str:
-    """A digest of the name and the text of each file of the compiler; OSError if there is none."""
-    paths = []
-    for directory, rooms, names in os.walk(PACKAGE):
-        rooms[:] = set(rooms) - APART
-        paths += [os.path.join(directory, name) for name in names if name.endswith(".py")]
-    if not paths:
+    """A digest of the name and the text of each file of the compiler; OSError if there is none.
+
+    It is kept by what the system says of the files: reading them all takes longer than the rest of
+    a key.
+    """
+    files = sorted(_files(str(PACKAGE)))
+    if not files:
         raise FileNotFoundError(PACKAGE)
+    told = _digest("sources", *(f"{path} {state}" for path, state in files))
+    store = open_store()
+    known = store.read(told) if store is not None else None
+    if known is not None:
+        return known[0].decode()
     found = hashlib.sha256()
-    for path in sorted(paths):
+    for path, _ in files:
         with open(path, "rb", buffering=0) as file:
             text = file.read()
         found.update(f"{os.path.relpath(path, PACKAGE)} {len(text)} ".encode())
         found.update(text)
+    if store is not None:
+        store.write(told, found.hexdigest().encode(), b"")
     return found.hexdigest()
+
+
+def _files(directory: str) -> Iterator[tuple[str, str]]:
+    """Each file of the compiler, and when its content, and anything else of it, was changed."""
+    with os.scandir(directory) as items:
+        for item in items:
+            if item.is_dir():
+                if item.name not in APART:
+                    yield from _files(item.path)
+            elif item.name.endswith(".py"):
+                state = item.stat()
+                yield item.path, f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
 
 
 def _digest(*parts: str) -> bytes:

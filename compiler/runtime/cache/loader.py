@@ -7,7 +7,7 @@ import ctypes
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,10 @@ from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.log import log
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -37,7 +37,7 @@ from staticgraph.compiler.runtime.launch_plan import LaunchPlan
 from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
-    Trampoline,
+    Binder,
     fields_are_right,
     native_trampoline,
     python_trampoline,
@@ -48,23 +48,28 @@ if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel
     from staticgraph.compiler.ir.records import Function
 
+TRAMPOLINE = "staticgraph.compiler.llvm.trampoline"
+PRODUCTS = "staticgraph.compiler.llvm.products.driver"
+MACHINE = "staticgraph.compiler.llvm.machine"
+"""What makes the code that all kernels share: imported where it is not in the cache."""
+
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
 these without a pass, by their "launch_plans"."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Trampolines:
-    """Two ways to call a program: `(table, *inputs) -> list of new arrays, or an int`, and
-    `(table, *inputs, *outputs) -> empty list, or an int`; and the words of the program.
+    """Of a table two ways to call a program: `(*inputs) -> list of new arrays, or an int`, and
+    `(*inputs, *outputs) -> empty list, or an int`; and the words of the program.
     """
 
-    call: Trampoline
-    fill: Trampoline
+    call: Binder
+    fill: Binder
     program: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Place:
     """Where the launch plan of a definition is in the cache, or would be."""
 
@@ -104,10 +109,12 @@ def load_launch_plan(place: Place, definition: Definition) -> tuple[LaunchPlan, 
     return launch_plan, _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
-def load_kernel(kernel: Kernel, launch_plan: LaunchPlan, place: Place | None) -> Trampolines:
+def load_kernel(
+    kernel: Kernel, launch_plan: LaunchPlan, place: Place | None, ready: Callable[[], None]
+) -> Trampolines:
     """The functions that run a kernel: see `compiler.llvm.trampoline`.
 
-    Its launch plan is put in its place.
+    Its launch plan is put in its place. `ready` waits for the code that all kernels share.
     """
     code, key = _units(kernel.units, kernel.texts)
     if place is not None:
@@ -115,10 +122,13 @@ def load_kernel(kernel: Kernel, launch_plan: LaunchPlan, place: Place | None) ->
             place.store.write(
                 place.key, *write_launch_plan(launch_plan, key, place.canonical.unknowns)
             )
+    ready()
     return _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
-def load_with_numba(kernel: Kernel, launch_plan: LaunchPlan) -> Trampolines:
+def load_with_numba(
+    kernel: Kernel, launch_plan: LaunchPlan, ready: Callable[[], None]
+) -> Trampolines:
     """The same for units that Numba lowers; nothing is cached."""
     with fork.importing:
         from staticgraph.compiler.llvm.native import inlined, step_symbol
@@ -128,6 +138,7 @@ def load_with_numba(kernel: Kernel, launch_plan: LaunchPlan) -> Trampolines:
     if kernel.units:
         symbols = tuple(map(step_symbol, range(len(kernel.units))))
         code = load_object(Code(symbols, compile_with_numba(kernel.units, inlined(kernel.units))))
+    ready()
     return _trampolines(launch_plan.linked(code.addresses), launch_plan, code)
 
 
@@ -161,8 +172,10 @@ def _words(program: Sequence[Instruction], code: Loaded, kernel: Kernel) -> list
 
 
 def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object) -> Trampolines:
-    """Functions around a program; they keep the owner of the code."""
+    """What binds functions around a program; they keep its words, and the owner of the code."""
     made = []
+    words = np.array(program, np.int64)
+    weakref.finalize(words, _drop, owner).atexit = False
     inputs, outputs = (
         [one.argument for one in arrays] for arrays in (launch_plan.inputs, launch_plan.outputs)
     )
@@ -170,15 +183,10 @@ def _trampolines(program: Sequence[int], launch_plan: LaunchPlan, owner: object)
     trampoline_address, run_address, *_ = trampoline_code().addresses
     for taken, given in ((inputs, outputs), ([*inputs, *written], [])):
         if fields_are_right():
-            trampoline = native_trampoline(
-                trampoline_address, program, launch_plan.unlocks, taken, given
-            )
+            bind = native_trampoline(trampoline_address, words, launch_plan.unlocks, taken, given)
         else:
-            trampoline = python_trampoline(run_address, program, launch_plan.unlocks, taken, given)
-        weakref.finalize(trampoline, _drop, owner).atexit = False
-        made.append(trampoline)
-    words = np.array(program, np.int64)
-    weakref.finalize(words, _drop, owner).atexit = False
+            bind = python_trampoline(run_address, words, launch_plan.unlocks, taken, given)
+        made.append(bind)
     call, fill = made
     return Trampolines(call, fill, words)
 
@@ -231,17 +239,10 @@ def load_products(itemsize: int, workspace: int) -> Loaded:
     """
 
     def make() -> Code:
-        with fork.importing:
-            from staticgraph.compiler.llvm.products.driver import (
-                EFFORT,
-                PLACE,
-                products_object,
-                shape_of,
-                symbol,
-            )
-
-        compiled = products_object(shape_of(itemsize), workspace, target_machine(EFFORT))
-        return Code((symbol(itemsize), PLACE), compiled)
+        driver = fork.imported(PRODUCTS)
+        machine = fork.imported(MACHINE).target_machine(driver.EFFORT)
+        compiled = driver.products_object(driver.shape_of(itemsize), workspace, machine)
+        return Code((driver.symbol(itemsize), driver.PLACE), compiled)
 
     return _same_for_all(f"products of {itemsize} bytes, {workspace}", make)
 
@@ -251,11 +252,10 @@ def trampoline_code() -> Loaded:
     """The code of `compiler.llvm.trampoline`, which every kernel needs."""
 
     def make() -> Code:
-        with fork.importing:
-            from staticgraph.compiler.llvm.trampoline import trampoline_object
-
+        trampoline_object = fork.imported(TRAMPOLINE).trampoline_object
         symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL)
-        return Code(symbols, trampoline_object(FIELDS, target_machine()))
+        machine = fork.imported(MACHINE).target_machine()
+        return Code(symbols, trampoline_object(FIELDS, machine))
 
     return _same_for_all(repr(FIELDS), make)
 

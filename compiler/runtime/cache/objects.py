@@ -1,28 +1,28 @@
-"""Object code: what it needs from outside, and how it becomes callable; with llvmlite alone.
+"""Object code: what it needs from outside, and how it becomes callable.
 
-Only the symbol table is read here: an object with an undefined symbol that is not known would end
-the process when it is linked. References: System V ABI, chapter 4 (ELF-64, little-endian); Apple's
+It is placed in memory here where that is simple (`placing`), and else by LLVM. Its symbol table is
+read first: an object with an undefined symbol that is not known would end the process when LLVM
+links it. References: System V ABI, chapter 4 (ELF-64, little-endian); Apple's
 OS X ABI Mach-O File Format Reference.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import llvmlite.binding as llvm
-
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.llvm.c_library import C_LIBRARY
-from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.runtime.cache.placing import placed
 from staticgraph.compiler.runtime.cache.store import Code
 
 ELF, ELF_SYMBOL_TABLE = b"\x7fELF\x02\x01", 2
 MACH_O, MACH_O_SYMBOL_TABLE = b"\xcf\xfa\xed\xfe", 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Loaded:
     """Functions in memory, which are freed with their owner."""
 
@@ -40,6 +40,20 @@ def load_object(code: Code) -> Loaded:
     lacking = set(code.symbols) - defined
     if lacking:
         raise ValueError(f"object code without the symbols {sorted(lacking)}")
+    try:
+        found = placed(code.object, code.symbols)
+    except (struct.error, IndexError, KeyError, ValueError) as error:
+        raise ValueError(f"damaged object code: {error}") from None
+    return Loaded(*found) if found is not None else linked(code, undefined)
+
+
+def linked(code: Code, undefined: Iterable[str]) -> Loaded:
+    """Have LLVM load object code; ValueError if it needs a symbol that is not known."""
+    with fork.importing:
+        import llvmlite.binding as llvm
+
+        from staticgraph.compiler.llvm.machine import target_machine
+
     # the first engine makes the symbols of the C library known
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     missing = {

@@ -18,8 +18,10 @@ import struct
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from staticgraph.compiler.core.record import frozen
 
 MAGIC = b"sgkernel"
 FORMAT = 2
@@ -30,7 +32,7 @@ ROOM = 8  # a full directory is emptied by this part
 ABANDONED = 3600.0  # seconds after which a temporary file belongs to no running process
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """Object code, and the names of the functions in it that are called."""
 
@@ -38,7 +40,7 @@ class Code:
     object: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """What a store holds."""
 
@@ -46,7 +48,7 @@ class Usage:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store:
     """Entries in a directory of at most `limit` bytes; those unused for longest go first.
 

@@ -10,6 +10,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers import activations
+from staticgraph.compiler.layers.dropping import relaxed
 from staticgraph.compiler.ops import sigmoid, tanh
 from staticgraph.dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
@@ -25,9 +27,6 @@ __all__ = [
     "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign",
     "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip
-
-_SELU_ALPHA = 1.6732632423543772
-_SELU_SCALE = 1.0507009873554805
 
 
 def _applied(function: Callable[[Any], object], input: Any, inplace: bool) -> Any:
@@ -70,12 +69,12 @@ def elu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 def selu(input: object, inplace: bool = False) -> Any:
     """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
-    return _applied(lambda x: _SELU_SCALE * ops.elu(x, _SELU_ALPHA), input, inplace)
+    return _applied(activations.selu, input, inplace)
 
 
 def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017)."""
-    return _applied(lambda x: alpha * ops.elu(x / alpha), input, inplace)
+    return _applied(lambda x: activations.celu(x, alpha), input, inplace)
 
 
 def gelu(input: object, approximate: str = "none") -> Any:
@@ -92,14 +91,12 @@ def silu(input: object, inplace: bool = False) -> Any:
 
 def mish(input: object, inplace: bool = False) -> Any:
     """x * tanh(softplus(x)) (Misra 2019)."""
-    return _applied(lambda x: x * tanh(ops.softplus(x)), input, inplace)
+    return _applied(activations.mish, input, inplace)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
-    scaled = input if beta == 1 else input * beta
-    smooth = ops.softplus(scaled) if beta == 1 else ops.softplus(scaled) / beta
-    return ops.where(ops.greater(scaled, threshold), input, smooth)
+    return activations.above(input, beta, threshold)
 
 
 def softsign(input: object) -> Any:
@@ -109,12 +106,12 @@ def softsign(input: object) -> Any:
 
 def logsigmoid(input: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
-    return -ops.softplus(-input)
+    return activations.logsigmoid(input)
 
 
 def tanhshrink(input: object) -> Any:
     """x - tanh(x)."""
-    return input - tanh(input)
+    return activations.tanhshrink(input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -221,9 +218,4 @@ def gumbel_softmax(
     With `hard` they are one-hot, with the gradient of those that are not.
     """
     noise = logits.constant(generator().gumbel(size=tuple(logits.shape)))
-    soft = ops.softmax((logits + ops.astype(noise, logits.dtype)) / tau, dim)
-    if not hard:
-        return soft
-    index = ops.argmax(soft, dim, True)
-    zeros = logits.constant(np.zeros(tuple(logits.shape), logits._array.dtype))
-    return zeros.scatter(dim, index, 1.0) - soft.detach() + soft
+    return relaxed(logits, ops.astype(noise, logits.dtype), tau, hard, dim)

@@ -1,16 +1,15 @@
-"""Adaptive pooling: the last axes in a wanted number of parts, and a number for each of them."""
+"""Adaptive pooling: the last axes in a wanted number of parts, and a number for each of them.
+
+What is computed is `staticgraph.compiler.layers.adaptive_pooling`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
-from staticgraph.compiler import ops
+from staticgraph.compiler.layers.adaptive_pooling import averaged, largest
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import flattened, listed
-from staticgraph.dynamic.tensors.tensor import has_values, wrap
+from staticgraph.dynamic.nn.functional.windows import listed
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -50,55 +49,13 @@ def _counts(name: str, axes: int, input: Any, wanted: Any, but: str) -> tuple[An
     return counts
 
 
-def _part(i: int, size: int, count: int) -> slice:
-    return slice(i * size // count, -(-(i + 1) * size // count))
-
-
 def _means(axes: int, input: Any, wanted: object) -> Any:
-    sizes = _counts(f"adaptive_avg_pool{axes}d", axes, input, wanted, "")
-    for axis, parts in enumerate(sizes, input.ndim - axes):
-        if parts is not None:
-            input = _means_along(input, axis, int(parts))
-    return input
-
-
-def _means_along(x: Any, axis: int, parts: int) -> Any:
-    """The means of the parts of one axis."""
-    size = x.shape[axis]
-    if parts and size % parts == 0:
-        shape = (*x.shape[:axis], parts, size // parts, *x.shape[axis + 1 :])
-        return ops.mean(ops.reshape(x, shape), axis + 1)
-    lead = (slice(None),) * axis
-    return ops.concatenate(
-        [ops.mean(x[(*lead, _part(i, size, parts))], axis, True) for i in range(parts)],
-        axis,
-    )
+    return averaged(input, _counts(f"adaptive_avg_pool{axes}d", axes, input, wanted, ""))
 
 
 def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     sizes = _counts(f"adaptive_max_pool{axes}d", axes, input, wanted, ":")
-    spatial = tuple(input.shape[input.ndim - axes :])
-    parts = tuple(
-        have if one is None else int(one) for one, have in zip(sizes, spatial, strict=True)
-    )
-    flat = flattened(input, input.ndim - axes)
-    places = np.arange(math.prod(spatial)).reshape(spatial)
-    # a batch of examples, as `vmap` has it, has no one array
-    known = has_values(flat) and isinstance(flat._array, np.ndarray)
-    chosen = []
-    for index in np.ndindex(parts):
-        part = tuple(
-            _part(i, size, count) for i, size, count in zip(index, spatial, parts, strict=True)
-        )
-        inside = places[part].reshape(-1)
-        if known:
-            chosen.append(inside[np.argmax(flat._array[..., inside], -1)])
-        else:
-            chosen.append(ops.take(flat.constant(inside), ops.argmax(flat[..., inside], -1), 0))
-    indices = wrap(np.stack(chosen, -1)) if known else ops.stack(chosen, -1)
-    shape = (*input.shape[: input.ndim - axes], *parts)
-    values = ops.reshape(ops.take_along_axis(flat, indices, -1), shape)
-    return (values, ops.reshape(indices, shape)) if return_indices else values
+    return largest(input, sizes, return_indices)
 
 
 def adaptive_max_pool1d(input: object, output_size: object, return_indices: bool = False) -> Any:

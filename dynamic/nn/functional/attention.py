@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.ops.attention import masked_softmax
+from staticgraph.compiler.layers.attention import repeated
+from staticgraph.compiler.layers.axes import number
+from staticgraph.compiler.ops.attending import masked_softmax
 from staticgraph.dynamic.core.dtypes import c_name, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.dropout import dropout
@@ -70,14 +73,20 @@ def scaled_dot_product_attention(
         )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
-        key, value = (_repeated(x, groups) for x in (key, value))
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        key, value = (repeated(x, groups) for x in (key, value))
+    if scale is None and not isinstance(query.shape[-1], Dim):
+        scale = 1 / math.sqrt(query.shape[-1])
     if attn_mask is None and not dropout_p:
         return ops.scaled_dot_product_attention(query, key, value, None, is_causal, scale)
     if is_causal:
         mask = _causal(query.shape[-2], key.shape[-2])
         attn_mask = query.constant(mask)
-    scores = _scores(query * scale, key, attn_mask)
+    scaled = (
+        query / ops.sqrt(number(query.shape[-1], query, query.dtype))
+        if scale is None
+        else (query * scale)
+    )
+    scores = _scores(scaled, key, attn_mask)
     return ops.matmul(dropout(masked_softmax(scores), dropout_p), value)
 
 
@@ -91,13 +100,6 @@ def _scores(query: object, key: object, mask: object) -> Any:
     if mask is not None:
         scores = scores + additive_mask(mask, False, scores.dtype)
     return scores
-
-
-def _repeated(x: Any, times: int) -> Any:
-    """Each head (axis -3) as many times in a row."""
-    shape = tuple(x.shape)
-    wide = ops.broadcast_to(ops.expand_dims(x, -3), (*shape[:-2], times, *shape[-2:]))
-    return ops.reshape(wide, (*shape[:-3], shape[-3] * times, *shape[-2:]))
 
 
 def split_heads(x: Any, heads: int) -> Any:

@@ -1,4 +1,7 @@
-"""Losses of predicted classes and distributions."""
+"""Losses of predicted classes and distributions: PyTorch's arguments and refusals.
+
+What is computed is `staticgraph.compiler.layers.classification`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,15 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.layers.classification import (
+    against_probabilities,
+    class_axis,
+    divergences,
+    of_logits,
+    of_scores,
+    smoothed,
+)
+from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
@@ -18,17 +30,13 @@ from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
-from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
+from staticgraph.dynamic.nn.functional.reduction import reduction_of
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
     "nll_loss",
 ]  # fmt: skip
-
-
-def _class_axis(input: Any) -> int:
-    return 0 if input.ndim == 1 else 1
 
 
 def _is_ignored(target: Any, ignore_index: int) -> bool:
@@ -75,14 +83,11 @@ def cross_entropy(
         except OutOfRangeError:
             if not _is_ignored(target, ignore_index):
                 raise
-    axis = _class_axis(input)
-    scores = ops.log_softmax(input, axis)
+    scores = ops.log_softmax(input, class_axis(input))
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return loss
-    smooth = _smooth_loss(scores, target, weight, ignore_index, reduction)
-    share = label_smoothing / size_value(input.shape[axis], input)
-    return loss * (1 - label_smoothing) + smooth * share
+    return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing)
 
 
 _plans = plans_of(ops.cross_entropy, of_target=False)
@@ -102,34 +107,9 @@ def _of_few(input: Any, target: Any, reduction: str) -> Any:
     return new_value_of_two(_plans, input, target, x, labels, value, attrs)
 
 
-def _smooth_loss(
-    scores: object, target: object, weight: object, ignore_index: int, reduction: str
-) -> Any:
-    """The loss if every class were a target."""
-    axis = _class_axis(scores)
-    counted = scores if weight is None else scores * _along_classes(weight, scores)
-    ignored = ops.equal(target, ignore_index)
-    losses = ops.where(ignored, 0, -ops.sum(counted, axis=axis))
-    if reduction != "mean":
-        return reduced(losses, reduction)
-    return ops.sum(losses) / ops.sum(_counts(target, ignored, weight, scores))
-
-
-def _along_classes(weight: object, input: Any) -> Any:
-    return ops.reshape(weight, (-1,) + (1,) * (input.ndim - 1 - _class_axis(input)))
-
-
-def _counts(target: object, ignored: object, weight: object, like: Any) -> Any:
-    """How much each target counts: 0 if ignored, else its class's weight."""
-    if weight is None:
-        return ops.astype(ops.logical_not(ignored), like.dtype)
-    return ops.where(ignored, 0, ops.take(weight, ops.where(ignored, 0, target), 0))
-
-
 def _against_probabilities(
     input: Any, target: Any, weight: object, reduction: str, label_smoothing: float
 ) -> Any:
-    axis = _class_axis(input)
     if differ(target.shape, input.shape):
         if target.ndim < input.ndim:
             raise ModuleError(
@@ -141,14 +121,7 @@ def _against_probabilities(
             f"cross_entropy: target probabilities of shape {list(target.shape)} for an input of "
             f"shape {list(input.shape)}"
         )
-    if label_smoothing:
-        classes = size_value(input.shape[axis], input)
-        target = target * (1 - label_smoothing) + label_smoothing / classes
-    scores = ops.log_softmax(input, axis) * target
-    if weight is not None:
-        scores = scores * _along_classes(weight, input)
-    losses = -ops.sum(scores, axis=axis)
-    return reduced(losses, reduction)
+    return against_probabilities(input, target, weight, reduction, label_smoothing)
 
 
 def nll_loss(
@@ -166,16 +139,13 @@ def nll_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_classes(input, target)
-    axis = _class_axis(input)
     ignores = weight is not None or _is_ignored(target, ignore_index)
-    ignored = ops.equal(target, ignore_index)
-    index = ops.where(ignored, 0, target) if ignores else target
-    picked = _in_bounds(_picked, input, index, axis)
-    losses = -ops.squeeze(picked, axis)
-    if not ignores:
-        return reduced(losses, reduction)
-    counts = _counts(target, ignored, weight, input)
-    return reduced(ops.where(ignored, 0, losses * counts), reduction, counts)
+    index = ignore_index if ignores else None
+    return of_scores(input, target, weight, index, reduction, _picked_in_bounds)
+
+
+def _picked_in_bounds(input: Any, index: object, axis: int) -> Any:
+    return _in_bounds(_picked, input, index, axis)
 
 
 def _picked(input: object, index: object, axis: int) -> Any:
@@ -190,7 +160,7 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
     except OutOfRangeError:
         if not has_values(target):
             raise
-        values, classes = target._array, input.shape[_class_axis(input)]
+        values, classes = target._array, input.shape[class_axis(input)]
         bad = values[(values < 0) | (values >= classes)].flat[0]
         raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
 
@@ -266,15 +236,7 @@ def binary_cross_entropy_with_logits(
         raise OptionError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    if pos_weight is None and weight is None:
-        return ops.binary_cross_entropy_with_logits(input, target, reduction)
-    if pos_weight is None:
-        losses = ops.binary_cross_entropy_with_logits(input, target, "none")
-    else:
-        # softplus(-x) = softplus(x) - x is -log(sigmoid(x))
-        counts = 1 + (pos_weight - 1) * target
-        losses = (1 - target) * input + counts * ops.softplus(-input)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return of_logits(input, target, weight, pos_weight, reduction)
 
 
 def kl_div(
@@ -298,11 +260,5 @@ def kl_div(
         )
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
-    if log_target:
-        losses = ops.exp(target) * (target - input)
-    else:
-        zero = ops.equal(target, 0)
-        log_likelihood = ops.where(zero, 0, target * ops.log(ops.where(zero, 1, target)))
-        losses = log_likelihood - target * input
-    loss = reduced(losses, reduction)
+    loss = reduced(divergences(input, target, log_target), reduction)
     return loss / size_value(input.shape[0], loss) if batchmean and input.ndim else loss

@@ -1,16 +1,17 @@
-"""Convolution over one, two or three axes, and its adjoint.
+"""Convolution over one, two or three axes, and its adjoint: PyTorch's arguments and refusals.
 
-One and two axes are served by shared ops; three are composed of windows and a matrix product.
+What is computed is `staticgraph.compiler.layers.convolution`, which both paradigms share.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from staticgraph.compiler import ops
+from staticgraph.compiler.core.types import fits
+from staticgraph.compiler.layers.convolution import convolved, same_padding, transposed, uneven
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import Sizes, batched, flattened, listed, per_axis
+from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -59,40 +60,11 @@ def _conv(
 
     def convolve(x: object) -> Any:
         _check(x, weight, bias, groups)
-        if before != after:
-            widths = [(0, 0), (0, 0), *((0, b - a) for a, b in zip(before, after, strict=True))]
-            x = ops.pad(x, widths)
+        x = uneven(x, before, after)
         _check_room(x, weight, before, spread)
-        if axes == 2:
-            return ops.conv2d(x, weight, bias, steps, before, spread, groups)
-        if axes == 3:
-            return _by_windows(x, weight, bias, steps, before, spread, groups)
-        lifted = (ops.expand_dims(one, 2) for one in (x, weight))
-        options = ((1, *steps), (0, *before), (1, *spread))
-        return ops.squeeze(ops.conv2d(*lifted, bias, *options, groups), 2)
+        return convolved(x, weight, bias, steps, before, spread, groups)
 
     return batched(convolve, input, axes, _wrong_rank(f"conv{axes}d", axes, input))
-
-
-def _by_windows(
-    x: object, weight: Any, bias: object, steps: Sizes, edge: Sizes, spread: Sizes, groups: int
-) -> Any:
-    x = ops.pad(x, [(0, 0), (0, 0), *((one, one) for one in edge)])
-    windows = ops.sliding_windows(x, tuple(weight.shape[2:]), steps, spread)
-    columns = ops.transpose(windows, (1, 5, 6, 7, 0, 2, 3, 4))
-    depth, places = math.prod(weight.shape[1:]), math.prod(columns.shape[4:])
-    columns = ops.reshape(columns, (groups, depth, places))
-    product = ops.matmul(_filters(weight, groups), columns)
-    result = ops.reshape(product, (weight.shape[0], windows.shape[0], *windows.shape[2:5]))
-    return _with_bias(ops.transpose(result, (1, 0, 2, 3, 4)), bias)
-
-
-def _filters(weight: Any, groups: int) -> Any:
-    return ops.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
-
-
-def _with_bias(x: object, bias: object) -> Any:
-    return x if bias is None else x + ops.reshape(bias, (-1, 1, 1, 1))
 
 
 def _wrong_rank(name: str, axes: int, input: Any) -> str:
@@ -115,8 +87,7 @@ def _padding(padding: object, stride: Sizes, dilation: Sizes, window: Any) -> tu
         raise AutogradError(f"Invalid padding string: '{padding}'")
     if any(step != 1 for step in stride):
         raise AutogradError("padding='same' is not supported for strided convolutions")
-    totals = [step * (size - 1) for step, size in zip(dilation, window, strict=True)]
-    return tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
+    return same_padding(dilation, window)
 
 
 def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
@@ -134,7 +105,7 @@ def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
             f"but got weight of size [{size}] instead"
         )
     channels = weight.shape[1] * groups
-    if x.shape[1] != channels:
+    if differ((x.shape[1],), (channels,)):
         raise AutogradError(
             f"Given groups={groups}, weight of size {size}, expected input{listed(x.shape)} to "
             f"have {channels} channels, but got {x.shape[1]} channels instead"
@@ -153,7 +124,7 @@ def _check_bias(weight: Any, bias: Any, filters: int) -> None:
 def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
     sizes = [size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
-    if any(span > size for span, size in zip(spans, sizes, strict=True)):
+    if not all(fits(span, size) for span, size in zip(spans, sizes, strict=True)):
         padded, kernel = (" x ".join(map(str, numbers)) for numbers in (sizes, spans))
         raise AutogradError(
             f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). "
@@ -197,7 +168,7 @@ def _transposed(
     stride, padding, extra, dilation = (per_axis(option, axes) for option in options)
 
     def convolve(x: Any) -> Any:
-        if x.shape[1] != weight.shape[0]:
+        if differ((x.shape[1],), (weight.shape[0],)):
             raise AutogradError(
                 f"Given transposed=1, weight of size {listed(weight.shape)}, expected input"
                 f"{listed(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} "
@@ -205,36 +176,9 @@ def _transposed(
             )
         _check_bias(weight, bias, weight.shape[1] * groups)
         _check_extra(extra, stride, dilation)
-        if axes == 2:
-            return ops.conv_transpose2d(x, weight, bias, stride, padding, extra, groups, dilation)
-        if axes == 3:
-            return _by_overlaps(x, weight, bias, stride, padding, extra, groups, dilation)
-        lifted = (ops.expand_dims(one, 2) for one in (x, weight))
-        settings = ((1, *stride), (0, *padding), (0, *extra), groups, (1, *dilation))
-        return ops.squeeze(ops.conv_transpose2d(*lifted, bias, *settings), 2)
+        return transposed(x, weight, bias, stride, padding, extra, groups, dilation)
 
     return batched(convolve, input, axes, _wrong_rank(f"conv_transpose{axes}d", axes, input))
-
-
-def _by_overlaps(
-    x: Any, weight: Any, bias: object, steps: Sizes, edge: Sizes, extra: Sizes, groups: int,
-    spread: Sizes,
-) -> Any:  # fmt: skip
-    values = ops.transpose(x, (1, 0, 2, 3, 4))
-    values = ops.reshape(values, (groups, x.shape[1] // groups, *values.shape[1:]))
-    values = flattened(values, 2)
-    columns = ops.matmul(ops.swapaxes(_filters(weight, groups), -1, -2), values)
-    shape = (weight.shape[1] * groups, *weight.shape[2:], x.shape[0], *x.shape[2:])
-    windows = ops.transpose(ops.reshape(columns, shape), (4, 0, 5, 6, 7, 1, 2, 3))
-    reach = tuple(
-        (size - 1) * s + d * (k - 1) + 1 + e
-        for size, s, d, k, e in zip(
-            x.shape[2:], steps, spread, weight.shape[2:], extra, strict=True
-        )
-    )
-    whole = ops.overlap_add(windows, reach, steps, spread)
-    inner = (slice(one, size - one) for one, size in zip(edge, whole.shape[2:], strict=True))
-    return _with_bias(whole[(slice(None), slice(None), *inner)], bias)
 
 
 def _check_extra(extra: Sizes, stride: Sizes, dilation: Sizes) -> None:

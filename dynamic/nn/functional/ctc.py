@@ -1,4 +1,7 @@
-"""The loss of sequences whose places are not known (Graves et al. 2006): `ctc_loss`."""
+"""The loss of sequences whose places are not known (Graves et al. 2006), with PyTorch's refusals.
+
+What is computed is `staticgraph.compiler.layers.ctc`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.layers.ctc import alignments, ctc_loss as in_graph
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tensors.tensor import Tensor, wrap
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
-
-_IMPOSSIBLE = -1e30
 
 
 def ctc_loss(
@@ -39,11 +39,15 @@ def ctc_loss(
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
-    if mode.capture is not None:
-        refuse(
-            "ctc_loss takes as many steps as the lengths and targets say",
-            "call it outside of the captured function, on the probabilities that that returns",
+    if not all(map(_is_known, (log_probs, targets, input_lengths, target_lengths))):
+        ends, lengths = (
+            one if isinstance(one, Tensor) else np.asarray(one)
+            for one in (input_lengths, target_lengths)
         )
+        return in_graph(
+            log_probs, targets, ends, lengths,
+            blank=blank, reduction=reduction, zero_infinity=zero_infinity,
+        )  # fmt: skip
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)
@@ -56,10 +60,8 @@ def ctc_loss(
         )
     if not 0 <= blank < classes:
         raise AutogradError("blank must be in label range")
-    labels = _extended(values_of(targets), lengths, blank)
-    losses = _totals(log_probs, ends) - _log_likelihood(log_probs, labels, ends, lengths, blank)
-    possible = losses < -_IMPOSSIBLE / 2
-    losses = ops.where(possible, losses, 0.0 if zero_infinity else np.inf)
+    given = wrap(_padded(values_of(targets), lengths))
+    losses = alignments(log_probs, given, wrap(ends), wrap(lengths), blank, zero_infinity)
     if reduction == "mean":
         least = np.maximum(lengths, 1).astype(np.dtype(log_probs.dtype))
         return (losses / wrap(least)).mean()
@@ -68,14 +70,9 @@ def ctc_loss(
     return losses[0] if single else losses
 
 
-def _totals(log_probs: Any, ends: Any) -> Any:
-    """0, with the gradient of the sums of the probabilities at the steps that count.
-
-    PyTorch's gradient has it too: it vanishes where log_softmax made the logarithms.
-    """
-    counted = np.arange(log_probs.shape[0])[:, None] < ends
-    total = (ops.exp(log_probs).sum(2) * wrap(counted.astype(np.dtype(log_probs.dtype)))).sum(0)
-    return total - total.detach()
+def _is_known(given: Any) -> bool:
+    """Whether values are there, and not only a node of a graph."""
+    return not isinstance(given, Operand) or has_values(given)
 
 
 def _numbers(lengths: Any, count: int, name: str) -> Any:
@@ -86,44 +83,12 @@ def _numbers(lengths: Any, count: int, name: str) -> Any:
     return found
 
 
-def _extended(targets: Any, lengths: Any, blank: int) -> Any:
-    """Per sample its labels with blanks around each."""
-    most = int(lengths.max()) if len(lengths) else 0
-    labels = np.full((len(lengths), 2 * most + 1), blank, np.int64)
+def _padded(targets: Any, lengths: Any) -> Any:
+    """The labels of each sample as a row."""
+    if targets.ndim == 2:
+        return targets[:, : int(lengths.max(initial=0))]
+    rows = np.zeros((len(lengths), int(lengths.max(initial=0))), np.int64)
     starts = np.cumsum(lengths) - lengths
     for row, (start, length) in enumerate(zip(starts, lengths, strict=True)):
-        one = targets[start : start + length] if targets.ndim == 1 else targets[row, :length]
-        labels[row, 1 : 2 * length : 2] = one
-    return labels
-
-
-def _log_likelihood(log_probs: Any, labels: Any, ends: Any, lengths: Any, blank: int) -> Any:
-    """The forward variables, step by step, and what they are at the end of each sample."""
-    count, width = labels.shape
-    dtype = np.dtype(log_probs.dtype)
-    places = np.broadcast_to(labels, (log_probs.shape[0], *labels.shape)).copy()
-    scores = log_probs.gather(2, wrap(places))
-    first = np.full((count, width), _IMPOSSIBLE, dtype)
-    first[:, :2] = 0
-    first[lengths == 0, 1:2] = _IMPOSSIBLE
-    skips = np.full((count, width), _IMPOSSIBLE, dtype)
-    skips[:, 2:][(labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])] = 0
-    alpha = (scores[0] + wrap(first)).clamp(min=_IMPOSSIBLE)
-    alphas = [alpha]
-    for step in range(1, int(scores.shape[0])):
-        moved = [alpha, _shifted(alpha, 1)]
-        if width > 2:
-            moved.append(_shifted(alpha, 2) + wrap(skips))
-        total = ops.logsumexp(ops.stack(moved, 0), 0)
-        alpha = (total + scores[step]).clamp(min=_IMPOSSIBLE)
-        alphas.append(alpha)
-    last = ops.stack(alphas, 0)[wrap(np.maximum(ends - 1, 0)), wrap(np.arange(count))]
-    whole = last.gather(1, wrap((2 * lengths)[:, None])).squeeze(1)
-    before = last.gather(1, wrap(np.maximum(2 * lengths - 1, 0)[:, None])).squeeze(1)
-    before = ops.where(wrap(lengths > 0), before, _IMPOSSIBLE)
-    return ops.logaddexp(whole, before)
-
-
-def _shifted(alpha: Any, places: int) -> Any:
-    widths = [(0, 0), (places, 0)]
-    return ops.pad(alpha[:, :-places], widths, _IMPOSSIBLE)
+        rows[row, :length] = targets[start : start + length]
+    return rows

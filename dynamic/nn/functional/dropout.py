@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.layers.dropping import floored, of_channels
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -19,9 +19,6 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 __all__ = [
     "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
 ]  # fmt: skip
-
-_FLOOR = -1.7580993408473766
-"""Where selu ends for large negative numbers: -scale * alpha (Klambauer et al. 2017)."""
 
 
 def _refused(p: float) -> OptionError:
@@ -37,7 +34,7 @@ def _kept(input: Any, p: float, channels: int | None = None) -> Any:
         )
     shape = tuple(input.shape)
     if channels is not None:
-        shape = (*shape[:channels], *(1,) * (len(shape) - channels))
+        shape = of_channels(shape, channels)
     return generator().random(shape, np.float32) >= p
 
 
@@ -106,9 +103,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | 
     if p == 1:
         return _written(input, input * 0, inplace)
     kept = input.constant(_kept(input, p, channels))
-    scale = 1 / math.sqrt((1 - p) * (1 + p * _FLOOR**2))
-    shift = -scale * _FLOOR * p
-    return _written(input, ops.where(kept, input, _FLOOR) * scale + shift, inplace)
+    return _written(input, floored(input, kept, p), inplace)
 
 
 def alpha_dropout(

@@ -1,4 +1,7 @@
-"""Embeddings, their sums, means and maxima, and indices as one-hot vectors."""
+"""Embeddings, their sums, means and maxima, and indices as one-hot vectors: PyTorch's refusals.
+
+What is computed is `staticgraph.compiler.layers.embedding`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.tape.grad_mode import no_grad
@@ -56,11 +60,7 @@ def embedding(
                 "limit the weight outside",
             )
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
-    result = ops.take(weight, input, 0)
-    if padding_idx is None:
-        return result
-    padding = ops.expand_dims(ops.equal(input, padding_idx), -1)
-    return ops.where(padding, ops.stop_gradient(result), result)
+    return rows_of(input, weight, padding_idx)
 
 
 def _limit_rows(weight: Any, rows: object, max_norm: float, norm_type: float) -> None:
@@ -113,7 +113,7 @@ def embedding_bag(
     one gives zeros. The row `padding_idx` is left out. `per_sample_weights` weighs the rows of a
     sum. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
     """
-    if mode not in ("sum", "mean", "max"):
+    if mode not in MODES:
         raise OptionError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise UnsupportedError(
@@ -130,64 +130,27 @@ def embedding_bag(
         if per_sample_weights is not None:
             rows = rows * ops.expand_dims(per_sample_weights, 2)
         kept = None if padding_idx is None else input != padding_idx % weight.shape[0]
-        return _of_rows(rows, kept, mode)
+        return of_matrix(rows, kept, mode)
     if input.ndim == 1:
         if offsets is None:
             raise OptionError("offsets has to be a 1D Tensor but got None")
-        starts = values_of(offsets)
-        count = len(starts) - include_last_offset
-        bags = np.searchsorted(starts[:count], np.arange(input.shape[0]), "right") - 1
+        bags, count = _bags(input, offsets, include_last_offset)
     else:
         raise OptionError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
-    flat = ops.reshape(input, (-1,))
-    if padding_idx is not None:
-        kept = values_of(flat) != padding_idx % weight.shape[0]
-        flat, bags = wrap(values_of(flat)[kept]), bags[kept]
-        if per_sample_weights is not None:
-            places = np.flatnonzero(kept)
-            per_sample_weights = ops.take(ops.reshape(per_sample_weights, (-1,)), places, 0)
-    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+    kept = None if padding_idx is None else input != padding_idx % weight.shape[0]
+    rows = embedding(input, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * ops.reshape(per_sample_weights, (-1, 1))
-    return _largest(rows, bags, count) if mode == "max" else _total(rows, bags, count, mode)
+    return of_bags(rows, bags, count, kept, mode)
 
 
-def _of_rows(rows: Any, kept: Any, mode: str) -> Any:
-    """What `mode` makes of bags of one length, (n, l, d), of which only some rows are `kept`."""
-    known = None if kept is None else ops.expand_dims(kept, 2)
-    if mode == "max" and rows.shape[1] != 0:
-        allowed = rows if known is None else ops.where(known, rows, -np.inf)
-        place = ops.argmax(ops.stop_gradient(allowed), 1, keepdims=True)
-        found = ops.squeeze(ops.take_along_axis(rows, place, 1), 1)
-        return found if known is None else ops.where(ops.any(known, 1), found, 0)
-    total = ops.sum(rows if known is None else ops.where(known, rows, 0), 1)
-    if mode != "mean":
-        return total
-    if known is None:
-        return total / max(rows.shape[1], 1)
-    return total / ops.maximum(ops.astype(ops.sum(known, 1), total.dtype), 1)
-
-
-def _total(rows: Any, bags: Any, count: int, mode: str) -> Any:
-    total = ops.take_add(rows, wrap(bags), 0, count)
-    if mode == "sum":
-        return total
-    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(rows._array.dtype)
-    return total / rows.constant(sizes[:, None])
-
-
-def _largest(rows: Any, bags: Any, count: int) -> Any:
-    """The largest element per bag and column; of equal ones the first."""
-    values = rows._array
-    best = np.full((count, values.shape[1]), -1)
-    columns = np.arange(values.shape[1])
-    for place, bag in enumerate(bags):
-        old = best[bag]
-        better = (old < 0) | (values[place] > values[old, columns])
-        best[bag] = np.where(better, place, old)
-    if not len(values):
-        return rows.constant(np.zeros(best.shape, values.dtype))
-    found = ops.take_along_axis(rows, wrap(np.maximum(best, 0)), 0)
-    return ops.where(rows.constant(best >= 0), found, 0)
+def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any]:
+    """The number of the bag of each index, and how many bags there are."""
+    if not has_values(offsets):
+        return bags_of(input, offsets, include_last)
+    starts = values_of(offsets)
+    count = len(starts) - include_last
+    places = np.searchsorted(starts[:count], np.arange(input.shape[0]), "right") - 1
+    return wrap(places), count

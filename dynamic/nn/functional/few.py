@@ -24,5 +24,7 @@ def are_few(input: Any, target: Any) -> bool:
 
 def plans_of(op: Op, of_target: bool) -> Plans:
     """The recipes of a loss, of which the target may have a gradient, or never has."""
-    needs = [(True, False), (True, True), (False, True)]
-    return {need: recipe(op, need if of_target else (True, False)) for need in needs}
+    first = recipe(op, (True, False))
+    if not of_target:
+        return first, first, first
+    return recipe(op, (True, True)), first, recipe(op, (False, True))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.compiler.layers.distances import products
+from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.tensor import PLAIN
@@ -17,8 +18,10 @@ __all__ = ["bilinear", "linear"]
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
     """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
-    if type(input) in PLAIN and input._array.dtype.kind in "biu" and input.dtype != weight.dtype:
-        raise _mixed(input, weight)  # which a product by itself casts
+    if type(input) in PLAIN:
+        dtype = input._array.dtype
+        if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
+            raise _mixed(input, weight)  # which a product by itself casts
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:
@@ -51,15 +54,11 @@ def _of_linear(text: str, input: Any, weight: Any) -> str:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: object = None) -> Any:
     """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k)."""
-    outputs, first, second = weight.shape
+    _, first, second = weight.shape
     for number, (operand, size) in enumerate(((input1, first), (input2, second)), 1):
         if differ(operand.shape[-1:], (size,)):
             raise SizeError(
                 f"bilinear(): input{number} size does not match weight size: got "
                 f"{operand.shape[-1]} but expected {size}"
             )
-    flat = ops.reshape(ops.transpose(weight, (1, 0, 2)), (first, outputs * second))
-    products = ops.matmul(input1, flat)
-    products = ops.reshape(products, (*input1.shape[:-1], outputs, second))
-    result = ops.squeeze(ops.matmul(products, ops.expand_dims(input2, -1)), -1)
-    return result if bias is None else result + bias
+    return products(input1, input2, weight, bias)

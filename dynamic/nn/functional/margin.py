@@ -1,17 +1,28 @@
-"""Losses by margins: of pairs, rankings and triplets, and of several classes or labels."""
+"""Losses by margins: of pairs, rankings and triplets, and of several classes or labels.
+
+Refusals are PyTorch's. What is computed is `staticgraph.compiler.layers.margins`, which both
+paradigms share.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.margins import (
+    by_classes,
+    by_cosine,
+    by_hinge,
+    by_labels,
+    by_rank,
+    by_triplets,
+    of_labels,
+)
+from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.distance import pairwise_distance
-from staticgraph.dynamic.nn.functional.reduction import reduced, reduction_of
-from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.nn.functional.reduction import reduction_of
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
@@ -36,13 +47,7 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
             f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
         )
-    eps = 1e-12
-    product = ops.sum(input1 * input2, axis=-1)
-    squares = [ops.sum(ops.square(x), axis=-1) + eps for x in (input1, input2)]
-    cos = product / ops.sqrt(squares[0] * squares[1])
-    near = ops.where(ops.equal(target, 1), 1 - cos, 0)
-    far = ops.where(ops.equal(target, -1), ops.clip(cos - margin, 0), 0)
-    return reduced(near + far, reduction)
+    return reduced(by_cosine(input1, input2, target, margin), reduction)
 
 
 def margin_ranking_loss(
@@ -61,7 +66,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(ops.clip(-target * (input1 - input2) + margin, 0), reduction)
+    return reduced(by_rank(input1, input2, target, margin), reduction)
 
 
 def hinge_embedding_loss(
@@ -74,9 +79,7 @@ def hinge_embedding_loss(
 ) -> Any:
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = reduction_of(size_average, reduce, reduction)
-    far = ops.where(ops.not_equal(target, 1), ops.clip(margin - input, 0), 0)
-    near = ops.where(ops.not_equal(target, -1), input, 0)
-    return reduced(far + near, reduction)
+    return reduced(by_hinge(input, target, margin), reduction)
 
 
 def soft_margin_loss(
@@ -117,11 +120,11 @@ def triplet_margin_loss(
             f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
             f"{negative.ndim}D inputs"
         )
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(ops.clip(margin + near - far, 0), reduction)
+
+    def apart(x: object, y: object) -> Any:
+        return pairwise_distance(x, y, p, eps)
+
+    return reduced(by_triplets(anchor, positive, negative, apart, margin, swap), reduction)
 
 
 def multi_margin_loss(
@@ -146,13 +149,7 @@ def multi_margin_loss(
             f"samples (batch size). Expected target size [{x.shape[0]}], but got "
             f"{list(target.shape)}."
         )
-    index = ops.reshape(target, (-1, 1))
-    apart = ops.relu(margin - ops.take_along_axis(x, index, 1) + x)
-    apart = ops.square(apart) if p == 2 else apart
-    if weight is not None:
-        apart = apart * ops.take(weight, index, 0)
-    others = ops.not_equal(wrap(np.arange(x.shape[1])), index)
-    losses = ops.sum(ops.where(others, apart, 0), 1) / x.shape[1]
+    losses = by_classes(x, target, p, margin, weight)
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 
@@ -173,15 +170,7 @@ def multilabel_margin_loss(
     if tuple(target.shape) != tuple(input.shape):
         size = list(target.shape)
         raise AutogradError(f"inconsistent target size: {size}, expected: {list(input.shape)}")
-    rows = ops.reshape(target, tuple(x.shape))
-    named = ops.cumsum(ops.astype(rows < 0, np.int64), 1) == 0
-    # of each label whether it is a class, (n, labels, classes)
-    same = ops.expand_dims(ops.where(named, rows, -1), 2) == wrap(np.arange(x.shape[1]))
-    chosen = ops.take_along_axis(x, ops.where(named, rows, 0), 1)
-    apart = ops.relu(1 - ops.expand_dims(chosen, 2) + ops.expand_dims(x, 1))
-    others = ops.logical_not(ops.any(same, 1, keepdims=True))
-    counted = ops.logical_and(ops.expand_dims(named, 2), others)
-    losses = ops.sum(ops.where(counted, apart, 0), (1, 2)) / x.shape[1]
+    losses = by_labels(x, ops.reshape(target, tuple(x.shape)))
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 
@@ -195,9 +184,7 @@ def multilabel_soft_margin_loss(
 ) -> Any:
     """The mean over the classes of the binary cross entropies of logits: (n, c), (n, c)."""
     reduction = reduction_of(size_average, reduce, reduction)
-    losses = ops.softplus(input) - target * input
-    losses = losses if weight is None else losses * weight
-    return reduced(ops.mean(losses, -1), reduction)
+    return reduced(of_labels(input, target, weight), reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -214,7 +201,5 @@ def triplet_margin_with_distance_loss(
     if margin <= 0:
         raise OptionError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = ops.minimum(far, distance(positive, negative))
-    return reduced(ops.relu(near - far + margin), reduction)
+    losses = by_triplets(anchor, positive, negative, distance, margin, swap)
+    return reduced(losses, reduction)

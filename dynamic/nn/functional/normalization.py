@@ -1,4 +1,8 @@
-"""Normalisation over the last axes, groups of channels, a batch, or neighbouring channels."""
+"""Normalisation over the last axes, groups of channels, a batch, or neighbouring channels.
+
+Running statistics change in place, and refusals are PyTorch's. What is computed is
+`staticgraph.compiler.layers.normalization`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,26 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.distances import norm_along
+from staticgraph.compiler.layers.normalization import (
+    by_groups,
+    by_instances,
+    by_neighbours,
+    by_own_statistics,
+    by_root,
+    by_statistics,
+    moved,
+    over_samples,
+    scaled,
+)
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
-from staticgraph.dynamic.nn.functional.distance import vector_norm
-from staticgraph.dynamic.nn.functional.pooling import avg_pool2d
-from staticgraph.dynamic.nn.functional.windows import flattened
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.outputs import taking_out
+from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
@@ -34,6 +48,16 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Any:
     """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+    if type(eps) is float and input is not weight:
+        arrays = small_arrays((input, weight, bias))
+        if arrays is not None:
+            x, scale, shift = arrays
+            last = scale.shape
+            axes = len(last)
+            if last == shift.shape == x.shape[-axes:] == tuple(normalized_shape) and x.size:
+                value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
+                attrs = {"axes": axes, "eps": eps}
+                return new_value_of_several(ops.layer_norm, (input, weight, bias), value, attrs)
     _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
 
@@ -56,22 +80,7 @@ def rms_norm(
     eps is the machine epsilon of the dtype if None.
     """
     _check_last(input, normalized_shape, "*")
-    eps = float(limits(np.dtype(input.dtype)).eps) if eps is None else eps
-    axes = tuple(range(-len(tuple(normalized_shape)), 0))
-    scale = ops.rsqrt(ops.mean(ops.square(input), axis=axes, keepdims=True) + eps)
-    result = input * scale
-    return result if weight is None else result * weight
-
-
-def _per_channel(values: object, input: Any) -> Any:
-    """Values for each index of axis 1, in a shape that broadcasts with the input."""
-    return ops.reshape(values, (1, -1) + (1,) * (input.ndim - 2))
-
-
-def _scaled(input: object, weight: object, bias: object) -> Any:
-    if weight is not None:
-        input = input * _per_channel(weight, input)
-    return input if bias is None else input + _per_channel(bias, input)
+    return by_root(input, len(tuple(normalized_shape)), weight, eps)
 
 
 def group_norm(
@@ -86,15 +95,12 @@ def group_norm(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
         )
     shape = tuple(input.shape)
-    if shape[1] % num_groups:
+    if isinstance(shape[1], int) and shape[1] % num_groups:
         raise AutogradError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"
         )
-    grouped = (shape[0], num_groups, shape[1] // num_groups, *shape[2:])
-    rows = flattened(ops.reshape(input, grouped), 2)
-    normal = ops.reshape(ops.layer_norm(rows, rows.shape[-1:], eps=eps), shape)
-    return _scaled(normal, weight, bias)
+    return by_groups(input, num_groups, weight, bias, eps)
 
 
 def batch_norm(
@@ -116,9 +122,10 @@ def batch_norm(
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
                 raise AutogradError(f"{name} must be defined in evaluation mode")
-        count = 0
+        count: Any = 0
     else:
-        count = math.prod(input.shape) // max(input.shape[1], 1)
+        empty = input.shape[1] == 0
+        count = 0 if empty else dims.product((input.shape[0], *input.shape[2:]))
         if count == 1:
             raise OptionError(
                 "Expected more than 1 value per channel when training, got input size "
@@ -127,13 +134,13 @@ def batch_norm(
     if _is_plain(input, weight, bias, running_mean, running_var):
         return _on_arrays(input, running_mean, running_var, weight, bias, count, momentum, eps)
     if not training:
-        return _scaled(_by_statistics(input, running_mean, running_var, eps), weight, bias)
+        return scaled(by_statistics(input, running_mean, running_var, eps), weight, bias)
     if running_mean is not None:
         axes = (0, *range(2, input.ndim))
         with no_grad():
             mean, var = ops.mean(input, axis=axes), ops.var(input, axis=axes, correction=1)
         _track(running_mean, running_var, mean, var, momentum)
-    return _scaled(_by_own_statistics(input, count, eps), weight, bias)
+    return scaled(by_own_statistics(input, count, eps), weight, bias)
 
 
 def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) -> bool:
@@ -144,7 +151,7 @@ def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) 
 
 
 def _on_arrays(
-    input: object, running_mean: Any, running_var: Any, weight: object, bias: object, count: int,
+    input: object, running_mean: Any, running_var: Any, weight: object, bias: object, count: Any,
     momentum: float, eps: float,
 ) -> Any:  # fmt: skip
     """`batch_norm` as one node; `count` is 0 in evaluation."""
@@ -159,31 +166,19 @@ def _on_arrays(
 
     def in_ops(input: object, weight: object, bias: object) -> Any:
         if count:
-            return _scaled(_by_own_statistics(input, count, eps), weight, bias)
-        return _scaled(_by_statistics(input, wrap(mean), wrap(var), eps), weight, bias)
+            return scaled(by_own_statistics(input, count, eps), weight, bias)
+        return scaled(by_statistics(input, wrap(mean), wrap(var), eps), weight, bias)
 
     return fused.normalised(
         in_ops, input, weight, bias, mean, 1 / np.sqrt(var + eps), constant=not count
     )
 
 
-def _by_statistics(input: object, mean: object, var: Any, eps: float) -> Any:
-    return (input - _per_channel(mean, input)) * _per_channel(ops.rsqrt(var + eps), input)
-
-
-def _by_own_statistics(input: Any, count: int, eps: float) -> Any:
-    order = (1, 0, *range(2, input.ndim))
-    channels = ops.transpose(input, order)
-    rows = ops.reshape(channels, (input.shape[1], count))
-    normal = ops.reshape(ops.layer_norm(rows, (count,), eps=eps), tuple(channels.shape))
-    return ops.transpose(normal, order)
-
-
 def _track(running_mean: Any, running_var: Any, mean: Any, var: Any, momentum: float) -> None:
     """Move the running statistics towards those of a batch."""
     with no_grad():
-        running_mean.copy_(running_mean * (1 - momentum) + mean * momentum)
-        running_var.copy_(running_var * (1 - momentum) + var * momentum)
+        running_mean.copy_(moved(running_mean, mean, momentum))
+        running_var.copy_(moved(running_var, var, momentum))
 
 
 def instance_norm(
@@ -201,31 +196,20 @@ def instance_norm(
     The running statistics, if given, move towards the mean over the samples by `momentum`, in
     place; without `use_input_stats` they are used instead (Ulyanov, Vedaldi, Lempitsky 2016).
     """
-    axes = tuple(range(2, input.ndim))
-    shape = (1, -1, *(1,) * len(axes))
-    if use_input_stats:
-        count = math.prod(input.shape[2:])
-        if count == 1:
-            raise OptionError(
-                f"Expected more than 1 spatial element when training, got input size {input.shape}"
-            )
-        mean = ops.mean(input, axes, True)
-        centred = input - mean
-        variance = ops.mean(ops.square(centred), axes, True)
-        for running, found in (
-            (running_mean, mean), (running_var, variance * (count / (count - 1))),
-        ):  # fmt: skip
-            if running is not None:
-                with no_grad():
-                    batch = ops.mean(ops.reshape(found, (input.shape[0], -1)), 0)
-                    running.mul_(1 - momentum).add_(batch * momentum)
-    else:
-        mean, variance = (ops.reshape(one, shape) for one in (running_mean, running_var))
-        centred = input - mean
-    result = centred * ops.rsqrt(variance + eps)
-    if weight is not None:
-        result = result * ops.reshape(weight, shape)
-    return result if bias is None else result + ops.reshape(bias, shape)
+    if not use_input_stats:
+        return scaled(by_statistics(input, running_mean, running_var, eps), weight, bias)
+    if math.prod(input.shape[2:]) == 1:
+        raise OptionError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    normal, mean, variance = by_instances(input, eps)
+    if running_mean is not None or running_var is not None:
+        with no_grad():
+            found = over_samples(input, mean, variance)
+            for running, one in zip((running_mean, running_var), found, strict=True):
+                if running is not None:
+                    running.copy_(moved(running, one, momentum))
+    return scaled(normal, weight, bias)
 
 
 def local_response_norm(
@@ -236,13 +220,10 @@ def local_response_norm(
         raise OptionError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
-    flat = ops.expand_dims(flattened(ops.square(input), 2), 1)
-    padded = ops.pad(flat, [(0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)])
-    mean = ops.reshape(avg_pool2d(padded, (size, 1), 1), tuple(input.shape))
-    return input / ops.power(mean * alpha + k, beta)
+    return by_neighbours(input, size, alpha, beta, k)
 
 
 @taking_out
 def normalize(input: object, p: float = 2.0, dim: object = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along `dim`, or by eps if that is larger."""
-    return input / ops.clip(vector_norm(input, p, dim, keepdim=True), eps)
+    return input / ops.clip(norm_along(input, p, dim, True), eps)

@@ -1,15 +1,18 @@
-"""Padding of the last axes."""
+"""Padding of the last axes, with PyTorch's refusals.
+
+What is computed is `staticgraph.compiler.layers.padding`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import listed
@@ -47,7 +50,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
         )
     if mode == "constant":
         return _constant(input, widths, 0.0 if value is None else as_float("pad", "value", value))
-    if mode not in _INDICES:
+    if mode not in INDICES:
         raise PaddingError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise AutogradError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -60,52 +63,33 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    shape = tuple(input.shape)
     mirrored = mode != "circular" and type(input) in PLAIN
     take = eager_ops.mirrored if mirrored else ops.take
     for i in range(axes):
         axis, before, after = input.ndim - 1 - i, widths[2 * i], widths[2 * i + 1]
         if before or after:
-            places = _INDICES[mode](shape, axis, before, after)
-            input = take(input, places, axis)
+            _check_width(input, axis, before, after, mode)
+            input = take(input, INDICES[mode](input, axis, before, after), axis)
     return input
 
 
 def _constant(input: Any, widths: Sequence[int], value: float) -> Any:
-    pairs = [(0, 0)] * (input.ndim - len(widths) // 2)
-    pairs += [(widths[i], widths[i + 1]) for i in range(len(widths) - 2, -1, -2)]
-    sizes = [
-        size + min(before, 0) + min(after, 0)
-        for size, (before, after) in zip(input.shape, pairs, strict=True)
-    ]
-    if any(size < 0 for size in sizes):
-        raise AutogradError("narrow(): length must be non-negative.")
-    starts = tuple(max(0, -before) for before, _ in pairs)
-    if tuple(sizes) != tuple(input.shape):
-        input = ops.strided_slice(input, starts, tuple(sizes), (1,) * input.ndim)
-    return ops.pad(input, [(max(0, before), max(0, after)) for before, after in pairs], value)
+    pairs = pairs_of(input, widths)
+    for size, (before, after) in zip(input.shape, pairs, strict=True):
+        rest = size + min(before, 0) + min(after, 0)
+        if not isinstance(rest, Dim) and rest < 0:
+            raise AutogradError("narrow(): length must be non-negative.")
+    return constant(input, pairs, value)
 
 
-def _reflected(shape: Sequence[int], axis: int, before: int, after: int) -> Any:
-    size = shape[axis]
-    if before >= size or after >= size:
+def _check_width(input: Any, axis: int, before: int, after: int, mode: str) -> None:
+    size = input.shape[axis]
+    if isinstance(size, Dim):
+        return
+    if mode == "reflect" and (before >= size or after >= size):
         raise AutogradError(
             "Argument #4: Padding size should be less than the corresponding input dimension, but "
-            f"got: padding ({before}, {after}) at dimension {axis} of input {listed(shape)}"
+            f"got: padding ({before}, {after}) at dimension {axis} of input {listed(input.shape)}"
         )
-    place = np.abs(np.arange(-before, size + after))
-    return np.where(place >= size, 2 * (size - 1) - place, place)
-
-
-def _replicated(shape: Sequence[int], axis: int, before: int, after: int) -> Any:
-    return np.clip(np.arange(-before, shape[axis] + after), 0, shape[axis] - 1)
-
-
-def _circular(shape: Sequence[int], axis: int, before: int, after: int) -> Any:
-    if before > shape[axis] or after > shape[axis]:
+    if mode == "circular" and (before > size or after > size):
         raise AutogradError("Padding value causes wrapping around more than once.")
-    return np.arange(-before, shape[axis] + after) % shape[axis]
-
-
-_INDICES = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
-"""Per mode the places whose elements a padded axis has."""

@@ -1,6 +1,6 @@
-"""Pooling over one, two or three axes.
+"""Pooling over one, two or three axes: PyTorch's arguments and refusals.
 
-One and two axes are served by shared ops where the options allow; the rest is composed of windows.
+What is computed is `staticgraph.compiler.layers.pooling`, which both paradigms share.
 """
 
 from __future__ import annotations
@@ -8,19 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import (
-    Sizes,
-    batched,
-    flattened,
-    listed,
-    output_size,
-    per_axis,
-)  # fmt: skip
-from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
@@ -68,25 +59,12 @@ def _max_pool(
     spread = per_axis(dilation, axes)
     _check_padding(edge, size, spread)
     message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
-    where: list[Any] = []
 
     def pool(x: object) -> Any:
-        counts = _counts(x, size, step, edge, spread, ceil_mode)
-        if axes < 3 and not return_indices and set(spread) == {1}:
-            if not ceil_mode:
-                return _shared(ops.max_pool2d, axes, x, size, step, edge)
-            x = _extended(x, size, step, edge, spread, counts, -np.inf)
-            return _shared(ops.max_pool2d, axes, x, size, step, (0,) * axes)
-        windows = _windows(x, size, step, edge, spread, counts, -np.inf)
-        flat = flattened(windows, axes + 2)
-        if return_indices:
-            where.append(_places(flat, x, size, step, edge, spread))
-        return ops.max(flat, -1)
+        _check_room(x, size, step, edge, spread, ceil_mode)
+        return max_pooled(x, size, step, edge, spread, ceil_mode, return_indices)
 
-    values = batched(pool, input, axes, message)
-    if not return_indices:
-        return values
-    return values, where[0].reshape(tuple(values.shape))
+    return batched(pool, input, axes, message)
 
 
 def _options(
@@ -110,13 +88,12 @@ def _check_padding(padding: Sizes, size: Sizes, dilation: Sizes) -> None:
             )
 
 
-def _counts(x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil_mode: bool) -> Sizes:
-    """The number of windows per axis; RuntimeError if there is none."""
-    counts = tuple(
-        output_size(*numbers, ceil_mode)
-        for numbers in zip(x.shape[2:], size, step, edge, spread, strict=True)
-    )
-    if any(count < 1 for count in counts):
+def _check_room(
+    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil_mode: bool
+) -> None:
+    """RuntimeError if an axis is known to have no window."""
+    counts = window_counts(x, size, step, edge, spread, ceil_mode)
+    if any(not isinstance(count, Dim) and count < 1 for count in counts):
         before, after = (
             "x".join(map(str, numbers)) for numbers in (x.shape[1:], (x.shape[1], *counts))
         )
@@ -124,50 +101,6 @@ def _counts(x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil_m
             f"Given input size: ({before}). Calculated output size: ({after}). Output size is too "
             "small"
         )
-    return counts
-
-
-def _shared(pool: Any, axes: int, x: object, size: Sizes, step: Sizes, edge: Sizes) -> Any:
-    """The shared op, over two axes; one axis becomes the second of them."""
-    if axes == 2:
-        return pool(x, size, step, edge)
-    result = pool(ops.expand_dims(x, 2), (1, *size), (1, *step), (0, *edge))
-    return ops.squeeze(result, 2)
-
-
-def _windows(
-    x: object, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
-) -> Any:
-    """Every window, its elements along new last axes; what is past the input is `value`."""
-    x = _extended(x, size, step, edge, spread, counts, value)
-    windows = ops.sliding_windows(x, size, step, spread)
-    if tuple(windows.shape[2 : 2 + len(size)]) != counts:
-        windows = windows[(slice(None), slice(None), *(slice(0, count) for count in counts))]
-    return windows
-
-
-def _extended(
-    x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, counts: Sizes, value: float
-) -> Any:
-    """x with `value` around it, as far as the windows reach."""
-    widths = [(0, 0), (0, 0)]
-    for have, k, s, p, d, count in zip(x.shape[2:], size, step, edge, spread, counts, strict=True):
-        reach = (count - 1) * s + d * (k - 1) + 1
-        widths.append((p, max(0, reach - have - p)))
-    return ops.pad(x, widths, value) if any(any(pair) for pair in widths) else x
-
-
-def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Any:
-    """Where the largest element of each window is, in the flat spatial axes of the input."""
-    inside = ops.argmax(flat.detach(), -1)
-    place: Any = 0
-    axes = len(size)
-    for axis in range(axes):
-        offset = inside // math.prod(size[axis + 1 :]) % size[axis]
-        start = np.arange(flat.shape[2 + axis]) * step[axis] - edge[axis]
-        start = start.reshape((-1,) + (1,) * (axes - axis - 1))
-        place = place * x.shape[2 + axis] + wrap(start) + offset * spread[axis]
-    return place
 
 
 def avg_pool1d(
@@ -211,20 +144,8 @@ def _avg_pool(
     _check_padding(edge, size, ones)
 
     def pool(x: Any) -> Any:
-        counts = _counts(x, size, step, edge, ones, ceil_mode)
-        divisor = divisor_override
-        if divisor is None and not ceil_mode and (count_include_pad or not any(edge)):
-            if axes < 3:
-                return _shared(ops.avg_pool2d, axes, x, size, step, edge)
-            divisor = math.prod(size)
-        windows = _windows(x, size, step, edge, ones, counts, 0.0)
-        sums = ops.sum(windows, tuple(range(2 + axes, 2 + 2 * axes)))
-        if divisor is not None:
-            return sums / divisor
-        share = np.ones(())
-        for numbers in zip(x.shape[2:], size, step, edge, counts, strict=True):
-            share = np.multiply.outer(share, _elements(*numbers, count_include_pad))
-        return sums / sums.constant(share.astype(np.dtype(sums.dtype)))
+        _check_room(x, size, step, edge, ones, ceil_mode)
+        return avg_pooled(x, size, step, edge, ceil_mode, count_include_pad, divisor_override)
 
     message = (
         f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
@@ -233,22 +154,11 @@ def _avg_pool(
     return batched(pool, input, axes, message)
 
 
-def _elements(size: int, window: int, step: int, edge: int, count: int, padded: bool) -> Any:
-    """The number of elements of each window along an axis, with those of the padding or without."""
-    start = np.arange(count) * step - edge
-    stop = np.minimum(start + window, size + edge)
-    if padded:
-        return stop - start
-    return np.minimum(stop, size) - np.maximum(start, 0)
-
-
 def _lp_pool(axes: int, input: object, p: float, size: object, stride: object, ceil: bool) -> Any:
-    count = math.prod(per_axis(size, axes))
-    powers = _avg_pool(axes, ops.power(input, float(p)), size, stride, 0, ceil, True, None)
-    # PyTorch's sign of nan is 0, and its gradient of abs(x) the sign
-    sign = ops.where(ops.isnan(powers), 0.0, ops.sign(powers))
-    total = sign * ops.relu(powers * sign) * count
-    return ops.power(total, 1.0 / p)
+    def means(powers: object) -> Any:
+        return _avg_pool(axes, powers, size, stride, 0, ceil, True, None)
+
+    return lp_norm(input, p, math.prod(per_axis(size, axes)), means)
 
 
 def lp_pool1d(

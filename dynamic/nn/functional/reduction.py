@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 
@@ -31,15 +31,6 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
     return reduction
-
-
-def reduced(losses: object, reduction: str, weight: object = None) -> Any:
-    """The losses, their sum, or their mean, in which losses count by `weight` if given."""
-    if reduction == "none":
-        return losses
-    if reduction == "sum":
-        return ops.sum(losses)
-    return ops.mean(losses) if weight is None else ops.sum(losses) / ops.sum(weight)
 
 
 def warn_of_sizes(input: Any, target: Any) -> None:

@@ -1,20 +1,27 @@
-"""Losses of predicted numbers."""
+"""Losses of predicted numbers: PyTorch's arguments and refusals.
+
+What is computed is `staticgraph.compiler.layers.regression`, which both paradigms share.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.reduction import reduced
+from staticgraph.compiler.layers.regression import (
+    huber,
+    number_like,
+    of_counts,
+    of_variance,
+    smooth,
+)
 from staticgraph.compiler.reference.squares import squared_error
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import (
-    reduced,
     reduction_of,
     warn_of_sizes,
     weighted,
@@ -89,15 +96,7 @@ def smooth_l1_loss(
     warn_of_sizes(input, target)
     if beta < 0:
         raise AutogradError("smooth_l1_loss does not support negative values for beta.")
-    if beta == 0:
-        return reduced(ops.absolute(input - target), reduction)
-    return reduced(_huber(input - target, beta) / beta, reduction)
-
-
-def _huber(difference: object, delta: float) -> Any:
-    distance = ops.absolute(difference)
-    far = delta * (distance - 0.5 * delta)
-    return ops.where(ops.less(distance, delta), 0.5 * ops.square(difference), far)
+    return reduced(smooth(input - target, beta), reduction)
 
 
 def huber_loss(
@@ -108,7 +107,7 @@ def huber_loss(
     warn_of_sizes(input, target)
     if delta <= 0:
         raise AutogradError("huber_loss does not support non-positive values for delta.")
-    losses = _huber(input - target, delta)
+    losses = huber(input - target, delta)
     if weight is None:
         return reduced(losses, reduction)
     # unlike those of the other losses, the weighted mean is not divided by the weights
@@ -130,16 +129,7 @@ def poisson_nll_loss(
     `full` adds Stirling's approximation of log(t!) where t > 1.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    if log_input:
-        losses = ops.exp(input) - target * input
-    else:
-        losses = input - target * ops.log(input + eps)
-    if full:
-        many = ops.greater(target, 1)
-        t = ops.where(many, target, 1)
-        stirling = t * ops.log(t) - t + 0.5 * ops.log(2 * math.pi * t)
-        losses = losses + ops.where(many, stirling, 0)
-    return reduced(losses, reduction)
+    return reduced(of_counts(input, target, log_input, full, eps), reduction)
 
 
 def gaussian_nll_loss(
@@ -160,13 +150,10 @@ def gaussian_nll_loss(
     if isinstance(var, int | float):
         if var < 0:
             raise OptionError("var has negative entry/entries")
-        var = input.constant(np.full((1,) * input.ndim, var, np.dtype(input.dtype)))
+        var = number_like(input, var)
     else:
         var = _fitted(var, tuple(input.shape))
-    # the limit does not stop the gradient
-    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
-    losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
-    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+    return reduced(of_variance(input, target, var, full, eps), reduction)
 
 
 def _fitted(var: Any, shape: tuple[object, ...]) -> Any:

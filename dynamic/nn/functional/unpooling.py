@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from staticgraph.compiler import ops
+from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.layers.unpooling import put, usual_sizes
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.windows import flattened, per_axis
+from staticgraph.dynamic.nn.functional.windows import per_axis
 from staticgraph.dynamic.tensors.tensor import has_values
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
@@ -17,7 +18,7 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 def _max_unpool(
     axes: int,
     input: Any,
-    indices: object,
+    indices: Any,
     kernel_size: object,
     stride: object,
     padding: object,
@@ -25,30 +26,23 @@ def _max_unpool(
 ) -> Any:
     size, edge = per_axis(kernel_size, axes), per_axis(padding, axes)
     step = size if stride is None else per_axis(stride, axes)
-    lead = input.ndim - axes
-    usual = [
-        (n - 1) * s + k - 2 * p
-        for n, s, k, p in zip(input.shape[lead:], step, size, edge, strict=True)
-    ]
-    if wanted is None:
-        shape = usual
-    else:
-        shape = list(wanted)[-axes:]
+    usual = usual_sizes(input, size, step, edge)
+    shape = usual
+    if wanted is not None:
+        shape = tuple(wanted)[-axes:]
         for one, least, s in zip(shape, usual, step, strict=True):
-            if not least - s < one < least + s:
+            if not isinstance(one - least, Dim) and not least - s < one < least + s:
                 raise OptionError(
-                    f"invalid output_size {shape} (dim 0 must be between {least - s} and "
+                    f"invalid output_size {list(shape)} (dim 0 must be between {least - s} and "
                     f"{least + s})"
                 )
-    flat, places = flattened(input, lead), flattened(indices, lead)
-    count = math.prod(shape)
-    if has_values(places) and places._array.size and places._array.max() >= count:
+    count = dims.product(shape)
+    if has_values(indices) and indices._array.size and indices._array.max() >= count:
         raise AutogradError(
-            f"Found an invalid max index: {places._array.max()} (output volumes are of size "
+            f"Found an invalid max index: {indices._array.max()} (output volumes are of size "
             f"{'x'.join(map(str, shape))}"
         )
-    zeros = input.new_zeros((*input.shape[:lead], count))
-    return ops.reshape(zeros.scatter(lead, places, flat), (*input.shape[:lead], *shape))
+    return put(input, indices, shape)
 
 
 def max_unpool1d(

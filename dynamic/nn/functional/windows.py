@@ -6,15 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.dynamic.core.errors import AutogradError
 
 Sizes = tuple[int, ...]
-
-
-def flattened(x: Any, axis: int) -> Any:
-    """The axes from one on as one: where there is no element, a size of -1 would not say which."""
-    return ops.reshape(x, (*x.shape[:axis], dims.product(x.shape[axis:])))
 
 
 def per_axis(value: Any, axes: int) -> Sizes:
@@ -36,21 +31,12 @@ def batched(function: Callable[[Any], object], input: Any, axes: int, message: s
         return function(input)
     if input.ndim != axes + 1:
         raise AutogradError(message)
-    return ops.squeeze(function(ops.expand_dims(input, 0)), 0)
+    found = function(ops.expand_dims(input, 0))
+    if isinstance(found, tuple):
+        return tuple(ops.squeeze(one, 0) for one in found)
+    return ops.squeeze(found, 0)
 
 
-def output_size(
-    size: int, window: int, stride: int, padding: int, dilation: int, ceil: bool
-) -> int:
-    """The number of windows along an axis; with `ceil` the last one may reach past the padding."""
-    room = size + 2 * padding - dilation * (window - 1) - 1
-    if not ceil:
-        return room // stride + 1
-    count = -(-room // stride) + 1
-    # the last window starts inside the input or the padding before it
-    return count - 1 if (count - 1) * stride >= size + padding else count
-
-
-def listed(shape: Sequence[int]) -> str:
+def listed(shape: Sequence[Any]) -> str:
     """A shape as PyTorch's messages print it."""
-    return str([int(size) for size in shape])
+    return str([size if isinstance(size, Dim) else int(size) for size in shape])

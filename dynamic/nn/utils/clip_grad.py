@@ -9,8 +9,8 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.layers.distances import norm_along
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.distance import vector_norm
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 
@@ -29,8 +29,8 @@ def get_total_norm(
     if not all(map(has_values, listed)):
         if error_if_nonfinite:
             refuse("error_if_nonfinite needs the values of gradients", "check the norm outside")
-        rows = [vector_norm(ops.reshape(one, -1), order, 0) for one in listed]
-        return vector_norm(ops.stack(rows), order, 0)
+        rows = [norm_along(ops.reshape(one, -1), order, 0) for one in listed]
+        return norm_along(ops.stack(rows), order, 0)
     norms = [np.linalg.norm(one._array.reshape(-1), order) for one in listed if one.numel()]
     total = np.asarray(np.linalg.norm(np.array(norms), order) if norms else 0.0)
     if error_if_nonfinite and not np.isfinite(total):

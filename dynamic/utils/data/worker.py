@@ -9,17 +9,17 @@ import random
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.random_numbers import manual_seed
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkerInfo:
     """Which worker the caller is.
 
@@ -48,7 +48,7 @@ def get_worker_info() -> WorkerInfo | None:
     return _here.info
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """What workers do for a data loader.
 
@@ -68,7 +68,7 @@ class Task:
     count: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _Failure:
     """An exception of a worker, told with the lines where it came from."""
 

@@ -47,10 +47,11 @@ def _size(call: Call) -> Any:
 @reads("ConstantOfShape")
 def _filled(call: Call) -> Any:
     value = np.asarray(call.attribute("value", np.zeros(1, np.float32))).reshape(())
-    return _made(call, value, call.sizes(0, "shape"))
+    return made(call, value, call.sizes(0, "shape"))
 
 
-def _made(call: Call, value: Any, shape: list[Any]) -> Any:
+def made(call: Call, value: Any, shape: list[Any]) -> Any:
+    """A number everywhere in a shape of known and unknown sizes."""
     known = [one for one in shape if isinstance(one, int)]
     if min(known, default=0) < 0 or math.prod(known) > _LARGEST:
         raise call.refuse(f"the shape {shape} is negative, or too large")

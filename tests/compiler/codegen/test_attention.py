@@ -12,7 +12,7 @@ import dynamic
 import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
-from staticgraph.compiler.ops.attention import ROWS, attention_weights
+from staticgraph.compiler.ops.attending import ROWS, attention_weights
 from tests.graphs import kernel
 
 SIZES = [(130, 70, 8, 5), (ROWS, 200, 4, 4), (ROWS + 1, ROWS - 1, 1, 1), (1, 3, 2, 2)]

@@ -20,7 +20,8 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.options import Options
-from staticgraph.compiler.runtime.cache import key, loader, objects, settings, store
+from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.runtime.cache import host, key, loader, objects, settings, store
 from staticgraph.compiler.runtime.cache.store import HEADER, Code, Store
 from tests.paths import ROOT
 
@@ -190,7 +191,7 @@ def _sealed(symbol: str, code: bytes) -> Any:
 
 
 def _object(text: str) -> bytes:
-    return bytes(objects.target_machine().emit_object(llvm.parse_assembly(text)))
+    return bytes(target_machine().emit_object(llvm.parse_assembly(text)))
 
 
 UNKNOWN_CALL = """
@@ -350,7 +351,8 @@ def test_each_option_that_changes_a_kernel_changes_the_key_of_its_launch_plan() 
 
 
 @pytest.mark.parametrize(
-    "changed", ["llvm/gemm.py", "llvm/vecmath/lane.py", "schedule/fuse.py", "version", "cpu"]
+    "changed",
+    ["llvm/gemm.py", "llvm/vecmath/lane.py", "schedule/fuse.py", "version", "processor", "cpu"],
 )
 def test_the_key_changes_with_what_emits(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -364,8 +366,12 @@ def test_the_key_changes_with_what_emits(
     with monkeypatch.context() as patch:
         patch.setattr(key, "PACKAGE", tmp_path)
         if changed == "version":
-            patch.setattr(key.llvmlite, "__version__", "0.0")
+            patch.setattr(host.llvmlite, "__version__", "0.0")
+        elif changed == "processor":
+            patch.setattr(host, "PROCESSOR", tmp_path / "modalias")
+            host.PROCESSOR.write_text("cpu:type:another")
         elif changed == "cpu":
+            patch.setattr(host, "PROCESSOR", tmp_path / "nothing")
             patch.setattr(llvm, "get_host_cpu_name", lambda: "another")
         key._toolchain.cache_clear()
         other = key.kernel_key("source")
@@ -415,7 +421,7 @@ def test_the_command_line_shows_and_clears_it(
     assert main(["cache", "info"]) == 0
     shown = capsys.readouterr().out
     assert f"directory  {place}" in shown
-    assert "entries    1\n" in shown or "entries    2\n" in shown
+    assert f"entries    {len(list(place.iterdir()))}\n" in shown
     assert f"size       {size / 1e6:.2f} MB of at most 256 MB" in shown
     assert main(["cache", "clear"]) == 0
     assert capsys.readouterr().out.startswith("removed ")

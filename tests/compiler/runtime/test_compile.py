@@ -15,7 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import staticgraph as sg
 from staticgraph import compilation
+from staticgraph.compiler.graph.definition import define
+from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.runtime.cache.loader import counts
+from staticgraph.compiler.runtime.shared_code import _multiplied
 
 
 @pytest.fixture
@@ -477,3 +480,18 @@ def test_one_element_is_told_what_no_element_is_told() -> None:
         message = f"strided_slice: axis 0 of float32.{size}.: 1 elements from 5 by 1 go past {size}"
         with pytest.raises(sg.ShapeError, match=message):
             sixth(np.ones(size, "float32"))
+
+
+def test_products_of_two_matrices_are_foreseen() -> None:
+    x, w = sg.placeholder("x", (None, 3)), sg.placeholder("w", (3, 4), dtype="float32")
+    y, v = sg.placeholder("y", (3, 4), dtype="float64"), sg.placeholder("v", (3,))
+    cases = (
+        (x @ w, {"float32"}),
+        (x.astype("float64") @ y, {"float64"}),
+        (x @ v, set()),
+        (sg.sum(x * x), set()),
+        ((x @ w[:, :1]) + x.astype("int32") @ y.astype("int32"), set()),
+    )
+    for value, expected in cases:
+        inputs = [one for one in ancestors([value]) if one.op.name == "placeholder"]
+        assert set(_multiplied(define(inputs, [value]))) == expected

@@ -96,11 +96,23 @@ def test_compiled_it_is_so_too(name: str) -> None:
     agree(name)
 
 
-def test_a_loss_that_asks_for_the_labels_is_refused() -> None:
+@pytest.mark.slow
+def test_the_loss_of_sequences_is_captured_for_all_lengths() -> None:
     loss = nn.CTCLoss()
-    captured = sg.function(lambda x, y: loss(x.log_softmax(-1), y, (6, 5), (3, 2)))
-    with pytest.raises(sg.CaptureError, match=r"_trained\.py:\d+.*ctc_loss takes as many"):
-        captured(dynamic.ones(6, 2, 4), dynamic.ones(2, 3, dtype=dynamic.int64))
+    captured = sg.function(lambda x, y, ends, most: loss(x.log_softmax(-1), y, ends, most))
+    rng = np.random.default_rng(0)
+    for steps, count in ((6, 2), (9, 3)):
+        x = dynamic.tensor(rng.normal(size=(steps, count, 4)), requires_grad=True)
+        y = dynamic.tensor(rng.integers(1, 4, (count, 3)))
+        ends, most = dynamic.tensor([steps] * count), dynamic.tensor([3] * (count - 1) + [2])
+        expected = loss(x.log_softmax(-1), y, ends, most)
+        (slope,) = dynamic.autograd.grad(expected, x)
+        found = captured(x, y, ends, most)
+        np.testing.assert_allclose(found.item(), expected.item(), rtol=1e-12)
+        np.testing.assert_allclose(
+            dynamic.autograd.grad(found, x)[0].numpy(), slope.numpy(), rtol=1e-10, atol=1e-13
+        )
+    assert str(captured.explain()).splitlines()[0].endswith("1 trace")
 
 
 def test_every_module_is_trained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import random
+import struct
 import zipfile
 from collections import OrderedDict
 from typing import Any
@@ -178,6 +179,31 @@ def test_bytes_of_another_order_are_turned() -> None:
         made.writestr("archive/byteorder", "big")
     stream.seek(0)
     assert torch.load(stream).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("values", "marks", "wanted"),
+    [
+        (torch.tensor([1j, 2.0]), ["conj"], [-1j, 2]),
+        (torch.tensor([1j, 2.0]), ["conj", "neg"], [1j, -2]),
+        (torch.tensor([1j, 2.0]), [], [1j, 2]),
+        (torch.tensor([1, 2], dtype=torch.uint16), ["neg"], [2**16 - 1, 2**16 - 2]),
+    ],
+)
+def test_marks_of_a_tensor_are_carried_out(values: Any, marks: list[str], wanted: Any) -> None:
+    """PyTorch writes the memory of `x.conj()`, and that it is to be conjugated."""
+    stream = io.BytesIO()
+    torch.save(values, stream, format="torch")
+    with zipfile.ZipFile(stream) as made:
+        pickled, content = made.read("archive/data.pkl"), made.read("archive/data/0")
+
+    def marked(*names: str) -> io.BytesIO:
+        items = [b"X" + struct.pack("<I", len(one)) + one.encode() + b"\x88s" for one in names]
+        return archive(pickled.replace(b"tRr", b"}" + b"".join(items) + b"tRr"), _0=content)
+
+    assert torch.load(marked(*marks)).tolist() == wanted
+    with pytest.raises(LoadError, match="marks a tensor with 'other', which is not read"):
+        torch.load(marked("other"))
 
 
 def test_other_archives_and_formats_are_refused() -> None:

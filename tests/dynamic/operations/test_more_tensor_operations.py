@@ -175,3 +175,14 @@ def test_nothing_is_scattered_from_nothing() -> None:
     source = torch.zeros(0, 3, requires_grad=True)
     x.scatter(0, torch.zeros(0, 3, dtype=torch.int64), source).sum().backward()
     assert tuple(source.grad.shape) == (0, 3)
+
+
+def test_logdet_of_complex_matrices() -> None:
+    rng = np.random.default_rng(3)
+    array = rng.normal(size=(2, 3, 3)) + 1j * rng.normal(size=(2, 3, 3))
+    x = torch.tensor(array, requires_grad=True)
+    found = torch.logdet(x)
+    np.testing.assert_allclose(found.detach().numpy(), np.log(np.linalg.det(array)), rtol=1e-12)
+    found.real.sum().backward()
+    expected = np.linalg.inv(array).conj().swapaxes(-1, -2)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-11)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dynamic as torch
@@ -170,3 +171,19 @@ def test_the_end_of_a_line_has_the_dtype_of_its_start():
 def test_another_size_is_a_new_version():
     assert torch.ones(3).resize_(2)._version == 1
     assert torch.ones(3).resize_(3)._version == 0
+
+
+@pytest.mark.parametrize("make", [torch.from_numpy, torch.from_dlpack, torch.as_tensor])
+def test_memory_that_is_read_only_stays_as_it_is(make):
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    tensor = make(array)
+    for write in (
+        lambda: tensor.add_(1),
+        lambda: tensor[:2].zero_(),
+        lambda: torch.add(tensor, 1, out=tensor),
+        lambda: tensor.__setitem__(0, 5.0),
+    ):
+        with pytest.raises(RuntimeError, match="the memory of the tensor is read-only"):
+            write()
+    np.testing.assert_array_equal(array, [0, 1, 2])

@@ -147,7 +147,8 @@ def test_right_updates_agree(compared: Compared) -> None:
                   marks=pytest.mark.long),
      pytest.param("run", "raise ValueError('not today')", "ValueError: not today",
                   marks=pytest.mark.long),
-     ("run", "if len(calls) == 12: raise ValueError('tired')", "ValueError: tired"),
+     ("run", "if len(calls) == 12: e = ValueError('tired'); e.add_note('why'); "
+      "e.add_note('----- frames are hidden'); raise e", "ValueError: tired; why"),
      ("prepare", "print('out of luck', file=sys.stderr); sys.stderr.flush(); os._exit(3)",
       "the process ended with status 3: out of luck")],
 )  # fmt: skip
@@ -163,6 +164,7 @@ def test_a_contender_that_fails_is_reported_and_the_others_go_on(
     assert status == 0
     found = _by_name(report)
     assert found["broken"]["failure"].startswith(reason)
+    assert "-----" not in found["broken"]["failure"]
     assert found["broken"]["steady"] is None
     assert found["works"]["steady"]["median"] > 0
     assert reason in capsys.readouterr().out

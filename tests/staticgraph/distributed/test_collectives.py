@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,31 @@ def test_alone_there_is_nobody_to_send_anything_to() -> None:
     assert ranks.texts("a") == ["a"]
     assert ranks.close() == ""
     assert current().size == 1
+
+
+def test_a_profile_runs_as_often_on_all_ranks() -> None:
+    """Ranks that are done at different times would be out of step at the next call."""
+
+    def twice() -> None:
+        x = sg.placeholder("x", (None,), "float64")
+        f = sg.compile([x], dist.sum(sg.sin(x)))
+        runs = f.profile(np.ones(3)).runs
+        gathered = dist.all_gather(np.array(runs))
+        assert (gathered == runs).all()
+        assert_allclose(f(np.ones(3)), 2 * np.sin(1))
+
+    dist.simulate(twice, size=2)
+
+
+def test_files_of_one_process_refuse_what_ranks_combine(tmp_path: Path) -> None:
+    """Neither a kernel's file nor a model has ranks."""
+
+    def written() -> None:
+        x = sg.placeholder("x", (None,), "float64")
+        f = sg.compile([x], dist.sum(x))
+        with pytest.raises(sg.OptionError, match="cannot do: it combines the arrays of ranks"):
+            f.export(tmp_path / "kernel.py", np.ones(3))
+        with pytest.raises(sg.GraphError, match="it combines the arrays of ranks, and a model"):
+            sg.onnx.save(f, tmp_path / "net.onnx")
+
+    dist.simulate(written, size=2)

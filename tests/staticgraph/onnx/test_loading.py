@@ -222,7 +222,7 @@ def test_what_an_operator_does_not_do_is_refused_with_its_name() -> None:
 def test_the_node_tests_of_onnx() -> None:
     outcome = checking.check(checking.cases())
     assert outcome.failed == {}
-    assert len(outcome.passed) >= 1200
+    assert len(outcome.passed) >= 1400
     assert "failed: 0" in outcome.lines()
 
 
@@ -244,3 +244,17 @@ def test_a_case_that_is_wrong_is_found() -> None:
     assert outcome.lines()[:3] == ["ONNX node tests: 2", "passed: 0", "failed: 1"]
     assert list(outcome.out_of_scope.values()) == [["strings"]]
     assert onnx.__version__
+
+
+def test_counts_are_put_into_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "onnx.md"
+    page.write_text("# ONNX\n\n## Counts\n\nold\n")
+    checking.put_counts(page, checking.Outcome(passed=["relu"], out_of_scope={"new": ["fft"]}))
+    text = page.read_text()
+    assert text.startswith("# ONNX\n\n## Counts\n") and "old" not in text
+    assert text.endswith(
+        "ONNX node tests: 2\npassed: 1\nfailed: 0\nout of scope: 1\n  1  new\n```\n"
+    )
+    page.write_text("# ONNX\n")
+    with pytest.raises(sg.OptionError, match="has no heading '## Counts'"):
+        checking.put_counts(page, checking.Outcome())

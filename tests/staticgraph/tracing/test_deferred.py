@@ -160,16 +160,25 @@ def test_another_function_by_its_name_is_called() -> None:
 def test_threads_may_count_while_another_traces() -> None:
     traced = sg.function(lambda x: sg.host_call(host, TYPE, x))
     traced(X)
+    begin, end = threading.Lock(), threading.Lock()
+
+    def other() -> None:
+        with begin:
+            traced(X)
+        end.release()
 
     def meanwhile(x: Any) -> Any:
         y = sg.host_call(host, TYPE, x)
-        thread = threading.Thread(target=traced, args=(X,))
-        thread.start()
-        thread.join()
+        begin.release()
+        end.acquire()
         return y
 
     before = len(calls)
+    begin.acquire(), end.acquire()
+    thread = threading.Thread(target=other)
+    thread.start()
     np.testing.assert_allclose(sg.function(meanwhile)(X), np.sin(X))
+    thread.join()
     assert len(calls) > before
 
 

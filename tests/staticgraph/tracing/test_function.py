@@ -400,3 +400,17 @@ def test_options_are_passed_on() -> None:
 def test_ops_themselves_are_compiled(function: Any) -> None:
     x = _array(3, 4, dtype="float64")
     np.testing.assert_allclose(sg.function(function)(x), function(x), rtol=1e-12)
+
+
+def test_a_table_as_an_argument_is_refused_with_what_to_pass() -> None:
+    class Table:
+        __hash__ = None  # type: ignore[assignment]
+
+        def to_numpy(self) -> np.ndarray:
+            return np.ones(2)
+
+    f = sg.function(lambda x: x)
+    with pytest.raises(sg.OptionError, match=r"of type Table: .* to be: pass its to_numpy\(\)"):
+        f(Table())
+    with pytest.raises(sg.OptionError, match=r"of type set: .* to be \("):
+        f({1, 2})

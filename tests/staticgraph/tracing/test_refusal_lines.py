@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
+import resource
 import string
 import sys
+import threading
 import zlib
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
+import staticgraph.distributed
 
 
 def _grow(x: Any, seen: list[int]) -> Any:
@@ -73,3 +79,38 @@ def test_what_is_set_for_the_process_is_left_as_it_was() -> None:
             sg.function(made)(np.ones(3))
     finally:
         np.setbufsize(before)
+
+
+def test_a_function_of_the_library_alone_fails_at_the_line_that_calls_it() -> None:
+    with pytest.raises(sg.GraphError, match="all_reduce of a batch") as caught:
+        sg.vmap(sg.distributed.sum)(np.ones((3, 2)))
+    assert any(f"at {__file__}:" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: os.access(__file__, os.R_OK), "posix.access"),
+        (lambda: resource.getrlimit(resource.RLIMIT_CORE), "resource.getrlimit"),
+        (lambda: threading.Thread(target=len).start(), "thread.start_(new|joinable)_thread"),
+        (lambda: sys.setprofile(None), "sys.setprofile"),
+    ],
+)
+def test_functions_of_the_system_are_not_called(call: Any, name: str) -> None:
+    line = call.__code__.co_firstlineno
+    what = rf":{line}: .*calls {name} when it is traced, and not at each call: do it outside"
+    with pytest.raises(sg.EffectError, match=what):
+        sg.function(lambda x: x if call() is None else x * 2)(np.ones(3))
+
+
+def test_an_iterator_that_tells_no_place_is_not_read_each_time_it_is_found() -> None:
+    numbers = itertools.pairwise([1.0, 2.0, 3.0])
+    late: Future[Any] = Future()
+    late.set_result(lambda x: x * sum(next(numbers)))
+    for f in (lambda x: x * sum(next(numbers)), lambda x: late.result()(x)):
+        captured = sg.function(f)
+        for _ in range(2):
+            what = r"test_refusal_lines.py:\d+: has numbers, a pairwise, which does not tell where"
+            with pytest.raises(sg.CaptureError, match=what):
+                captured(np.ones(3))
+    assert next(numbers) == (1.0, 2.0)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import os
 import pathlib
+import re
+import tempfile
 import types
 from typing import Any
 
@@ -230,5 +233,56 @@ def a_nonlocal_is_rebound_inside(t: Any) -> Any:
         return x * k
 
     f = t.capture(outer)
+    yield f(t.x)
+    yield f(t.x)
+
+
+@trap()
+def a_pairwise_iterator(t: Any) -> Any:
+    numbers = itertools.pairwise([1.0, 2.0, 3.0])
+    f = t.capture(lambda x: x * sum(next(numbers)))
+    yield f(t.x)
+    yield f(t.x)
+
+
+@trap()
+def matches_of_a_pattern(t: Any) -> Any:
+    found = re.finditer(r"\d", "2 3")
+    f = t.capture(lambda x: x * float(next(found)[0]))
+    yield f(t.x)
+    yield f(t.x)
+
+
+@trap()
+def entries_of_a_folder(t: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a", "bb"):
+            (pathlib.Path(folder) / name).touch()
+        with os.scandir(folder) as entries:
+            f = t.capture(lambda x: x * len(next(entries).name))
+            yield sum(f(t.x).sum() for _ in range(2))
+
+
+@trap()
+def an_iterator_of_a_deque(t: Any) -> Any:
+    numbers = iter(collections.deque([1.0, 2.0]))
+    f = t.capture(lambda x: x * next(numbers))
+    yield f(t.x)
+    yield f(t.x)
+
+
+@trap()
+def an_iterator_over_a_generator(t: Any) -> Any:
+    numbers = enumerate(10.0 * i for i in range(3))
+    f = t.capture(lambda x: x * sum(next(numbers)))
+    yield f(t.x)
+    yield f(t.x)
+
+
+@trap()
+def calls_until_a_value(t: Any) -> Any:
+    numbers = [2.0, 3.0, 4.0]
+    calls = iter(numbers.pop, 2.0)
+    f = t.capture(lambda x: x * next(calls))
     yield f(t.x)
     yield f(t.x)

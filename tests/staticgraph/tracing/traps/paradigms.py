@@ -15,7 +15,8 @@ SUBJECTS = (
     "programs", "bypasses", "branches", "language", "containers", "libraries", "aliases",
     "settings", "interpreter", "threads", "objects", "memory", "streams", "operators", "iterators",
     "names", "training", "layers", "layer_parts", "loops", "averages", "hidden", "reflected",
-    "mechanics", "engine", "shared", "transformed", "sampled",
+    "mechanics", "engine", "shared", "transformed", "sampled", "live",
+    "specials", "exchanged", "states", "machine",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import sqlite3
 import struct
 import tempfile
 import zlib
+from contextlib import closing
 from typing import Any
 
 from .trap import trap
@@ -144,14 +145,13 @@ def a_file_that_is_open(t: Any) -> Any:
 
 @trap()
 def a_database(t: Any) -> Any:
-    base = sqlite3.connect(":memory:")
-    base.execute("create table a (k real)")
-    base.execute("insert into a values (2)")
-    f = t.capture(lambda x: x * base.execute("select k from a").fetchone()[0])
-    yield f(t.x)
-    base.execute("update a set k = 3")
-    yield f(t.x)
-    base.close()
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute("create table a (k real)")
+        base.execute("insert into a values (2)")
+        f = t.capture(lambda x: x * base.execute("select k from a").fetchone()[0])
+        yield f(t.x)
+        base.execute("update a set k = 3")
+        yield f(t.x)
 
 
 @trap()

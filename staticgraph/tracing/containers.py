@@ -1,0 +1,72 @@
+"""What captures follow of tuples, lists, dicts and sets, and of what these hold."""
+
+from __future__ import annotations
+
+import sys
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from staticgraph.tracing.callables import PLAIN, Callables
+
+FEW = 8
+"""Items of lists and dicts that are compared one by one."""
+
+
+class Containers(Callables):
+    """What is found of containers; `Surroundings` follows everything else."""
+
+    def _tuple(self, value: Any, name: str, place: str) -> None:
+        for i, one in enumerate(value):
+            self._value(one, f"{name}[{i}]", place)
+
+    def _list(self, value: Any, name: str, place: str) -> None:
+        if type(value) is list and len(value) <= FEW:
+            self._read("length", value, None, len(value), f"len({name})", place)
+            for i in range(len(value)):
+                self._item(value, i, f"{name}[{i}]", place)
+        else:
+            self._read("each", value, None, [*value], name, place)
+            for i, one in enumerate(value):
+                self._value(one, f"{name}[{i}]", place)
+
+    def _dict(self, value: Any, name: str, place: str) -> None:
+        if value is sys.modules:
+            return self._imported(name, place)
+        for key in value:
+            if type(key) not in PLAIN:
+                self._value(key, f"a key of {name}", place)
+        if not value:
+            self._read("length", value, None, 0, f"len({name})", place)
+        else:
+            self._read("keys", value, None, [*value], f"the keys of {name}", place)
+        plain = all(type(key) in PLAIN for key in value)  # no hash of another is asked for
+        if len(value) <= FEW and type(value) is dict and plain:
+            for key in value:
+                self._item(value, key, f"{name}[{key!r}]", place)
+        elif value:
+            self._read("values", value, None, [*value.values()], name, place)
+            for key, one in value.items():
+                self._value(one, f"{name}[{key!r}]", place)
+        return None
+
+    def _imported(self, name: str, place: str) -> None:
+        """All modules: what a call imports is none of its effects."""
+        for kind, found in (("keys", [*sys.modules]), ("values", [*sys.modules.values()])):
+            self.cached.add((id(sys.modules), id(None)))
+            self._read(kind, sys.modules, None, found, name, place)
+        for key, module in [*sys.modules.items()]:
+            if isinstance(module, ModuleType):
+                self._value(module, f"{name}[{key!r}]", place)
+
+    def _view(self, value: Any, name: str, place: str) -> None:
+        table = getattr(value, "mapping", None)
+        if isinstance(table, MappingProxyType):
+            self._dict(table, name, place)
+        else:
+            self._object(value, name, place)
+
+    def _set(self, value: Any, name: str, place: str) -> None:
+        if isinstance(value, set):
+            self._read("members", value, None, [*value], name, place)
+        for one in value:
+            self._value(one, f"a member of {name}", place)

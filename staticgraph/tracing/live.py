@@ -1,0 +1,248 @@
+"""Arrays around a function of arrays that are operands of its graph: each call reads them.
+
+So no call has to compare what they hold. While the function is traced, what stands for them is in
+their places: in cells, dicts and lists. A function that needs their elements before it runs, or
+computes with them alone what is dear, is traced with them as constants, whose bytes are compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.core.whose_code import is_library
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.traversal import ancestors
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.runtime.sharing import POOL
+from staticgraph.tracing.guards import Read
+from staticgraph.tracing.inspection import file_of
+from staticgraph.tracing.modules import tracing
+
+LEAST = 1024
+"""Bytes: to compare smaller arrays takes no longer than to pass them."""
+Place = tuple[Any, Any]
+"""A cell and None, or a dict or list and the key."""
+
+
+class LiveArrays:
+    """The arrays, and where they are.
+
+    Args:
+        reads: what the function can read.
+        routes: per identity of an array on how many ways it is reached.
+        constants: the identities of those that are constants.
+
+    Attributes:
+        arrays: the arrays.
+        names: what they are called.
+    """
+
+    def __init__(
+        self, reads: Sequence[Read], routes: Mapping[int, int], constants: set[int]
+    ) -> None:
+        found: dict[int, dict[tuple[int, Any], Place]] = {}
+        counts: Counter[int] = Counter()
+        for read in reads:
+            for place, value in _places(read):
+                counts[id(value)] += 1
+                found.setdefault(id(value), {})[id(place[0]), place[1]] = place
+        owners = [one for one in reads if one.kind in ("bytes", "memory")]
+        live = {
+            id(one.owner): one
+            for one in owners
+            if id(one.owner) not in constants
+            and counts[id(one.owner)] == routes.get(id(one.owner))
+            and _is_plain(one.owner)
+        }
+        self.arrays = [one.owner for one in live.values()]
+        self.names = [one.name for one in live.values()]
+        self._places = [[*found[key].values()] for key in live]
+        self._ids = frozenset(live)
+        self._met: set[int] = set()
+        self._replaced = False
+
+    def current(self) -> list[Any]:
+        """The arrays."""
+        return self.arrays
+
+    def without_contents(self, reads: Sequence[Read]) -> list[Read]:
+        """The reads but for those of what the arrays hold."""
+        contents = ("bytes", "memory")
+        return [one for one in reads if id(one.owner) not in self._ids or one.kind not in contents]
+
+    def meet(self, value: object) -> None:
+        """Note an array that is found where nothing stands for it."""
+        if self._replaced and id(value) in self._ids:
+            self._met.add(id(value))
+
+    def exchanged(self) -> dict[int, Any]:
+        """Per identity of an array the other one of its shape and dtype that is in its places.
+
+        Empty if none is another, or something else is in a place, or one array is now in the
+        places of two.
+        """
+        found: dict[int, Any] = {}
+        for places, array in zip(self._places, self.arrays, strict=True):
+            try:
+                first, *others = map(_get, places)
+            except (LookupError, ValueError):
+                return {}
+            if any(one is not first for one in others) or not _is_like(first, array):
+                return {}
+            found[id(array)] = first
+        distinct = len({*map(id, found.values())}) == len(found)
+        return {key: one for key, one in found.items() if key != id(one)} if distinct else {}
+
+    def exchange(self, new: Mapping[int, Any]) -> None:
+        """Take what `exchanged` has found."""
+        self.arrays = [new.get(id(one), one) for one in self.arrays]
+        self._ids = frozenset(map(id, self.arrays))
+
+    @contextmanager
+    def replaced(self, values: Sequence[object]) -> Iterator[None]:
+        """Inside the block, these values are in the places of the arrays."""
+        with tracing:
+            self._replaced = True
+            try:
+                for places, value in zip(self._places, values, strict=True):
+                    for one in places:
+                        _put(one, value)
+                yield
+            finally:
+                self._replaced = False
+                for places, value, array in zip(self._places, values, self.arrays, strict=True):
+                    for one in places:
+                        with suppress(LookupError, ValueError):  # it is gone
+                            if _get(one) is value:
+                                _put(one, array)
+
+    def constants(self, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> set[int]:
+        """The identities of those that have to be constants, after a trace.
+
+        They were met in places that were not known; or something dear is computed with them alone,
+        which is done once if they are constants.
+
+        Args:
+            inputs: the arguments, then what stands for the arrays.
+            outputs: what is computed.
+        """
+        count = len(inputs) - len(self.arrays)
+        own = {x.serial: {id(a)} for x, a in zip(inputs[count:], self.arrays, strict=True)}
+        given = {one.serial for one in inputs[:count]}
+        found = set(self._met)
+        for node in ancestors(outputs):
+            if node.serial in own or node.op is leaves.constant:
+                continue
+            parts = [one.serial for one in node.operands]
+            if not parts or not given.isdisjoint(parts):
+                given.add(node.serial)
+                stored = () if node.op.elementwise else filter(_is_computed, node.operands)
+                found.update(*(own.get(one.serial, ()) for one in stored))
+                continue
+            read = set().union(*(own.get(one, ()) for one in parts))
+            own[node.serial] = read
+            if not _is_cheap(node):
+                found |= read
+        return found
+
+
+def of_others(reads: Sequence[Read], new: Mapping[int, Any]) -> list[Read]:
+    """The reads with other arrays for some, by identity."""
+
+    def renewed(value: Any) -> Any:
+        if type(value) is list:
+            return [new.get(id(one), one) for one in value]
+        return new.get(id(value), value)
+
+    return [
+        replace(one, owner=new.get(id(one.owner), one.owner), value=renewed(one.value))
+        for one in reads
+    ]
+
+
+NONE = LiveArrays((), {}, set())
+
+
+def is_alone() -> bool:
+    """Whether no other thread may run code of the user's, which would see what stands for arrays.
+
+    Threads of libraries' own, as notebooks have them, run none.
+    """
+    current = threading.current_thread()
+    return all(one is current or _is_of_library(one) for one in threading.enumerate())
+
+
+def _is_of_library(thread: threading.Thread) -> bool:
+    """Whether a thread runs code of a library alone: no pool's, or timer's, that is given code."""
+    if type(thread) is not threading.Thread:
+        file = file_of(type(thread))
+    else:
+        target = getattr(thread, "_target", None)
+        code = getattr(getattr(target, "__func__", target), "__code__", None)
+        if code is None or thread.name.startswith(POOL):
+            return target is not None  # native code, or a pool that only calls of graphs use
+        file = code.co_filename
+    return is_library(file) and not file.endswith(("threading.py", "futures/thread.py"))
+
+
+def _is_plain(array: Any) -> bool:
+    if type(array) is not np.ndarray or array.nbytes < LEAST or not array.dtype.isnative:
+        return False
+    try:
+        as_dtype(array.dtype, "an array")
+    except DTypeError:
+        return False
+    return True
+
+
+def _is_like(value: Any, array: np.ndarray) -> bool:
+    """Whether it is an array that a trace for another one is right for."""
+    return type(value) is np.ndarray and (value.dtype, value.shape) == (array.dtype, array.shape)
+
+
+def _is_computed(node: Expression) -> bool:
+    """Whether it is stored before an op that is not elementwise reads it: no view is."""
+    return bool(node.operands) and not isinstance(node.op.lowering, Alias | IndexMap)
+
+
+def _is_cheap(node: Expression) -> bool:
+    """Whether it is computed again in each call, with what reads it, in no more time."""
+    return not _is_computed(node) or (node.op.elementwise and node.op.cost == "cheap")
+
+
+def _places(read: Read) -> Iterator[tuple[Place, Any]]:
+    """Where a read found arrays, as far as something else can be put there."""
+    owner, value = read.owner, read.value
+    if read.kind == "cell" or (read.kind == "item" and type(owner) in (dict, list)):
+        found = [((owner, read.key), value)]
+    elif read.kind == "each" and type(owner) is list:
+        found = [((owner, i), one) for i, one in enumerate(value)]
+    elif read.kind == "values" and type(owner) is dict:
+        found = [((owner, key), one) for key, one in zip(owner, value, strict=True)]
+    else:
+        found = []
+    return ((place, one) for place, one in found if type(one) is np.ndarray)
+
+
+def _get(place: Place) -> Any:
+    owner, key = place
+    return owner.cell_contents if type(owner) is CellType else owner[key]
+
+
+def _put(place: Place, value: object) -> None:
+    owner, key = place
+    if type(owner) is CellType:
+        owner.cell_contents = value
+    else:
+        owner[key] = value
