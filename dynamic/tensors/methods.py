@@ -103,6 +103,7 @@ class Methods(_Made, Division, Indexing):
     __slots__ = ()
 
     _array: Any
+    _overwritten: Any
 
     @property
     def shape(self) -> Size:
@@ -261,7 +262,7 @@ class Methods(_Made, Division, Indexing):
         if not shape:
             raise no_view_of_nothing()
         result = reshaped("view", self, shape)
-        if not shares_memory(result._array, self._array):
+        if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )
@@ -380,8 +381,12 @@ class Methods(_Made, Division, Indexing):
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
-    def norm(self, p: Any = 2, dim: object = None, keepdim: bool = False) -> Any:
+    def norm(
+        self, p: Any = 2, dim: object = None, keepdim: bool = False, dtype: object = None
+    ) -> Any:
         """The p-norm of the elements; its gradient at 0 is 0."""
+        if dtype is not None:
+            return self.to(dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
