@@ -203,7 +203,8 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         else:
             windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None)
             read = nodes[group.pack.base]
-            source = nodes[read.operands[0]] if read.op.name == "embed" else None
+            is_padded = read.op.name == "embed" and _is_whole(left, m, left_shape[-1])
+            source = nodes[read.operands[0]] if is_padded else None
             of = replace(of, windows=lines_of(windows, read, source))
     return of
 
@@ -411,6 +412,12 @@ def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
             return False
         expected = step * extent
     return True
+
+
+def _is_whole(matrix: _Matrix, rows: Size, columns: Size) -> bool:
+    """Whether matrices lie one behind the other, row by row."""
+    steps = matrix.batch or (rows * columns,)
+    return not matrix.transposed and matrix.leading == columns and steps == (rows * columns,)
 
 
 def _place(offset: Size, steps: tuple[Size, ...], size: SizeOf) -> Expr:
