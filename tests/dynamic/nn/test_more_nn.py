@@ -218,5 +218,5 @@ def test_operands_of_too_few_or_too_many_axes() -> None:
     text = "to all be  at least 2 dimensional, but got query.dim: 0 key.dim: 0 and value.dim: 0"
     with pytest.raises(RuntimeError, match=re.escape(text)):
         F.scaled_dot_product_attention(*[torch.tensor(1.0)] * 3)
-    with pytest.raises(RuntimeError, match=r"^'weight' must be 2-D: embedding of shape \[2, 3, 4\]"):
+    with pytest.raises(RuntimeError, match=r"^'weight' must be 2-D: embedding of shape \[2, 3"):
         F.embedding(torch.tensor([0]), torch.ones(2, 3, 4))
