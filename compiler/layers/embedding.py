@@ -152,7 +152,7 @@ def of_matrix(rows: Value, kept: Value, mode: str) -> Value:
     if mode != "mean":
         return total
     if known is None:
-        return total / (size_value(length, rows) if isinstance(length, Dim) else max(length, 1))
+        return total / (size_value(length, total) if isinstance(length, Dim) else max(length, 1))
     return total / ops.maximum(ops.astype(ops.sum(known, 1), total.dtype), 1)
 
 

@@ -105,10 +105,11 @@ def max_pooled(
 ) -> Value:
     """The largest elements of the windows of (n, c, ...), and where they are if `places`."""
     axes = len(size)
+    simple = axes < 3 and not places and max(spread) == 1
+    if simple and not ceil:
+        return _shared(ops.max_pool2d, x, size, step, edge)
     counts = window_counts(x, size, step, edge, spread, ceil)
-    if axes < 3 and not places and set(spread) == {1}:
-        if not ceil:
-            return _shared(ops.max_pool2d, x, size, step, edge)
+    if simple:
         x = _extended(x, size, step, edge, spread, counts, -np.inf)
         pooled = _shared(ops.max_pool2d, x, size, step, (0,) * axes)
         return leading_part(pooled, 2, counts)
@@ -159,10 +160,10 @@ def _window_count(
 ) -> Size:
     room = size + 2 * padding - dilation * (window - 1) - 1
     if not ceil:
-        return dims.floor_divide(room, stride) + 1
-    count = -dims.floor_divide(-room, stride) + 1
+        return room // stride + 1
+    count, starts = -(-room // stride) + 1, -(-(size + padding) // stride)
     # the last window starts inside the input or the padding before it
-    return dims.minimum(count, -dims.floor_divide(-(size + padding), stride))
+    return dims.minimum(count, starts) if isinstance(room, Dim) else min(count, starts)
 
 
 def _shared(pool: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes) -> Any:
