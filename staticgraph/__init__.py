@@ -185,7 +185,7 @@ def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, obje
 
 
 def _array_namespace(version: "str | None") -> Any:
-    with _fork.importing:
+    with _fork.importing():
         import_module("staticgraph.compiler.array_api").require_version(version)
         return import_module("staticgraph.xp")
 
@@ -203,7 +203,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
-        with _fork.importing:
+        with _fork.importing():
             if name in _MODULES:
                 return import_module(f"staticgraph.{name}")
             found = _found(name)
