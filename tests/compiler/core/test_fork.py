@@ -68,7 +68,8 @@ def late():
     with fork.importing():
         waits.set()
         import first_family
-threads = [threading.Thread(target=late), threading.Thread(target=__import__, args=("first_family",))]
+imports = threading.Thread(target=__import__, args=("first_family",))
+threads = [threading.Thread(target=late), imports]
 for one in threads:
     one.daemon = True
     one.start()

@@ -102,5 +102,5 @@ def test_code_whose_sections_are_elsewhere_is_damaged() -> None:
     for header in range(at, at + count * size, size):
         if struct.unpack_from("<I", code, header + 4) == (placing.RELOCATIONS,):
             code[header + 31] ^= 0x80
-    with pytest.raises(ValueError, match="damaged object code: .*int"):
+    with pytest.raises(ValueError, match=r"damaged object code: .*int"):
         objects.load_object(Code(NAMES, bytes(code)))
