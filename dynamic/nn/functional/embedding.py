@@ -43,7 +43,8 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise OptionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    if has_values(input):
+    checked = has_values(input)
+    if checked:
         indices = input._array
         if indices.dtype not in (np.int64, np.int32):
             raise AutogradError(
@@ -54,13 +55,14 @@ def embedding(
         if indices.size and (indices.min() < 0 or indices.max() >= rows):
             raise OutOfRangeError("index out of range in self")
     if max_norm is not None:
-        if not has_values(input) or not has_values(weight):
+        if not checked or not has_values(weight):
             refuse(
                 "embedding: max_norm changes the weight, which a graph cannot",
                 "limit the weight outside",
             )
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
-    return rows_of(input, weight, padding_idx)
+    found = ops.take(weight, input, 0) if checked else ops.take(weight, input, 0, wrap=False)
+    return rows_of(found, input, padding_idx)
 
 
 def _limit_rows(weight: Any, rows: object, max_norm: float, norm_type: float) -> None:
