@@ -48,9 +48,7 @@ def _take_bind(
     return (x, as_operand(index)), attrs
 
 
-def _take_type(
-    x: TensorType, index: TensorType, *, axis: int, wrap: bool = True
-) -> TensorType:
+def _take_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool = True) -> TensorType:
     require_index("take", index)
     require_element("take", x, axis, index)
     return TensorType(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
@@ -63,9 +61,7 @@ def _take_split(
     return inner, (*index[:axis], Affine(), *index[axis + indices.ndim :])
 
 
-def _take_vjp(
-    g: object, o: object, x: Any, index: object, *, axis: int, wrap: bool = True
-) -> Any:
+def _take_vjp(g: object, o: object, x: Any, index: object, *, axis: int, wrap: bool = True) -> Any:
     return take_add(g, index, axis, x.shape[axis], wrap)
 
 

@@ -15,11 +15,15 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
+from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
+
+_NEGATIVE = "Class values must be non-negative."
+_LARGE = "Class values must be smaller than num_classes."
 
 
 def embedding(
@@ -83,16 +87,18 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     if not has_values(tensor):
         if num_classes < 0:
             refuse("one_hot: num_classes must be given in a symbolic graph", "give it")
+        require(ops.greater_equal(tensor, 0), AutogradError(_NEGATIVE))
+        require(ops.less(tensor, num_classes), AutogradError(_LARGE))
         return ops.one_hot(tensor, num_classes, "int64")
     indices = tensor._array
     if not indices.size and num_classes <= 0:
         raise AutogradError("Can not infer total number of classes from empty tensor.")
     if indices.size and indices.min() < 0:
-        raise AutogradError("Class values must be non-negative.")
+        raise AutogradError(_NEGATIVE)
     if num_classes == -1:
         num_classes = int(indices.max()) + 1
     elif indices.size and indices.max() >= num_classes:
-        raise AutogradError("Class values must be smaller than num_classes.")
+        raise AutogradError(_LARGE)
     return ops.one_hot(tensor, num_classes, "int64")
 
 
