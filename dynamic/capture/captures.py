@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse, user_place
-from staticgraph.compiler.core.types import Shape, mapped
+from staticgraph.compiler.core.types import Shape
 from staticgraph.compiler.graph.expression import Expression, constant, construct
 from staticgraph.compiler.graph.scope import scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -31,6 +31,7 @@ from staticgraph.dynamic.capture.effects import (
     Write,
     is_leaf,
     requires,
+    with_sizes,
 )
 from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
@@ -425,7 +426,7 @@ class Capture:
                     break
                 if one._link is None or one._link.op is None:
                     break
-                if not _is_known(one._link.attrs):
+                if not self._is_known(one._link.attrs):
                     refuse(
                         "returns a view that depends on a size",
                         "return a copy, made with clone()",
@@ -435,6 +436,19 @@ class Capture:
                 chain.append((one._link.op, one._link.attrs, recorded))
                 one = one._link.parent
         return found
+
+    def _is_known(self, attrs: Mapping[str, object]) -> bool:
+        """Whether the shapes of the caller's operands give all sizes in some attributes."""
+        shapes = [one.shape for one in self._inputs[: self._count]]
+        given = {as_unknown(size) for shape in shapes for size in shape}
+        found: set[Unknown] = set()
+
+        def keep(size: Dim) -> Size:
+            found.update(size.atoms())
+            return size
+
+        with_sizes(attrs, keep)
+        return found <= given
 
     def close(self) -> None:
         """Put back what was assigned to modules, and let go of the operands."""
@@ -482,16 +496,3 @@ def _is_number(value: object) -> bool:
     return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
 
 
-def _is_known(attrs: Mapping[str, object]) -> bool:
-    """Whether there is no unknown size in some attributes."""
-    found: list[Size] = []
-
-    def keep(size: Dim) -> Size:
-        found.append(size)
-        return size
-
-    for value in attrs.values():
-        for one in value if isinstance(value, tuple) else (value,):
-            sliced = isinstance(one, slice)
-            mapped((one.start, one.stop, one.step) if sliced else one, keep)
-    return not found

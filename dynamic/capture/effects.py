@@ -367,16 +367,26 @@ class Effects:
                     if op is ops.stop_gradient:  # what stands for it in a graph
                         base = base.detach()
                         continue
-                    known = {
-                        name: mapped(value, lambda size: substitute(size, sizes))
-                        for name, value in attrs.items()
-                    }
+                    known = with_sizes(attrs, lambda size: substitute(size, sizes))
                     with nullcontext() if recorded else no_grad():
                         base = base.apply(op, (base,), known)
                 results[view.result] = base
         for i in self.numbers:
             results[i] = results[i]._array.item()
         return results[: self.results]
+
+
+def with_sizes(attrs: Attrs, function: Callable[[Any], Any]) -> Attrs:
+    """Attributes of a view with a function of the unknown sizes in them, slices included."""
+
+    def of(one: Any) -> Any:
+        if isinstance(one, tuple):
+            return tuple(map(of, one))
+        if isinstance(one, slice):
+            return slice(*(mapped(end, function) for end in (one.start, one.stop, one.step)))
+        return mapped(one, function)
+
+    return {name: of(value) for name, value in attrs.items()}
 
 
 def requires(operand: object) -> bool:
