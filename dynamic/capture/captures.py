@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown
+from staticgraph.compiler.core.dims import Dim, Size, as_unknown, atoms
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse, user_place
 from staticgraph.compiler.core.types import Shape
@@ -441,14 +441,14 @@ class Capture:
         """Whether the shapes of the caller's operands give all sizes in some attributes."""
         shapes = [one.shape for one in self._inputs[: self._count]]
         given = {as_unknown(size) for shape in shapes for size in shape}
-        found: set[Unknown] = set()
+        found: list[Size] = []
 
         def keep(size: Dim) -> Size:
-            found.update(size.atoms())
+            found.append(size)
             return size
 
         with_sizes(attrs, keep)
-        return found <= given
+        return atoms(found) <= given
 
     def close(self) -> None:
         """Put back what was assigned to modules, and let go of the operands."""
@@ -494,5 +494,3 @@ class Capture:
 def _is_number(value: object) -> bool:
     """Whether it is one of Python's, or stands for one."""
     return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
-
-

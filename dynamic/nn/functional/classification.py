@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -92,6 +92,7 @@ def cross_entropy(
 
 def _of_unknown(input: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     """Class indices whose values are not known: any may be the one that counts for nothing."""
+    _check_classes(input, target)
     ignored = ops.equal(target, ignore_index)
     losses = ops.cross_entropy(input, ops.where(ignored, 0, target), "none")
     losses = ops.where(ignored, 0, losses)
@@ -180,12 +181,12 @@ def _indices_of(input: Any) -> list[int]:
 
 
 def _check_classes(input: Any, target: Any) -> None:
+    kind = DTYPES[np.dtype(target.dtype)].legacy if isinstance(target, Tensor) else "Long"
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
-    kind = DTYPES[target._array.dtype].legacy
-    if kind not in ("Long", "Byte"):
-        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     wanted = tuple(_indices_of(input))
     if sizes[:1] != wanted[:1]:
         raise OptionError(
