@@ -237,6 +237,11 @@ class Capture:
 
     # what it changes
 
+    @property
+    def changes(self) -> tuple[int, list[tuple[bool, str, int]], list[int]]:
+        """What it has changed outside, so far: it is another value after each change."""
+        return len(self._steps), [*self._written.values()], [*map(id, self._values.values())]
+
     def writes(self, x: Traced, recorded: bool) -> None:
         """Note that an operand is overwritten."""
         place = self.place_of(x)

@@ -12,6 +12,7 @@ import dynamic as torch
 import staticgraph as sg
 from staticgraph.dynamic import nn
 from staticgraph.dynamic.nn import functional
+from staticgraph.dynamic.utils.checkpoint import checkpoint
 from staticgraph.fuzz.capture.compare import SAME, SKIPPED, compared
 
 WEIGHT = torch.tensor([0.2, 0.5, 1.3]).double()
@@ -196,3 +197,14 @@ def test_what_moves_a_tensor_or_needs_known_places_is_refused() -> None:
             [_of(3).detach()],
         )
         assert wrong.verdict == SKIPPED
+
+
+def test_a_checkpoint_that_changes_what_is_outside_is_refused() -> None:
+    part = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)).double()
+    captured = sg.function(lambda x: checkpoint(part, x, use_reentrant=False).sum())
+    with pytest.raises(sg.CaptureError, match=r"test_captured_values\.py:\d+.*would do again"):
+        captured(_of(5, 4))
+    with torch.no_grad():
+        captured(_of(5, 4))
+    part.eval()
+    assert captured(_of(5, 4)).requires_grad
