@@ -42,6 +42,8 @@ def embedding(
     """
     if scale_grad_by_freq:
         raise OptionError("embedding: scale_grad_by_freq=True is not supported")
+    if len(weight.shape) != 2:
+        raise AutogradError(f"'weight' must be 2-D: embedding of shape {list(weight.shape)}")
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
