@@ -34,12 +34,12 @@ def recompute_values(graph: Definition) -> Definition:
         return graph
     made: dict[int, Expression] = {}
     copies: dict[tuple[int, int], Expression] = {}
-    for node in fusion.nodes.values():
+    for node in graph.nodes:  # those of a fusion may have taken the places of others
         operands = []
         for operand in node.operands:
             origin = found.get((node.id, operand))
             if origin is not None:
-                _copy(fusion, origin, made, copies)
+                _copy(graph.nodes, origin, made, copies)
                 operands.append(copies[origin.group, operand])
             else:
                 operands.append(made[operand])
@@ -86,13 +86,13 @@ class Origin:
 
 
 def _copy(
-    fusion: Fusion,
+    nodes: Sequence[Node],
     origin: Origin,
     made: dict[int, Expression],
     copies: dict[tuple[int, int], Expression],
 ) -> None:
     """Make the copies of a value's nodes for one group, unless they are made."""
-    inner = [base for base in origin.bases if fusion.nodes[base].op not in LEAVES]
+    inner = [base for base in origin.bases if nodes[base].op not in LEAVES]
     for base in origin.bases:
         if (origin.group, base) in copies:
             continue
@@ -101,7 +101,7 @@ def _copy(
             operands = (read, made[origin.after])
             read = Expression(recompute, operands, {}, None, read.source, read.type)
         copies[origin.group, base] = read
-    for node in (fusion.nodes[node] for node in origin.nodes):
+    for node in (nodes[node] for node in origin.nodes):
         if (origin.group, node.id) not in copies:
             again = tuple(copies[origin.group, operand] for operand in node.operands)
             copies[origin.group, node.id] = Expression(

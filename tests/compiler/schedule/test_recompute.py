@@ -96,3 +96,23 @@ def test_values_of_ops_that_are_dear_are_kept() -> None:
     assert count(late(h + 1), "recompute")
     assert count(late(sg.exp(h)), "recompute")
     assert not count(late(sg.erf(h)), "recompute")
+
+
+def test_what_is_computed_again_beside_a_product_that_puts_columns_by_piece() -> None:
+    """A fusion lets the product take the place of a transpose, which the graph still has."""
+    rng = np.random.default_rng(0)
+    x = sg.placeholder("x", (None, 4, 8, 8), "float64")
+    kernel, weight, last = (
+        sg.variable(rng.normal(0, 0.3, shape)) for shape in ((16, 4, 3, 3), (1024, 64), (64, 8))
+    )
+    hidden = sg.reshape(sg.relu(sg.conv2d(x, kernel, padding=1)), (-1, 1024)) @ weight
+    loss = sg.sum(sg.square(((hidden * hidden + 1) * hidden) @ last))
+    outputs = [loss, *sg.grad(loss, [kernel, weight])]
+    before = lowered(define([x], outputs))
+    after = recompute_values(before)
+    assert after is not before
+    verify(graph_of(after))
+    given = rng.normal(size=(3, 4, 8, 8))
+    plain = sg.compile([x], outputs, fuse=False)(given)
+    for one, other in zip(sg.compile([x], outputs)(given), plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12 * np.abs(other).max())
