@@ -17,9 +17,9 @@ Memory = tuple[str, int]
 """What memory holds: a kind, and the number of a value or total.
 
 ("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
-("index", indices of a block), ("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
-tile keeps of each row), ("packed", columns of a matrix), ("block", columns of a product).
-("product", a value) is what is added to that value.
+("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
+tile keeps of each row), ("index", indices of a block), ("packed", columns of a matrix), ("block",
+columns of a product). ("product", a value) is what is added to that value.
 """
 
 ORIGIN = Affine()
