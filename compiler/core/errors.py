@@ -76,8 +76,11 @@ class OptionError(StaticGraphError, ValueError):
 
 
 @_public
-class OutOfRangeError(StaticGraphError, IndexError):
-    """An index operand points outside the axis that it indexes."""
+class OutOfRangeError(StaticGraphError, IndexError, RuntimeError):
+    """An index operand points outside the axis that it indexes.
+
+    PyTorch raises IndexError of some functions, and RuntimeError of others, such as gather.
+    """
 
 
 @_public

@@ -40,7 +40,7 @@ def embedding(indices: Value, weight: Value, padding_idx: int | None = None) -> 
                [1.]])
     """
     indices, weight, padding_idx = _table("embedding", indices, weight, padding_idx)
-    return rows_of(indices, weight, padding_idx)
+    return rows_of(ops.take(weight, indices, 0), indices, padding_idx)
 
 
 def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tuple[Any, Any, Any]:
@@ -50,16 +50,18 @@ def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tup
     if weight.ndim != 2:
         raise ShapeError(f"{name}: weight {shown(weight)} has {weight.ndim} axes, of 2")
     rows = weight.shape[0]
-    if padding_idx is None or isinstance(rows, Dim):
-        return indices, weight, padding_idx
+    if padding_idx is None:
+        return indices, weight, None
+    if isinstance(rows, Dim):
+        last = number(rows + padding_idx, weight) if padding_idx < 0 else padding_idx
+        return indices, weight, last
     if not -rows <= padding_idx < rows:
         raise OptionError(f"{name}: padding_idx={padding_idx} is no row of {shown(weight)}")
     return indices, weight, padding_idx % rows
 
 
-def rows_of(indices: Value, weight: Value, padding_idx: int | None) -> Value:
-    """`embedding` of what fits."""
-    found = ops.take(weight, indices, 0)
+def rows_of(found: Value, indices: Value, padding_idx: int | None) -> Value:
+    """The rows `found` at indices, of which those of `padding_idx` get no gradient."""
     if padding_idx is None:
         return found
     padding = ops.expand_dims(ops.equal(indices, padding_idx), -1)
@@ -126,7 +128,7 @@ def embedding_bag(
             f"{name}: offsets say where the bags of a vector begin, and of no matrix: "
             f"{shown(indices)}, offsets={offsets!r}"
         )
-    rows = rows_of(indices, weight, None)
+    rows = ops.take(weight, indices, 0)
     if per_sample_weights is not None:
         rows = rows * ops.expand_dims(per_sample_weights, -1)
     kept = None if padding_idx is None else ops.not_equal(indices, padding_idx)

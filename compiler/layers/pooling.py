@@ -94,7 +94,7 @@ def _max_pool(
     _check_padding(name, edge, size, spread)
 
     def one(x: Any) -> Any:
-        _check_room(name, x, size, edge, spread)
+        _check_room(name, x, size, step, edge, spread, ceil_mode)
         return max_pooled(x, size, step, edge, spread, ceil_mode, return_indices)
 
     return images(name, x, axes, one)
@@ -136,13 +136,15 @@ def _check_padding(name: str, padding: Sizes, size: Sizes, dilation: Sizes) -> N
             )
 
 
-def _check_room(name: str, x: Any, size: Sizes, edge: Sizes, spread: Sizes) -> None:
-    for have, k, p, d in zip(x.shape[2:], size, edge, spread, strict=True):
-        room = have + 2 * p - d * (k - 1) - 1
-        if not isinstance(room, Dim) and room < 0:
-            raise ShapeError(
-                f"{name}: no window {size} by {spread} fits into {shown(x)} with {edge} around it"
-            )
+def _check_room(
+    name: str, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool
+) -> None:
+    """ShapeError if an axis is known to have no window."""
+    counts = window_counts(x, size, step, edge, spread, ceil)
+    if any(not isinstance(count, Dim) and count < 1 for count in counts):
+        raise ShapeError(
+            f"{name}: no window {size} by {spread} fits into {shown(x)} with {edge} around it"
+        )
 
 
 def window_counts(
@@ -264,7 +266,7 @@ def _avg_pool(
     _check_padding(name, edge, size, (1,) * axes)
 
     def one(x: Any) -> Any:
-        _check_room(name, x, size, edge, (1,) * axes)
+        _check_room(name, x, size, step, edge, (1,) * axes, ceil_mode)
         return avg_pooled(x, size, step, edge, ceil_mode, count_include_pad, divisor)
 
     return images(name, x, axes, one)

@@ -18,7 +18,6 @@ from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import stacked
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
@@ -55,7 +54,7 @@ def _method(name: str) -> Any:
                 kwargs[own_name] = kwargs.pop(numpy_name)
         tensor = input if isinstance(input, Tensor) else _as_operand(name, input)
         result = getattr(tensor, name)(*args, **kwargs)
-        return result if out is None else into(name, out, result, (tensor, *args))
+        return result if out is None else put_out(name, out, result, (tensor, *args))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(Tensor, name).__doc__

@@ -41,6 +41,7 @@ def histogram(
     Nothing is differentiated.
     """
     if not has_values(input):
+        _check_bins(bins, range)
         found: Any = counting.histogram(input.detach(), bins, range, weight, density)
         return Histogram(*(ops.astype(one, input.dtype) for one in found))
     array = values_of(input)
@@ -51,6 +52,15 @@ def histogram(
     except (TypeError, ValueError) as error:
         raise AutogradError(f"histogram: {error}") from None
     return Histogram(*(wrap(one.astype(array.dtype)) for one in (found, edges)))
+
+
+def _check_bins(bins: Any, range: tuple[float, float] | None) -> None:
+    """Refuse what are no bins, for values that are not known."""
+    if not isinstance(bins, Tensor):
+        try:
+            np.histogram_bin_edges(np.empty(0), bins, range)
+        except (TypeError, ValueError) as error:
+            raise AutogradError(f"histogram: {error}") from None
 
 
 def histogramdd(

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
@@ -127,6 +129,8 @@ def set_(
     RuntimeError if the tensor requires grad and is recorded, for another dtype, and for places
     outside the memory.
     """
+    if is_symbolic(self):
+        refuse("puts a tensor on the memory of another", "use copy_, or do it outside")
     _check_movable("set_", self)
     if source is None:
         self._move(np.empty(0, self._array.dtype))

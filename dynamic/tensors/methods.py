@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from staticgraph.compiler.core.whose_code import by_user
@@ -278,7 +279,7 @@ class Methods(_Made, Division, Indexing):
         first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
-        merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
+        merged = (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
     def expand(self, *sizes: object, size: object = None, implicit: bool = False) -> Any:
@@ -330,7 +331,7 @@ class Methods(_Made, Division, Indexing):
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
-        if start + length > size:
+        if start + length - size > 0:
             raise AutogradError(
                 f"start ({start}) + length ({length}) exceeds dimension size ({size})."
             )

@@ -14,6 +14,7 @@ from typing import Any
 
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.values import Tree
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.places import line_of
@@ -125,6 +126,8 @@ def checkpoint(
                 warn("None of the inputs have requires_grad=True. Gradients will be None")
             with no_grad():
                 return function(*args)
+    if mode.capture is not None and is_grad_enabled():
+        return _captured(lambda: function(*args, **kwargs))
     if not is_grad_enabled() or any(isinstance(one, Tracer) for one in args):
         return function(*args, **kwargs)
     strict = determinism_check == "default"
@@ -134,6 +137,22 @@ def checkpoint(
     )
     result = region.run()
     return _failing_unless_recorded(result) if use_reentrant else result
+
+
+def _captured(function: _Function) -> Tree:
+    """The value of a function in a capture, which keeps nothing that it need not keep.
+
+    Refused if it changes what is outside, which would be done again in backward.
+    """
+    before = mode.capture.changes
+    found = function()
+    if mode.capture.changes != before:
+        refuse(
+            "changes a tensor outside in a checkpoint, such as the statistics of batch norm, which "
+            "backward would do again",
+            "call that outside of the checkpoint",
+        )
+    return found
 
 
 def _failing_unless_recorded(result: Any) -> Any:

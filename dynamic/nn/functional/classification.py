@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -40,10 +40,8 @@ __all__ = [
 
 
 def _is_ignored(target: Any, ignore_index: int) -> bool:
-    """Whether a target may be `ignore_index`; a symbolic one only if that could be a class."""
-    if has_values(target):
-        return bool((target._array == ignore_index).any())
-    return ignore_index >= 0
+    """Whether a target may be `ignore_index`: one whose values are not known may."""
+    return not has_values(target) or bool((target._array == ignore_index).any())
 
 
 def cross_entropy(
@@ -81,7 +79,7 @@ def cross_entropy(
         try:
             return _in_bounds(ops.cross_entropy, input, target, reduction)
         except OutOfRangeError:
-            if not _is_ignored(target, ignore_index):
+            if not has_values(target) or not _is_ignored(target, ignore_index):
                 raise
     scores = ops.log_softmax(input, class_axis(input))
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
@@ -172,12 +170,12 @@ def _indices_of(input: Any) -> list[int]:
 
 
 def _check_classes(input: Any, target: Any) -> None:
+    kind = DTYPES[np.dtype(target.dtype)].legacy if isinstance(target, Tensor) else "Long"
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
-    kind = DTYPES[target._array.dtype].legacy
-    if kind not in ("Long", "Byte"):
-        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     wanted = tuple(_indices_of(input))
     if sizes[:1] != wanted[:1]:
         raise OptionError(
