@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from staticgraph.compiler.codegen.loops import Nest, NestedLoop
 from staticgraph.compiler.codegen.scalar import expensive_calls
-from staticgraph.compiler.codegen.statements import Body, Memory, Total
+from staticgraph.compiler.codegen.statements import INDICES, Body, Memory, Total
 from staticgraph.compiler.core import affine
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import frozen
@@ -110,7 +110,9 @@ def own_memory(body: Body) -> dict[Memory, Size]:
     """What a group has memory of its own for beside the values of nodes, and how many elements."""
     tile = body.tile
     if tile is None:
-        return {("scratch", node): size for node, size in body.scratch.items()}
+        indices = body.blocks.indices if body.blocks else ()
+        rows: dict[Memory, Size] = {("index", i): INDICES for i in range(len(indices))}
+        return rows | {("scratch", node): size for node, size in body.scratch.items()}
     own: dict[Memory, Size] = {
         ("scratch", node): tile.rows * size if isinstance(tile.rows, int) else tile.room
         for node, size in body.scratch.items()

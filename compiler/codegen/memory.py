@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
+import numpy as np
+
 from staticgraph.compiler.codegen.accesses import accesses_of, by_node, fits, replaces, storage
 from staticgraph.compiler.codegen.chunks import ChunkPlan, own_memory
 from staticgraph.compiler.codegen.statements import Body, Memory
@@ -17,6 +19,8 @@ from staticgraph.compiler.graph.definition import LEAVES
 from staticgraph.compiler.schedule.arena import arrange
 from staticgraph.compiler.schedule.chunks import Cut
 from staticgraph.compiler.schedule.groups import Fusion, HostGroup, MatmulGroup
+
+INT64 = np.dtype(np.int64)
 
 
 @record
@@ -327,6 +331,8 @@ class _Planner:
 
     def _dtype(self, memory: Memory, plan: ChunkPlan | None, body: Body | None) -> DType:
         kind, number = memory
+        if kind == "index":
+            return INT64
         if kind == "spill":
             assert body is not None
             assert body.tile is not None

@@ -26,7 +26,16 @@ from staticgraph.compiler.codegen.scalar import (
     to_memory,
 )
 from staticgraph.compiler.codegen.short_rows import whole_vectors
-from staticgraph.compiler.codegen.statements import ORIGIN, Body, Memory, Statement, Tile, Total
+from staticgraph.compiler.codegen.statements import (
+    INDICES,
+    ORIGIN,
+    Blocks,
+    Body,
+    Memory,
+    Statement,
+    Tile,
+    Total,
+)
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Dim, Size, product
 from staticgraph.compiler.core.dtypes import is_float
@@ -246,6 +255,8 @@ class Nester:
         """The loops from `level` on."""
         columns = self.nest.columns
         made = self.nest.written_out
+        if self.body.blocks is not None and level == self.body.blocks.level:
+            return self._in_blocks(self.body.blocks, by_depth, wide)
         if level == made:
             return self._copies(by_depth, level)
         if level == made - 1:
@@ -258,6 +269,35 @@ class Nester:
             _, end = self._bounds(columns[level + 1])
             return [For("strip", ZERO, end, (loop,), Const(STRIP))]
         return [loop]
+
+    def _in_blocks(
+        self, blocks: Blocks, by_depth: list[list[Statement]], wide: Sequence[Statement]
+    ) -> list[Stmt]:
+        """A loop in blocks: what finds the indices of a block, and then the rest."""
+        level = blocks.level
+        loop = self.nest.columns[level]
+        start, end = self._bounds(loop)
+        finding = self._straight(blocks.first)
+        using: list[Stmt] = []
+        for i, line in enumerate(blocks.indices):
+            index = self._index_of_block(i, loop)
+            finding.append(_store(index, Name(line.name), line.node))
+            using.append(Assign(line.name, index, node=line.node))
+        rest = [line for line in by_depth[level + 1] if line not in blocks.left_out]
+        using += [*self._straight(rest), *self._nest(by_depth, level + 1, wide)]
+        if level == 0:
+            using = [*self._filled_pieces(loop), *using]
+        first = Name("block")
+        last = Call("min", (first + Const(INDICES), end))
+        both = tuple(For(loop.variable, first, last, tuple(part)) for part in (finding, using))
+        return [For("block", start, end, both, Const(INDICES))]
+
+    def _index_of_block(self, number: int, loop: NestedLoop) -> Load:
+        """What a block keeps of an index."""
+        place = Name(loop.variable) - Name("block")
+        if self.plan is not None:
+            return self._own(("index", number), place)
+        return Load(self._memory(("index", number)), place)
 
     def _filled_pieces(self, outer: NestedLoop) -> list[Stmt]:
         """What fills the pieces that an iteration of the outermost loop writes to."""

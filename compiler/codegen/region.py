@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.codegen.attention import attention_of
+from staticgraph.compiler.codegen.blocks import blocks_of
 from staticgraph.compiler.codegen.body import Names, build_body
 from staticgraph.compiler.codegen.chunks import ChunkPlan, plan_chunks
 from staticgraph.compiler.codegen.loops import nest_of
@@ -161,6 +162,7 @@ def _nest(region: Region, index: int) -> Nest:
 
 def _loops(fusion: Fusion, body: Body) -> GroupLoops:
     nest = nest_of(body)
+    body.blocks = blocks_of(body, nest)
     return GroupLoops(body, nest, plan_chunks(fusion.nodes, body, nest))
 
 

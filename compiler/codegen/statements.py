@@ -18,11 +18,12 @@ Memory = tuple[str, int]
 
 ("node", a value); or what a row or chunk has of its own: ("scratch", a row of a value),
 ("partial", its part of a value that all chunks add to), ("total", a total), ("spill", what a
-tile keeps of each row), ("packed", columns of a matrix), ("block", columns of a product).
-("product", a value) is what is added to that value.
+tile keeps of each row), ("index", indices of a block), ("packed", columns of a matrix), ("block",
+columns of a product). ("product", a value) is what is added to that value.
 """
 
 ORIGIN = Affine()
+INDICES = 512  # of a block: 4 KB, an eighth of the first level of the cache
 SIGN = -(1 << 63)  # the bit that tells which int64 are negative
 
 
@@ -133,6 +134,23 @@ class Tile:
     spills: tuple[Spill, ...]
 
 
+@frozen(eq=False)
+class Blocks:
+    """How a loop that indices name the places of is cut into blocks, of two loops each.
+
+    Attributes:
+        level: which of the loops over columns it is.
+        indices: what assigns the checked indices, which a row of memory keeps for the second loop.
+        first: what the first loop does.
+        left_out: what the second one does not do again.
+    """
+
+    level: int
+    indices: tuple[Statement, ...]
+    first: tuple[Statement, ...]
+    left_out: frozenset[Statement]
+
+
 @mutable(eq=False)
 class Body:
     """A group's statements: `fills` and `before` once, then per row, pass by pass, `rows[s]` and
@@ -144,6 +162,7 @@ class Body:
         gathered: per node the kind of a reduction that combines in memory.
         placed: nodes of which an element may be written more than once, by way of an index.
         tile: how rows are computed together, if they are.
+        blocks: how indices are checked block by block, if they are.
     """
 
     group: LoopGroup
@@ -161,3 +180,4 @@ class Body:
     gathered: dict[int, str] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
     tile: Tile | None = None
+    blocks: Blocks | None = None
