@@ -249,3 +249,47 @@ def an_element_of_an_array_is_set(t: Any) -> Any:
         return out
 
     yield t.capture(f)(t.x)
+
+
+@trap(*TENSORS)
+def schedulers_with_a_step_of_their_own(t: Any) -> Any:
+    schedulers = t.xp.optim.lr_scheduler
+    makers = [
+        lambda opt: schedulers.CosineAnnealingWarmRestarts(opt, 2),
+        lambda opt: schedulers.SequentialLR(
+            opt, [schedulers.LinearLR(opt, 0.1, 1.0, 2), schedulers.ExponentialLR(opt, 0.5)], [2]
+        ),
+        lambda opt: schedulers.ChainedScheduler([schedulers.ExponentialLR(opt, 0.5)]),
+    ]
+    for make in makers:
+        w = _leaf(t, 1.0, 2.0, 3.0)
+        opt = _sgd(t, w)
+        scheduler = make(opt)
+
+        def step(x: Any, w: Any = w, opt: Any = opt, scheduler: Any = scheduler) -> Any:
+            opt.zero_grad()
+            (w * x).sum().backward()
+            opt.step()
+            scheduler.step()
+            return w.detach() * 1.0
+
+        f = t.capture(step)
+        for _ in range(4):
+            yield f(t.x), opt.param_groups[0]["lr"], scheduler.last_epoch
+
+
+@trap(*TENSORS)
+def a_scheduler_of_numbers(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w)
+    scheduler = t.xp.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0)
+
+    def step(x: Any) -> Any:
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step(1.0)
+        return w.detach() * 1.0
+
+    f = t.capture(step)
+    for _ in range(4):
+        yield f(t.x), opt.param_groups[0]["lr"], scheduler.num_bad_epochs
