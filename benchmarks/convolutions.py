@@ -53,6 +53,7 @@ SHAPES: dict[str, Shape] = {
     "depthwise 3x3 of 7x7": ((32, 256, 7, 7), 256, (3, 3), 1, 1, 1, 256),
 }
 PARTS = ("value", "by image", "by weight")
+PAUSE = 0.03  # seconds, in which the threads of OpenMP cease to wait for work
 MOST_PRODUCTS, MOST_ELEMENTS = 1 << 30, 1 << 22  # of a shape that is drawn
 
 
@@ -304,7 +305,8 @@ def measured(options: Any, shapes: Mapping[str, Shape]) -> Iterator[dict[str, An
     steps = {f"{name}, {part}": (name, part) for name, part in itertools.product(shapes, PARTS)}
     with running(__file__, entrants(options, shapes)) as processes:
         others = [label for label in processes if label != "ours"]
-        for step, times in raced(processes, list(steps), options.rounds, options.seconds):
+        turns = raced(processes, list(steps), options.rounds, options.seconds, PAUSE)
+        for step, times in turns:
             ours, report = times["ours"].minimum, processes["ours"].report[step]
             far = max((apart(report, processes[o].report[step]) for o in others), default=0.0)
             name, part = steps[step]

@@ -27,7 +27,7 @@ def _running(out: Any, x: Any, axis: int, sign: str) -> None:
 
 
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.llvm.user_functions import compile_scalar
 
     return compile_scalar(function, name, dtype)

@@ -55,7 +55,7 @@ def compile_graph(
         start = time.perf_counter()
         with beside(shared_code(definition)) as ready:
             # importing what compiles takes longer than a start from the cache has
-            with fork.importing:
+            with fork.importing():
                 from staticgraph.compiler.driver import lower
                 from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 

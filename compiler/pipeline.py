@@ -85,7 +85,7 @@ def pipeline(numerics: str = "strict", disabled: Collection[str] = ()) -> list[P
 
 def _and_near(unknown: Collection[object]) -> str:
     """Names that no rewrite has, and those that they may be meant for."""
-    with fork.importing:  # 5 ms that only an error takes
+    with fork.importing():  # 5 ms that only an error takes
         from difflib import get_close_matches
     names = sorted(unknown, key=str)
     near = [one for name in names for one in get_close_matches(str(name), rule_names())]

@@ -143,7 +143,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
 
     def __getattr__(name: str) -> Any:
         """A name that is imported when it is asked for, or a function that only NumPy has."""
-        with _fork.importing:
+        with _fork.importing():
             if name in _later.MODULES:
                 found: Any = import_module(f"staticgraph.dynamic.{name}")
             elif name in _later.NAMES:

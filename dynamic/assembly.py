@@ -38,7 +38,7 @@ for _name, _operands in keywords.METHODS.items():
 
 
 def _array_namespace(version: str | None) -> Any:
-    with fork.importing:
+    with fork.importing():
         import_module("staticgraph.compiler.array_api").require_version(version)
         return import_module("staticgraph.dynamic.xp")
 

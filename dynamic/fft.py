@@ -8,6 +8,7 @@ from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.outputs import taking_out
 
 fft = taking_out(taking_input(_shared.fft))
@@ -28,16 +29,19 @@ rfft2 = taking_out(taking_input(_shared.rfft2))
 rfftn = taking_out(taking_input(_shared.rfftn))
 
 
-def fftfreq(n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False) -> Any:
-    """The frequencies of `fft` of n numbers that are d apart."""
-    return _frequencies(_shared.fftfreq(n, d), dtype, requires_grad)
+def _frequencies(name: str, shared: Any) -> Any:
+    def function(
+        n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False, **options: Any
+    ) -> Any:
+        check_options(name, options)
+        wanted = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
+        return as_tensor(shared(n, d).astype(wanted)).requires_grad_(requires_grad)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The frequencies of `{name[:-4]}` of n numbers that are d apart."
+    return taking_out(function)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False) -> Any:
-    """The frequencies of `rfft` of n numbers that are d apart."""
-    return _frequencies(_shared.rfftfreq(n, d), dtype, requires_grad)
-
-
-def _frequencies(values: Any, dtype: object, requires_grad: bool) -> Any:
-    wanted = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
-    return as_tensor(values.astype(wanted)).requires_grad_(requires_grad)
+fftfreq, rfftfreq = (
+    _frequencies(shared.__name__, shared) for shared in (_shared.fftfreq, _shared.rfftfreq)
+)

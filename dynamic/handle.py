@@ -60,7 +60,26 @@ def captured(
     return Captured(name, inputs, given, held)
 
 
+def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: Any) -> Any:
+    """A tensor without memory, of a class whose `__torch_dispatch__` says what ops on it are."""
+    from staticgraph.dynamic.autograd import wrappers
+
+    return wrappers.make_wrapper_subclass(cls, size, *args, **options)
+
+
+def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -> Any:
+    """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad.
+
+    All axes are those of the places, and the layout is `sparse_coo`: RuntimeError for others.
+    """
+    from staticgraph.dynamic import sparse
+
+    return sparse.to_sparse(self, sparseDims, layout)
+
+
 METHODS: dict[str, Any] = {
+    "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "to_sparse": to_sparse,
     "call": staticmethod(call),
     "perform": staticmethod(perform),
     "arrays": staticmethod(arrays),

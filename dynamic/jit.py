@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.module import Module
 
-__all__ = ["export", "ignore", "is_scripting", "is_tracing", "load", "save", "script", "trace",
-           "unused"]  # fmt: skip
+__all__ = ["ScriptModule", "export", "ignore", "is_scripting", "is_tracing", "load", "save",
+           "script", "script_method", "trace", "unused"]  # fmt: skip
 
 Decorated = TypeVar("Decorated")
 
@@ -41,6 +42,15 @@ def load(f: object, map_location: object = None, **options: object) -> Any:
     raise AutogradError(
         "torch.jit.load: there is no TorchScript here: make the module, and load its state"
     )
+
+
+class ScriptModule(Module):
+    """A module that runs as it is; `script_method` leaves its methods as they are."""
+
+
+def script_method(fn: Decorated) -> Decorated:
+    """A decorator that changes nothing: the method runs as it is."""
+    return fn
 
 
 def is_scripting() -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.values import Value
@@ -11,23 +13,40 @@ from staticgraph.compiler.ops.public_special import *
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.outputs import taking_out
 
+
+def _cast_before(function: Callable[..., Any]) -> Any:
+    """A function along an axis, of what is cast to `dtype` before."""
+    taking = taking_input(function, "dim")
+
+    @functools.wraps(function)
+    def cast(*args: Any, dtype: Any = None, **options: Any) -> Any:
+        if dtype is None:
+            return taking(*args, **options)
+        input, *rest = args or (options.pop("input"),)
+        return taking(input.to(dtype), *rest, **options)
+
+    return cast
+
+
 entr = taking_out(taking_input(_special.entr))
 erfcx = taking_out(taking_input(_special.erfcx))
 expit = taking_out(taking_input(_special.expit))
 gammaln = taking_out(taking_input(_special.gammaln))
 log_ndtr = taking_out(taking_input(_special.log_ndtr))
-log_softmax = taking_input(_special.log_softmax)
-multigammaln = taking_out(taking_input(_special.multigammaln))
+log_softmax = _cast_before(_special.log_softmax)
+multigammaln = taking_out(taking_input(_special.multigammaln, "p"))
 ndtr = taking_out(taking_input(_special.ndtr))
-softmax = taking_input(_special.softmax)
-xlog1py = taking_out(taking_input(_special.xlog1py))
-zeta = taking_out(taking_input(_special.zeta))
+softmax = _cast_before(_special.softmax)
+xlog1py = taking_out(taking_input(_special.xlog1py, "other"))
+zeta = taking_out(taking_input(_special.zeta, "other"))
 digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
-log1p, logit, polygamma, sinc = ops.log1p, ops.logit, ops.polygamma, ops.sinc
+log1p, sinc = ops.log1p, ops.sinc
+logit, polygamma = taking_out(ops.logit), taking_out(ops.polygamma)
 psi, round, xlogy = ops.digamma, ops.round, ops.xlogy
 igamma, igammac, mvlgamma = ops.gammainc, ops.gammaincc, multigammaln
 
 
+@taking_out
 def logsumexp(input: Value, dim: Value, keepdim: bool = False) -> Value:
     """log(sum(exp(x))) over axes, without overflow."""
     return _special.logsumexp(input, dim, keepdims=keepdim)

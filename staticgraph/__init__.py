@@ -102,18 +102,20 @@ if TYPE_CHECKING:
     from staticgraph.random import dropout as dropout
     from staticgraph.regions import checkpoint as checkpoint
     from staticgraph.tracing.functions import Function as Function, function as function
-    from staticgraph.transforms import (
+    from staticgraph.transforms.derivatives import (
         grad as grad,
         hessian as hessian,
-        hvp as hvp,
-        jacfwd as jacfwd,
         jacobian as jacobian,
         jvp as jvp,
-        linearize as linearize,
         value_and_grad as value_and_grad,
         vjp as vjp,
-        vmap as vmap,
     )
+    from staticgraph.transforms.forward import (
+        hvp as hvp,
+        jacfwd as jacfwd,
+        linearize as linearize,
+    )
+    from staticgraph.transforms.mapping import vmap as vmap
     from staticgraph.user_ops import UserOp as UserOp, op as op
 
 __version__ = "0.1.0"
@@ -163,18 +165,9 @@ _LATER = {
     "loading": ("load",),
     "differences.diff": ("diff",),
     "user_ops": ("UserOp", "op"),
-    "transforms": (
-        "grad",
-        "hessian",
-        "hvp",
-        "jacfwd",
-        "jacobian",
-        "jvp",
-        "linearize",
-        "value_and_grad",
-        "vjp",
-        "vmap",
-    ),
+    "transforms.derivatives": ("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"),
+    "transforms.forward": ("hvp", "jacfwd", "linearize"),
+    "transforms.mapping": ("vmap",),
 }
 
 
@@ -185,7 +178,7 @@ def _for_scipy(executable: "Executable", start: object, data: "Mapping[str, obje
 
 
 def _array_namespace(version: "str | None") -> Any:
-    with _fork.importing:
+    with _fork.importing():
         import_module("staticgraph.compiler.array_api").require_version(version)
         return import_module("staticgraph.xp")
 
@@ -203,7 +196,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Import what is not there yet."""
-        with _fork.importing:
+        with _fork.importing():
             if name in _MODULES:
                 return import_module(f"staticgraph.{name}")
             found = _found(name)

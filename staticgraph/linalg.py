@@ -21,7 +21,7 @@ if not TYPE_CHECKING:
         """Import what is not there yet."""
         if name not in _COMPOSED:
             raise AttributeError(f"module 'staticgraph.linalg' has no attribute {name!r}")
-        with _fork.importing:
+        with _fork.importing():
             found = _function_named(name, _COMPOSED)
         globals()[name] = found
         return found

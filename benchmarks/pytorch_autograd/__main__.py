@@ -3,17 +3,23 @@
 `python -m benchmarks.pytorch_autograd FOLDER` runs the file test_autograd.py in FOLDER, which
 whoever runs this fetches: docs/pytorch_autograd.md says where. `torch` leads to `dynamic`, and
 what the tests import of PyTorch's own harness to `harness.py`. A name that `dynamic` does not have
-raises where a test uses it. `--report FILE` keeps the outcome of each test.
+raises where a test uses it. `--report FILE` keeps the outcome of each test. With
+`--reference FILE`, which `in_pytorch.py` wrote, and `--write`, the counts and causes are put into
+that page.
 """
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import builtins
 import importlib
 import json
+import os
+import shutil
 import signal
 import sys
+import tempfile
 import traceback
 import unittest
 from collections import Counter
@@ -24,9 +30,12 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
+from benchmarks.pytorch_autograd.causes import table
 from benchmarks.pytorch_autograd.harness import MODULES, C
 from staticgraph import dynamic
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "pytorch_autograd.md"
+BEGIN, END = "<!-- counts: python -m benchmarks.pytorch_autograd -->\n", "<!-- end of counts -->\n"
 SECONDS = 60
 """How long a test may take."""
 
@@ -59,6 +68,8 @@ class Torch(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name == "_C":
             return C
+        if f"torch.{name}" in MODULES:
+            return MODULES[f"torch.{name}"]
         try:
             return getattr(dynamic, name)
         except AttributeError:
@@ -140,6 +151,15 @@ class Outcomes(unittest.TestResult):
         self.of[test.id()] = ("failed", "it should fail")
 
 
+def lead_processes() -> None:
+    """Have `torch` lead to `dynamic` in processes that tests start, too."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    text = "import sys\nfrom staticgraph import dynamic\nsys.modules['torch'] = dynamic\n"
+    Path(folder, "torch.py").write_text(text)
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, str(PAGE.parents[1])])
+
+
 def _too_slow(*arguments: object) -> NoReturn:
     raise TimeoutError(f"more than {SECONDS} seconds")
 
@@ -153,9 +173,12 @@ def main() -> None:
     )
     parser.add_argument("--module", default="test_autograd")
     parser.add_argument("--report", type=Path)
+    parser.add_argument("--reference", type=Path, help="what PyTorch passes")
+    parser.add_argument("--write", action="store_true", help="write the table of the page")
     parser.add_argument("-v", action="store_true", help="print what the tests raise")
     arguments = parser.parse_args()
     sys.meta_path.insert(0, TestFiles(arguments.folder))
+    lead_processes()
     sys.path.append(str(arguments.folder))
     signal.signal(signal.SIGALRM, _too_slow)
     loader = unittest.TestLoader()
@@ -167,6 +190,12 @@ def main() -> None:
         if outcome in ("failed", "without a name"):
             print(name, text if arguments.v else text.strip().rpartition("\n")[2][:150])
     print(dict(Counter(outcome for outcome, _ in outcomes.of.values())))
+    if arguments.reference:
+        text = table(json.loads(arguments.reference.read_text()), outcomes.of)
+        print(text)
+        if arguments.write:
+            before, _, rest = PAGE.read_text().partition(BEGIN)
+            PAGE.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{rest.partition(END)[2]}")
     if arguments.report:
         arguments.report.write_text(json.dumps(outcomes.of, indent=1))
 

@@ -19,6 +19,8 @@ from typing import Any
 from staticgraph import dynamic as torch
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.multi_grad import following
+from staticgraph.dynamic.tape.nodes import GraphNode
 from staticgraph.dynamic.testing import assert_close
 
 Test = Callable[..., Any]
@@ -46,6 +48,7 @@ class TestCase(unittest.TestCase):
         exact_dtype: bool = True,
         **others: object,
     ) -> None:
+        first, second = _held(first), _held(second)
         if not _holds_tensors(first) and not _holds_tensors(second):
             super().assertEqual(first, second, msg)
             return
@@ -131,17 +134,22 @@ def parametrize(
     return mark
 
 
+def _part(field: str, value: object, index: int) -> str:
+    plain = isinstance(value, bool | int | float | complex | str | torch.dtype)
+    return f"{field}_{value}" if plain else f"{field}{index}"
+
+
 def _variants(test: Test) -> Iterator[tuple[str, dict[str, Any], list[Decorator]]]:
     axes = []
     for fields, values, name_fn in test.__dict__.get("parameters", []):
         axis = []
-        for one in values:
+        for i, one in enumerate(values):
             case = one if isinstance(one, subtest) else subtest(one)
             row = case.values if len(fields) > 1 else (case.values,)
             name = case.name or (
                 name_fn(*row)
                 if name_fn
-                else "_".join(f"{field}_{value}" for field, value in zip(fields, row, strict=True))
+                else "_".join(_part(*pair, i) for pair in zip(fields, row, strict=True))
             )
             axis.append(
                 (re.sub(r"\W", "_", name), dict(zip(fields, row, strict=True)), case.decorators)
@@ -285,6 +293,36 @@ class WeakTensorRef:
         return self._reference() is None
 
 
+class LoggingTensor(torch.Tensor):
+    """A tensor that holds another one, on which its ops are computed."""
+
+    __slots__ = ("elem",)
+
+    def __new__(cls, elem: Any, requires_grad: bool = False) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, elem.size(), dtype=elem.dtype, requires_grad=requires_grad
+        )
+        made.elem = elem.detach() if requires_grad else elem
+        return made
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        """It is made."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        held = [one.elem if isinstance(one, cls) else one for one in args]
+        found = func(*held, **(kwargs or {}))
+        if isinstance(found, tuple):
+            return tuple(map(cls, found))
+        return cls(found) if isinstance(found, torch.Tensor) else found
+
+
+def _held(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_held, value))
+    return value.elem if isinstance(value, LoggingTensor) else value
+
+
 class _NoGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: Any) -> Any:
@@ -331,12 +369,31 @@ def set_versions(tensors: Sequence[Any], versions: Sequence[int]) -> None:
         tensor._counter[0] = version
 
 
+following.append(None)  # so that the engine describes its passes
+torch.autograd.torch = torch  # which PyTorch's module imports
+
+
+def will_execute(node: Any) -> bool:
+    """Whether the reverse pass that is running runs a node."""
+    if not isinstance(node, GraphNode):
+        raise RuntimeError("_will_engine_execute_node expects an grad_fn, but got a tensor")
+    if mode.task is None:
+        raise RuntimeError(
+            "_get_should_execute_nodes should only be called during the backward pass"
+        )
+    if mode.task._wanted and type(node) is AccumulateGrad:
+        raise RuntimeError("not for leaves, when you are currently running autograd.grad()")
+    return bool(mode.task.reaches(node))
+
+
 C = SimpleNamespace(
     _WeakTensorRef=WeakTensorRef,
     _functions=SimpleNamespace(
         UndefinedGrad=UndefinedGrad, DelayedError=DelayedError, AccumulateGrad=AccumulateGrad
     ),
     is_grad_enabled=torch.is_grad_enabled,
+    _set_fwd_grad_enabled=torch.autograd.forward_ad._set_fwd_grad_enabled,
+    _will_engine_execute_node=will_execute,
     _current_graph_task_id=lambda: mode.number,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,
@@ -392,6 +449,9 @@ MODULES = {
         skipMeta=_as_it_is,
     ),
     "torch._vmap_internals": _module("vmap", _vmap=torch.vmap),
+    "torch.testing._internal.logging_tensor": _module(
+        "logging_tensor", LoggingTensor=LoggingTensor
+    ),
     "torch.testing._internal.common_dtype": _module(
         "common_dtype", floating_types_and=floating_types_and
     ),

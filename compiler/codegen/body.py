@@ -21,7 +21,15 @@ from staticgraph.compiler.codegen.scalar import (
     pointwise,
     to_memory,
 )
-from staticgraph.compiler.codegen.statements import Access, Body, Check, Memory, Statement, Total
+from staticgraph.compiler.codegen.statements import (
+    SIGN,
+    Access,
+    Body,
+    Check,
+    Memory,
+    Statement,
+    Total,
+)
 from staticgraph.compiler.codegen.tiles import tile_of
 from staticgraph.compiler.core.affine import Affine, run_time
 from staticgraph.compiler.core.dims import Size, product
@@ -251,21 +259,19 @@ class _Builder:
         """The index that `indices` holds, counted from the front; 0 where it is out of range."""
         given = self._value(indices.id, broadcast_index(inner, indices.type.shape))
         wrap = node.attrs.get("wrap", True)
-        least, most = self.names.fresh("least"), self.names.fresh("most")
-        for name, limit in ((least, (1 << 63) - 1), (most, 1 - (1 << 63))):
-            start = Statement(name, Cast("i64", Const(limit)), NOTHING, node=node.id)
-            self.body.before.append(start)
+        most, sign = self.names.fresh("most"), Cast("i64", Const(SIGN))
+        self.body.before.append(Statement(most, sign, NOTHING, node=node.id))
         at = self._assign(node, Cast("i64", given.value), INT64, given)
-        for name, function in ((least, "minimum"), (most, "maximum")):
-            met = Call(function, (Name(name), at.value))
-            self._line(Statement(name, met, at.axes, node=node.id), at.scope)
         bound, zero = self.names.size(size), Const(0)
         if wrap:
             value = Select(Binary("<", at.value, zero), at.value + bound, at.value)
             at = self._assign(node, value, INT64, at)
+        # without its sign a negative index is a large one, so the largest tells whether all fit
+        met = Call("maximum", (Name(most), Binary("^", at.value, sign)))
+        self._line(Statement(most, met, at.axes, node=node.id), at.scope)
         inside = Binary("&", Binary(">=", at.value, zero), Binary("<", at.value, bound))
         at = self._assign(node, Select(inside, at.value, Cast("i64", zero)), INT64, at)
-        self.body.checks.append(Check(node.id, least, most, size, wrap))
+        self.body.checks.append(Check(node.id, most, size, wrap))
         assert isinstance(at.value, Name)
         self.dynamic[at.value.name] = at
         return run_time(at.value.name)

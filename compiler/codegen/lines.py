@@ -195,6 +195,7 @@ def lines_product(
     assert of.plan is not None
     own = size(of.plan.memory["packed", windows.pack.value])
     regions = _regions(windows)
+    before = _finite(of, windows, size, pointer) if windows.inside else []
     bounds: list[Stmt] = [Assign("across", times(Name("count"), Const(windows.across)))]
     packs: list[Stmt] = []
     for number, turn in enumerate(windows.turns):
@@ -222,10 +223,27 @@ def lines_product(
         zero, beta = (literal(factor, of.dtype) for factor in (0, 1))
         if is_first:
             beta = Select(Binary("==", Name("place"), ZERO), zero, beta)
-        before = _met(number, turn)
-        body = (*before, multiplied(one, other, beta, result))
+        body = (*_met(number, turn), multiplied(one, other, beta, result))
         found.append(For("place", ZERO, Const(turn.count), body))
-    return [For("unit", Name("first"), Name("last"), (*found, *after))]
+    return [*before, For("unit", Name("first"), Name("last"), (*found, *after))]
+
+
+def _finite(
+    of: Product,
+    windows: Lines,
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> list[Stmt]:
+    """Whether the left operand is finite: then zero times it is zero, and padding adds nothing."""
+    zero, total = literal(0, of.dtype), Name("total")
+    value = Load(pointer(("node", of.left.base), of.left.first), size(of.left.offset) + Name("i"))
+    count = size(windows.other * (windows.rows * windows.matrices))
+    added = Assign("total", Call("fsum", (total, value * zero)))
+    return [
+        Assign("total", zero),
+        For("i", ZERO, count, (added,)),
+        Assign("finite", Binary("==", total, zero)),
+    ]
 
 
 def _met(number: int, turn: Turn) -> list[Stmt]:
@@ -262,8 +280,9 @@ def _bounds(windows: Lines, number: int) -> list[Stmt]:
     high: Expr = Name("lines") + Const(windows.turns[number].span)
     if windows.inside:
         begin, end = windows.inside[number]
-        low = Call("max", (low, Const(begin) - Name("line")))
-        high = least(high, Const(end) - Name("line"))
+        within = Call("max", (low, Const(begin) - Name("line")))
+        low = Select(Name("finite"), within, low)
+        high = Select(Name("finite"), least(high, Const(end) - Name("line")), high)
     return [Assign(f"low{number}", low), Assign(f"high{number}", high)]
 
 

@@ -185,7 +185,7 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     left, right = (
         replace(one, batch=tuple(one.batch[axis] for axis in kept)) for one in (left, right)
     )
-    if _rows_join(left, right, batch, m):
+    if _rows_join(left, right, batch, m, left_shape[-1]):
         m = product((*batch, m))
         batch = ()
         left = replace(left, batch=(), row_stride=left.leading)
@@ -203,7 +203,8 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         else:
             windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None)
             read = nodes[group.pack.base]
-            source = nodes[read.operands[0]] if read.op.name == "embed" else None
+            is_padded = read.op.name == "embed" and _is_whole(left, m, left_shape[-1])
+            source = nodes[read.operands[0]] if is_padded else None
             of = replace(of, windows=lines_of(windows, read, source))
     return of
 
@@ -401,9 +402,11 @@ def _matrix(view: View, shape: Shape, batch: int, row: bool) -> _Matrix:
     return _Matrix(view.base, first, offset, transposed, leading, down, across, aligned)
 
 
-def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
+def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size, depth: Size) -> bool:
     """Whether the batch of the left operand is one tall matrix that meets a single right one."""
     if not batch or left.transposed or any(step != 0 for step in right.batch):
+        return False
+    if depth == 0:  # matrices without elements are no single one
         return False
     expected = left.leading * m
     for step, extent in zip(reversed(left.batch), reversed(batch), strict=True):
@@ -411,6 +414,12 @@ def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size) -> bool:
             return False
         expected = step * extent
     return True
+
+
+def _is_whole(matrix: _Matrix, rows: Size, columns: Size) -> bool:
+    """Whether matrices lie one behind the other, row by row."""
+    steps = matrix.batch or (rows * columns,)
+    return not matrix.transposed and matrix.leading == columns and steps == (rows * columns,)
 
 
 def _place(offset: Size, steps: tuple[Size, ...], size: SizeOf) -> Expr:

@@ -23,6 +23,7 @@ tile keeps of each row), ("packed", columns of a matrix), ("block", columns of a
 """
 
 ORIGIN = Affine()
+SIGN = -(1 << 63)  # the bit that tells which int64 are negative
 
 
 @frozen(eq=False)
@@ -70,10 +71,14 @@ class Access:
 
 @frozen(eq=False)
 class Check:
-    """The smallest and the largest index that a gather met (kernel variables), and its bound."""
+    """The largest index that a gather met, and its bound.
+
+    `most` is a kernel variable: of the indices, counted from the front where they `wrap`, the
+    largest one without its sign, which is that of a negative index if there is one; its first bit
+    is the other one, as numbers with a sign compare so.
+    """
 
     node: int
-    least: str
     most: str
     size: Size
     wrap: bool

@@ -21,7 +21,7 @@ from staticgraph.compiler.codegen.matmul import Product, matmul, product_of, sum
 from staticgraph.compiler.codegen.memory import MemoryPlan
 from staticgraph.compiler.codegen.nesting import Nester
 from staticgraph.compiler.codegen.scalar import pointer_type
-from staticgraph.compiler.codegen.statements import Body, Check, Memory
+from staticgraph.compiler.codegen.statements import SIGN, Body, Check, Memory
 from staticgraph.compiler.core.dims import Size, Unknown
 from staticgraph.compiler.core.record import Record, frozen, record
 from staticgraph.compiler.core.types import TensorType
@@ -31,6 +31,8 @@ from staticgraph.compiler.ir.records import (
     ZERO,
     Binary,
     Block,
+    Cast,
+    Const,
     Expr,
     For,
     If,
@@ -312,11 +314,15 @@ class UnitBuilder:
 
     def _check(self, check: Check) -> Stmt:
         """The end of the unit, if an index was out of range."""
-        least, most = Name(check.least), Name(check.most)
-        lowest, bound = (self.size(one) for one in (-check.size if check.wrap else 0, check.size))
+        bound, sign = self.size(check.size), Cast("i64", Const(SIGN))
         failed = self._parameter("failed", 0, "p_i64")
         node = self._parameter("node", check.node, "i64")
-        below = Binary("<", least, lowest)
-        above = Binary(">=", most, bound)
-        report = Store(failed, ZERO, Select(below, least, most), node=check.node)
-        return If(Binary("|", below, above), (report, Return(node + ONE)))
+        met: Expr = Binary("^", Name(check.most), sign)
+        if check.wrap:
+            met = Select(Binary("<", met, ZERO), met - bound, met)
+        report = Store(failed, ZERO, met, node=check.node)
+        outside = Binary(">=", Name(check.most), Binary("^", bound, sign))
+        if not isinstance(check.size, int) or not check.size:
+            # types let no index into an axis of size 0, but `most` begins there
+            outside = Binary("&", outside, Binary("<", ZERO, bound))
+        return If(outside, (report, Return(node + ONE)))

@@ -138,7 +138,7 @@ def bfloat16(op: str = "dtype") -> DType:
         DTypeError: `ml_dtypes` is not installed.
     """
     try:
-        with fork.importing:
+        with fork.importing():
             import ml_dtypes
     except ImportError:
         raise DTypeError(

@@ -41,6 +41,10 @@ class GraphError(StaticGraphError, ValueError):
     """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
 
 
+class NoDerivativeError(GraphError, NotImplementedError):
+    """An op has no derivative by an operand that one is asked for."""
+
+
 @_public
 class CaptureError(GraphError):
     """A captured function needs what is not there before it runs: values, memory, or the tape."""
@@ -72,8 +76,11 @@ class OptionError(StaticGraphError, ValueError):
 
 
 @_public
-class OutOfRangeError(StaticGraphError, IndexError):
-    """An index operand points outside the axis that it indexes."""
+class OutOfRangeError(StaticGraphError, IndexError, RuntimeError):
+    """An index operand points outside the axis that it indexes.
+
+    PyTorch raises IndexError of some functions, and RuntimeError of others, such as gather.
+    """
 
 
 @_public

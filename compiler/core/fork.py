@@ -15,9 +15,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 
@@ -56,16 +56,29 @@ def after_in_child(function: Callable[[], object]) -> None:
     _in_child.append(function)
 
 
-importing = threading.RLock()
-"""Held while something is imported late: the import's own locks would stay locked in a child."""
-hold(Rank.IMPORTS, importing)
+IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+"""The file that Python names for the code that imports."""
+_import_lock = threading.RLock()
+hold(Rank.IMPORTS, _import_lock)
+
+
+def importing() -> AbstractContextManager[object]:
+    """Held while something is imported late: the import's own locks would stay locked in a child.
+
+    A thread in the middle of an import takes no lock: it holds those of modules, for which the one
+    that has this lock may wait.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != IMPORT_SYSTEM:
+        frame = frame.f_back
+    return _import_lock if frame is None else nullcontext()
 
 
 def imported(name: str) -> ModuleType:
     """A module that is imported late: the lock is not waited for if it is there."""
     found = sys.modules.get(name)
     if found is None or getattr(found.__spec__, "_initializing", False):
-        with importing:
+        with importing():
             found = import_module(name)
     return found
 

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from staticgraph.compiler.core.raised import Raised
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import refuse, user_place
 from staticgraph.compiler.core.user_text import UserText
 
@@ -25,7 +25,7 @@ Fields: TypeAlias = "tuple[tuple[UserText, UserText, bool], ...]"
 """Per value in a message the marker, the format, and whether it is written as a Python number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Field:
     """A text in a message.
 

@@ -41,6 +41,7 @@ from staticgraph.compiler.core.op_arguments import (
     named,
     of_shared_dtype,
     refuse_more,
+    refuse_others,
 )
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
@@ -239,8 +240,7 @@ class Op:
         try:
             return handle.apply(self, operands, attrs)
         except TypeError as error:
-            renamed = named(error, _rule_of_types(self), self.name)
-            if renamed is error:
+            if (renamed := named(error, _rule_of_types(self), self.name)) is error:
                 raise
             raise renamed from None
 
@@ -248,21 +248,21 @@ class Op:
         plain = are_plain(operands, self.floating)
         if not plain and not self.complex:
             self.refuse_complex(operands)
-        given = operands if plain or not self.floating else as_floating(operands, self.promotes)
+        given = operands
         try:
+            given = operands if plain or not self.floating else as_floating(operands, self.promotes)
             if not plain and any(map(is_stored, given)) and not self.moves:
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
+            refuse_others(self.name, operands, error)
             self._check_shapes(given, attrs, error)
             raise
 
     def refuse_complex(self, arrays: Sequence[object]) -> None:
         """DTypeError if there are complex numbers among arrays that the op does not take."""
         for one in arrays:
-            if isinstance(one, complex) or (
-                isinstance(one, np.ndarray | np.generic) and one.dtype.kind == "c"
-            ):
+            if isinstance(one, complex) or getattr(getattr(one, "dtype", 0), "kind", 0) == "c":
                 raise complex_refused(self.name, type_of(one))
 
     @property

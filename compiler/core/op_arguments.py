@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow, promoted
+from staticgraph.compiler.core.errors import DTypeError, StaticGraphError
 from staticgraph.compiler.core.values import Value
 
 
@@ -45,6 +46,23 @@ _SECOND = frozenset({
     "other", "exponent", "mat2", "vec", "vec2", "tensor", "tensor2", "divisor", "value", "batch2",
 })  # fmt: skip
 _BY_NAME = _SECOND | {"input"}
+
+
+def refuse_others(name: str, operands: Sequence[object], error: Exception) -> None:
+    """DTypeError where an op failed because an operand is no array, number or sequence of such."""
+    if isinstance(error, DTypeError):
+        return
+    bare = not isinstance(error, StaticGraphError)
+    rows = bare and isinstance(error, AttributeError | TypeError)
+    for i, one in enumerate(operands):
+        if one is None or isinstance(one, str | dict | set):
+            refused = bare or not i
+        else:
+            refused = rows and isinstance(one, list | tuple)
+        if refused:
+            raise DTypeError(
+                f"{name}(): argument {i + 1} must be a tensor or an array, not {type(one).__name__}"
+            ) from None
 
 
 @functools.cache

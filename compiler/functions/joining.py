@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import broadcast_shapes, normalise_axis, type_of
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import (
@@ -266,7 +267,7 @@ def delete(x: Value, obj: int | slice | Sequence[int], axis: int | None = None) 
     """
     x, axis = axis_or_whole("delete", x, axis)
     size = known_size("delete", x, axis)
-    kept = np.delete(np.arange(size), obj)
+    kept = np.delete(np.arange(size), np.asarray(obj) if isinstance(obj, Operand) else obj)
     return ops.take(x, kept, axis)
 
 

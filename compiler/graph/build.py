@@ -38,7 +38,7 @@ def build(
 
 def graph_of(definition: Definition) -> nx.MultiDiGraph[int]:
     """The frozen graph of a definition."""
-    with fork.importing:
+    with fork.importing():
         import networkx as nx  # takes longer than a start from the kernel cache has
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.dims import Size
+from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import along, beside, number, numbers, shown
@@ -123,7 +122,14 @@ def averaged(x: Value, parts: Parts) -> Value:
 
 
 def _part(i: int, size: Size, count: int) -> tuple[Size, Size]:
-    return dims.floor_divide(i * size, count), -dims.floor_divide(-(i + 1) * size, count)
+    return i * size // count, -(-(i + 1) * size // count)
+
+
+def _cut(x: Any, axis: int, start: Size, stop: Size) -> Any:
+    """A part of an axis."""
+    if isinstance(x.shape[axis], Dim):
+        return slice_axis(x, axis, start, stop)
+    return x[(*(slice(None),) * axis, slice(start, stop))]
 
 
 def _means_along(x: Any, axis: int, parts: int) -> Any:
@@ -131,7 +137,7 @@ def _means_along(x: Any, axis: int, parts: int) -> Any:
     if parts and isinstance(size, int) and size % parts == 0:
         shape = (*x.shape[:axis], parts, size // parts, *x.shape[axis + 1 :])
         return ops.mean(ops.reshape(x, shape), axis + 1)
-    slices = (slice_axis(x, axis, *_part(i, size, parts)) for i in range(parts))
+    slices = (_cut(x, axis, *_part(i, size, parts)) for i in range(parts))
     return ops.concatenate([ops.mean(one, axis, True) for one in slices], axis)
 
 
@@ -178,6 +184,6 @@ def _largest_along(x: Any, axis: int, parts: int) -> Any:
     chosen = []
     for i in range(parts):
         start, stop = _part(i, size, parts)
-        inside = ops.argmax(slice_axis(values, axis, start, stop), axis, True)
+        inside = ops.argmax(_cut(values, axis, start, stop), axis, True)
         chosen.append(inside + number(start, x))
     return ops.concatenate(chosen, axis)

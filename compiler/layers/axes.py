@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, Size
-from staticgraph.compiler.core.dtypes import computing, is_float
+from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.types import TensorType, unify
@@ -92,9 +92,15 @@ def beside(values: Value, like: Value) -> Value:
     )
 
 
+def cast(values: Value, dtype: Value) -> Value:
+    """Values as another dtype, by NumPy if they are an array."""
+    return values.astype(dtype) if isinstance(values, np.ndarray) else ops.astype(values, dtype)
+
+
 def along(values: Value, axis: int, ndim: int) -> Value:
     """A vector in a shape that broadcasts, its elements along one axis of `ndim`."""
-    return ops.reshape(values, tuple(-1 if i == axis else 1 for i in range(ndim)))
+    shape = tuple(-1 if i == axis else 1 for i in range(ndim))
+    return values.reshape(shape) if isinstance(values, np.ndarray) else ops.reshape(values, shape)
 
 
 def of_floats(name: str, x: Value) -> Value:
@@ -103,11 +109,6 @@ def of_floats(name: str, x: Value) -> Value:
     if not is_float(np.dtype(x.dtype)):
         raise DTypeError(f"{name}: {shown(x)} is not floating point")
     return x
-
-
-def wide(dtype: Value) -> Value:
-    """The dtype in which numbers of this one are computed."""
-    return computing(np.dtype(dtype))
 
 
 def same_shape(name: str, x: Value, what: str, other: Value) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import fits, unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import strided_slice
 from staticgraph.compiler.ops.windows import overlap_add
 
 __all__ = [
@@ -79,8 +81,7 @@ def _conv(
 ) -> Any:  # fmt: skip
     weight = as_operand(weight)
     bias = None if bias is None else as_operand(bias)
-    if weight.ndim != axes + 2:
-        raise ShapeError(f"{name}: weight {shown(weight)} has {weight.ndim} axes, of {axes + 2}")
+    _check_weight(name, weight, axes)
     steps = per_axis(name, "stride", stride, axes, 1)
     spread = per_axis(name, "dilation", dilation, axes, 1)
     before, after = _padding(name, padding, steps, spread, weight.shape[2:])
@@ -164,6 +165,13 @@ def same_padding(dilation: Sizes, window: Value) -> tuple[Sizes, Sizes]:
     return tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
 
 
+def _check_weight(name: str, weight: Any, axes: int) -> None:
+    if weight.ndim != axes + 2:
+        raise ShapeError(f"{name}: weight {shown(weight)} has {weight.ndim} axes, of {axes + 2}")
+    if any(isinstance(size, Dim) for size in weight.shape[2:]):
+        raise ShapeError(f"{name}: weight {shown(weight)}: the sizes of a window must be known")
+
+
 def _check(name: str, x: Any, weight: Any, bias: Any, groups: int) -> None:
     filters, channels = weight.shape[0], weight.shape[1] * groups
     if groups < 1 or not isinstance(filters, int) or filters % groups:
@@ -237,8 +245,7 @@ def _transposed(
 ) -> Any:
     weight = as_operand(weight)
     bias = None if bias is None else as_operand(bias)
-    if weight.ndim != axes + 2:
-        raise ShapeError(f"{name}: weight {shown(weight)} has {weight.ndim} axes, of {axes + 2}")
+    _check_weight(name, weight, axes)
     stride, padding, extra, dilation = (
         per_axis(name, option, value, axes, least)
         for option, value, least in zip(
@@ -297,5 +304,6 @@ def _by_overlaps(
         )
     )
     whole = overlap_add(windows, reach, steps, spread)
-    inner = (slice(one, size - one) for one, size in zip(edge, whole.shape[2:], strict=True))
-    return _with_bias(whole[(slice(None), slice(None), *inner)], bias)
+    sizes = [size - 2 * one for size, one in zip(reach, edge, strict=True)]
+    inner = strided_slice(whole, (0, 0, *edge), (*whole.shape[:2], *sizes), (1,) * 5)
+    return _with_bias(inner, bias)

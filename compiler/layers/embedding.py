@@ -40,7 +40,7 @@ def embedding(indices: Value, weight: Value, padding_idx: int | None = None) -> 
                [1.]])
     """
     indices, weight, padding_idx = _table("embedding", indices, weight, padding_idx)
-    return rows_of(indices, weight, padding_idx)
+    return rows_of(ops.take(weight, indices, 0), indices, padding_idx)
 
 
 def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tuple[Any, Any, Any]:
@@ -57,9 +57,8 @@ def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tup
     return indices, weight, padding_idx % rows
 
 
-def rows_of(indices: Value, weight: Value, padding_idx: int | None) -> Value:
-    """`embedding` of what fits."""
-    found = ops.take(weight, indices, 0)
+def rows_of(found: Value, indices: Value, padding_idx: int | None) -> Value:
+    """The rows `found` at indices, of which those of `padding_idx` get no gradient."""
     if padding_idx is None:
         return found
     padding = ops.expand_dims(ops.equal(indices, padding_idx), -1)
@@ -126,7 +125,7 @@ def embedding_bag(
             f"{name}: offsets say where the bags of a vector begin, and of no matrix: "
             f"{shown(indices)}, offsets={offsets!r}"
         )
-    rows = rows_of(indices, weight, None)
+    rows = ops.take(weight, indices, 0)
     if per_sample_weights is not None:
         rows = rows * ops.expand_dims(per_sample_weights, -1)
     kept = None if padding_idx is None else ops.not_equal(indices, padding_idx)
@@ -152,7 +151,7 @@ def of_matrix(rows: Value, kept: Value, mode: str) -> Value:
     if mode != "mean":
         return total
     if known is None:
-        return total / (size_value(length, rows) if isinstance(length, Dim) else max(length, 1))
+        return total / (size_value(length, total) if isinstance(length, Dim) else max(length, 1))
     return total / ops.maximum(ops.astype(ops.sum(known, 1), total.dtype), 1)
 
 

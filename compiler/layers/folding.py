@@ -12,6 +12,7 @@ from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.slicing import strided_slice
 from staticgraph.compiler.ops.windows import overlap_add
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
@@ -109,7 +110,7 @@ def folded(
     windows = ops.transpose(columns, (0, 1, 4, 5, 2, 3))
     whole = tuple(n + 2 * p for n, p in zip(shape, edge, strict=True))
     found = overlap_add(windows, whole, step, spread)
-    return found[:, :, edge[0] : edge[0] + shape[0], edge[1] : edge[1] + shape[1]]
+    return strided_slice(found, (0, 0, *edge), (*found.shape[:2], *shape), (1,) * 4)
 
 
 def pixel_shuffle(x: Value, upscale_factor: int) -> Value:

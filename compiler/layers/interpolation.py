@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.adaptive_pooling import averaged
-from staticgraph.compiler.layers.axes import along, beside, number, numbers, shown
+from staticgraph.compiler.layers.axes import along, beside, cast, number, numbers, shown
 from staticgraph.compiler.ops.declare import as_operand
 
 __all__ = ["interpolate"]
@@ -117,22 +119,28 @@ def _along(x: Any, axis: int, wanted: Size, scale: float | None, mode: str, alig
     """One axis at another size."""
     have = number(x.shape[axis], x, "float64")
     ratio = have / number(wanted, x, "float64") if scale is None else 1 / scale
-    places = ops.astype(numbers(wanted, x), "float64")
+    of = library(x.shape[axis], wanted)
+    places = cast(numbers(wanted, x), np.float64)
     if mode in CHOSEN:
         offset = 0.5 if mode == "nearest-exact" else 0.0
-        found = ops.minimum(ops.floor((places + offset) * ratio), have - 1)
-        return ops.take(x, ops.astype(found, "int64"), axis)
+        found = of.minimum(of.floor((places + offset) * ratio), have - 1)
+        return ops.take(x, cast(found, np.int64), axis)
     if align:
         ends = number(dims.maximum(wanted - 1, 1), x, "float64")
         source = places * ((have - 1) / ends)
     else:
         source = (places + 0.5) * ratio - 0.5
     if mode == "bicubic":
-        return _cubic(x, axis, source, have)
-    source = ops.maximum(source, 0.0)
-    low = ops.minimum(ops.floor(source), have - 1)
+        return _weighted(x, axis, _cubic(of, source, have))
+    source = of.maximum(source, 0.0)
+    low = of.minimum(of.floor(source), have - 1)
     part = source - low
-    return _weighted(x, axis, [(low, 1 - part), (ops.minimum(low + 1, have - 1), part)])
+    return _weighted(x, axis, [(low, 1 - part), (of.minimum(low + 1, have - 1), part)])
+
+
+def library(*sizes: Size) -> Value:
+    """NumPy, for what is computed of sizes that are known, or the ops of the same names."""
+    return ops if any(isinstance(size, Dim) for size in sizes) else np
 
 
 _A = -0.75
@@ -148,22 +156,21 @@ def far(t: Value) -> Value:
     return ((_A * t - 5 * _A) * t + 8 * _A) * t - 4 * _A
 
 
-def _cubic(x: Any, axis: int, source: Any, have: Any) -> Any:
+def _cubic(of: Any, source: Any, have: Any) -> list[tuple[Any, Any]]:
     """Keys, Cubic convolution interpolation for digital image processing, 1981."""
-    low = ops.floor(source)
+    low = of.floor(source)
     part = source - low
     weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
-    terms = [
-        (ops.minimum(ops.maximum(low + offset, 0.0), have - 1), weight)
+    return [
+        (of.minimum(of.maximum(low + offset, 0.0), have - 1), weight)
         for offset, weight in zip((-1, 0, 1, 2), weights, strict=True)
     ]
-    return _weighted(x, axis, terms)
 
 
 def _weighted(x: Any, axis: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     total = None
     for places, weights in terms:
-        weight = beside(along(ops.astype(weights, x.dtype), axis, x.ndim), x)
-        term = ops.take(x, ops.astype(places, "int64"), axis) * weight
+        weight = beside(along(cast(weights, np.dtype(x.dtype)), axis, x.ndim), x)
+        term = ops.take(x, cast(places, np.int64), axis) * weight
         total = term if total is None else total + term
     return total

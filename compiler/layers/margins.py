@@ -254,7 +254,8 @@ def by_classes(x: Value, target: Value, p: int, margin: float, weight: Value) ->
     if weight is not None:
         apart = apart * ops.take(weight, index, 0)
     others = ops.not_equal(positions(x, 1), index)
-    return ops.sum(ops.where(others, apart, 0), 1) / size_value(x.shape[1], x)
+    total = ops.sum(ops.where(others, apart, 0), 1)
+    return total / size_value(x.shape[1], total)
 
 
 def multilabel_margin_loss(x: Value, target: Value, *, reduction: str = "mean") -> Value:
@@ -292,7 +293,8 @@ def by_labels(x: Value, labels: Value) -> Value:
     apart = ops.relu(1 - ops.expand_dims(chosen, 2) + ops.expand_dims(x, 1))
     others = ops.logical_not(ops.any(same, 1, keepdims=True))
     counted = ops.logical_and(ops.expand_dims(named, 2), others)
-    return ops.sum(ops.where(counted, apart, 0), (1, 2)) / size_value(x.shape[1], x)
+    total = ops.sum(ops.where(counted, apart, 0), (1, 2))
+    return total / size_value(x.shape[1], total)
 
 
 def multilabel_soft_margin_loss(

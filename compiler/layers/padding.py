@@ -10,6 +10,7 @@ from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import number, numbers, shown
+from staticgraph.compiler.layers.interpolation import library
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.slicing import strided_slice
 
@@ -75,28 +76,28 @@ def constant(x: Value, pairs: Sequence[tuple[int, int]], value: float) -> Value:
     return ops.pad(x, [(max(0, before), max(0, after)) for before, after in pairs], value)
 
 
-def _places(x: Any, axis: int, before: int, after: int) -> tuple[Any, Any]:
-    """The numbers from -before to the size and what comes after, and the size."""
+def _places(x: Any, axis: int, before: int, after: int) -> tuple[Any, Any, Any]:
+    """The numbers from -before to the size and what comes after, the size, and what computes."""
     size: Size = x.shape[axis]
-    return numbers(size + (before + after), x) - before, number(size, x)
+    return numbers(size + (before + after), x) - before, number(size, x), library(size)
 
 
 def _reflected(x: Any, axis: int, before: int, after: int) -> Any:
-    place, size = _places(x, axis, before, after)
-    place = ops.absolute(place)
-    place = ops.where(ops.greater_equal(place, size), 2 * (size - 1) - place, place)
+    place, size, of = _places(x, axis, before, after)
+    place = of.absolute(place)
+    place = of.where(of.greater_equal(place, size), 2 * (size - 1) - place, place)
     # more than is there is out of range, where that is not known before the program runs
     return place if isinstance(size, int) else ops.where(ops.less(place, 0), size, place)
 
 
 def _replicated(x: Any, axis: int, before: int, after: int) -> Any:
-    place, size = _places(x, axis, before, after)
-    return ops.minimum(ops.maximum(place, 0), size - 1)
+    place, size, of = _places(x, axis, before, after)
+    return of.minimum(of.maximum(place, 0), size - 1)
 
 
 def _circular(x: Any, axis: int, before: int, after: int) -> Any:
-    place, size = _places(x, axis, before, after)
-    return ops.remainder(place, size)
+    place, size, of = _places(x, axis, before, after)
+    return of.remainder(place, size)
 
 
 INDICES: Mapping[str, Callable[[Any, int, int, int], Any]] = {

@@ -94,7 +94,7 @@ def _max_pool(
     _check_padding(name, edge, size, spread)
 
     def one(x: Any) -> Any:
-        _check_room(name, x, size, edge, spread)
+        _check_room(name, x, size, step, edge, spread, ceil_mode)
         return max_pooled(x, size, step, edge, spread, ceil_mode, return_indices)
 
     return images(name, x, axes, one)
@@ -105,10 +105,11 @@ def max_pooled(
 ) -> Value:
     """The largest elements of the windows of (n, c, ...), and where they are if `places`."""
     axes = len(size)
+    simple = axes < 3 and not places and max(spread) == 1
+    if simple and not ceil:
+        return _shared(ops.max_pool2d, x, size, step, edge)
     counts = window_counts(x, size, step, edge, spread, ceil)
-    if axes < 3 and not places and set(spread) == {1}:
-        if not ceil:
-            return _shared(ops.max_pool2d, x, size, step, edge)
+    if simple:
         x = _extended(x, size, step, edge, spread, counts, -np.inf)
         pooled = _shared(ops.max_pool2d, x, size, step, (0,) * axes)
         return leading_part(pooled, 2, counts)
@@ -135,13 +136,15 @@ def _check_padding(name: str, padding: Sizes, size: Sizes, dilation: Sizes) -> N
             )
 
 
-def _check_room(name: str, x: Any, size: Sizes, edge: Sizes, spread: Sizes) -> None:
-    for have, k, p, d in zip(x.shape[2:], size, edge, spread, strict=True):
-        room = have + 2 * p - d * (k - 1) - 1
-        if not isinstance(room, Dim) and room < 0:
-            raise ShapeError(
-                f"{name}: no window {size} by {spread} fits into {shown(x)} with {edge} around it"
-            )
+def _check_room(
+    name: str, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool
+) -> None:
+    """ShapeError if an axis is known to have no window."""
+    counts = window_counts(x, size, step, edge, spread, ceil)
+    if any(not isinstance(count, Dim) and count < 1 for count in counts):
+        raise ShapeError(
+            f"{name}: no window {size} by {spread} fits into {shown(x)} with {edge} around it"
+        )
 
 
 def window_counts(
@@ -159,10 +162,10 @@ def _window_count(
 ) -> Size:
     room = size + 2 * padding - dilation * (window - 1) - 1
     if not ceil:
-        return dims.floor_divide(room, stride) + 1
-    count = -dims.floor_divide(-room, stride) + 1
+        return room // stride + 1
+    count, starts = -(-room // stride) + 1, -(-(size + padding) // stride)
     # the last window starts inside the input or the padding before it
-    return dims.minimum(count, -dims.floor_divide(-(size + padding), stride))
+    return dims.minimum(count, starts) if isinstance(room, Dim) else min(count, starts)
 
 
 def _shared(pool: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes) -> Any:
@@ -263,7 +266,7 @@ def _avg_pool(
     _check_padding(name, edge, size, (1,) * axes)
 
     def one(x: Any) -> Any:
-        _check_room(name, x, size, edge, (1,) * axes)
+        _check_room(name, x, size, step, edge, (1,) * axes, ceil_mode)
         return avg_pooled(x, size, step, edge, ceil_mode, count_include_pad, divisor)
 
     return images(name, x, axes, one)

@@ -41,7 +41,7 @@ _FIRST = (
 
 def public_named(name: str) -> _Value:
     """The op that the frontends export under this name; None if there is none."""
-    with _fork.importing:
+    with _fork.importing():
         for module in _first():
             if name in module.__all__:
                 return getattr(module, name)
@@ -49,7 +49,7 @@ def public_named(name: str) -> _Value:
 
 
 def _declare_all() -> None:
-    with _fork.importing:
+    with _fork.importing():
         _import_module("staticgraph.compiler.ops.library")
 
 
@@ -61,7 +61,7 @@ if not TYPE_CHECKING:
         """Import what is not there yet."""
         if name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        with _fork.importing:
+        with _fork.importing():
             if _find_spec(f"{__name__}.{name}") is not None:
                 return _import_module(f"{__name__}.{name}")
             found = _declared(name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from staticgraph.compiler.core.errors import GraphError
+from staticgraph.compiler.core.errors import NoDerivativeError
 from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Op, Rule, register
 from staticgraph.compiler.core.record import frozen
@@ -31,8 +31,8 @@ class NoDerivative:
 
     op: str
 
-    def __call__(self, *args: object, **attrs: object) -> Any:
-        raise GraphError(f"{self.op}: has a derivative by its last argument alone")
+    def __call__(self, *args: object, **attrs: object) -> NoReturn:
+        raise NoDerivativeError(f"{self.op}: has a derivative by its last argument alone")
 
 
 def _host(

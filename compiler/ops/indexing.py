@@ -39,15 +39,16 @@ def require_element(op: str, x: TensorType, axis: int, index: TensorType) -> Non
 
 
 def _take_bind(
-    x: Any, index: Any, axis: Any = None, *, dim: Any = None
+    x: Any, index: Any, axis: Any = None, *, dim: Any = None, wrap: bool = True
 ) -> tuple[Sequence[Any], Attrs]:
     x, axis = as_operand(x), one_axis("take", axis, dim)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    return (x, as_operand(index)), {"axis": normalise_axis("take", axis, x.ndim)}
+    attrs = {"axis": normalise_axis("take", axis, x.ndim), **({} if wrap else {"wrap": False})}
+    return (x, as_operand(index)), attrs
 
 
-def _take_type(x: TensorType, index: TensorType, *, axis: int) -> TensorType:
+def _take_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool = True) -> TensorType:
     require_index("take", index)
     require_element("take", x, axis, index)
     return TensorType(x.shape[:axis] + index.shape + x.shape[axis + 1 :], x.dtype)
@@ -60,8 +61,8 @@ def _take_split(
     return inner, (*index[:axis], Affine(), *index[axis + indices.ndim :])
 
 
-def _take_vjp(g: object, o: object, x: Any, index: object, *, axis: int) -> Any:
-    return take_add(g, index, axis, x.shape[axis])
+def _take_vjp(g: object, o: object, x: Any, index: object, *, axis: int, wrap: bool = True) -> Any:
+    return take_add(g, index, axis, x.shape[axis], wrap)
 
 
 def _batched_take(
@@ -70,16 +71,16 @@ def _batched_take(
     x, index = examples
     axis = attrs["axis"]
     if not index.batched:
-        return apply(op, [x.tensor, index.tensor], {"axis": axis + 1})
+        return apply(op, [x.tensor, index.tensor], {**attrs, "axis": axis + 1})
     if not x.batched:  # the batch axis of the result is where the axis of x was
-        result = apply(op, [x.tensor, index.tensor], {"axis": axis})
+        result = apply(op, [x.tensor, index.tensor], attrs)
         return transpose(result, (axis, *(i for i in range(result.ndim) if i != axis)))
     # one axis for the index, then one gather with the index repeated over the other axes
     shape = x.tensor.shape
     count = math.prod(index.tensor.shape[1:])
     flat = reshape(index.tensor, (size, *(1,) * axis, count, *(1,) * (x.ndim - axis - 1)))
     places = broadcast_to(flat, (*shape[: axis + 1], count, *shape[axis + 2 :]))
-    result = take_along_axis(x.tensor, places, axis + 1)
+    result = take_along_axis(x.tensor, places, axis + 1, wrap=attrs.get("wrap", True))
     return reshape(result, (*shape[: axis + 1], *index.tensor.shape[1:], *shape[axis + 2 :]))
 
 
@@ -87,8 +88,8 @@ take = register(
     Op(
         name="take",
         infer_type=_take_type,
-        evaluate=lambda x, index, axis: np.take(
-            x, check_range("take", np.asarray(index), x.shape[axis]), axis
+        evaluate=lambda x, index, axis, wrap=True: np.take(
+            x, check_range("take", np.asarray(index), x.shape[axis], wrap), axis
         ),
         vjp=(_take_vjp, None),
         saves=("b", ""),
@@ -100,7 +101,7 @@ take = register(
         sweep="slices",
         complex="linear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
-        "negative ones count from the end. OutOfRangeError outside.",
+        "negative ones count from the end if `wrap`. OutOfRangeError outside.",
         example=">>> sg.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0, -1]))\n"
         "array([30., 10., 30.])",
     )
@@ -157,7 +158,7 @@ take_add = register(
         name="take_add",
         infer_type=_take_add_type,
         evaluate=_take_add_numpy,
-        vjp=(lambda g, o, a, b, *, axis, size, wrap=True: take(g, b, axis), None),
+        vjp=(lambda g, o, a, b, *, axis, size, wrap=True: take(g, b, axis, wrap=wrap), None),
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_take_split),

@@ -84,10 +84,9 @@ def _matmul_arrays(positions: Sequence[int], g: object, o: object, a: Any, b: An
 
 
 def _matmul_numpy(a: Any, b: Any) -> Any:
-    m, n = a.ndim, b.ndim
-    if 0 < m <= 2 and 0 < n <= 2 and a.size != 1 and b.size != 1:
+    if a.size > 1 and b.size > 1 and a.ndim <= 2 and b.ndim <= 2:
         return a.dot(b)  # as `small_product`, without its call
-    if not m or not n:
+    if not a.ndim or not b.ndim:
         _matmul_type(type_of(a), type_of(b))  # which says better than NumPy what is wrong
     return np.matmul(a, b)
 

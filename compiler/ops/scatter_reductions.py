@@ -15,7 +15,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand, register
 from staticgraph.compiler.core.types import TensorType, neutral
 from staticgraph.compiler.ops.arithmetic import astype, floor_divide, maximum, minimum
 from staticgraph.compiler.ops.batching import shifted_one
-from staticgraph.compiler.ops.comparison import equal, less, logical_and, where
+from staticgraph.compiler.ops.comparison import equal, less, where
 from staticgraph.compiler.ops.declare import as_operand, composite, unbroadcast
 from staticgraph.compiler.ops.indexing import along_add, along_split, along_type, take_along_axis
 from staticgraph.compiler.ops.last_places import grid, resized
@@ -55,25 +55,28 @@ def _along_prod(values: Any, index: Any, *, axis: int, size: int, wrap: bool) ->
     return result
 
 
-def _only(values: Any, index: object, axis: int, size: Size, wrap: bool) -> Any:
-    """Where a value is 0, and the only one that is among those that fall on its place."""
-    zero = equal(values, 0)
-    zeros = along_add(astype(zero, values.dtype), index, axis, size, wrap)
-    return logical_and(zero, equal(_taken(zeros, index, axis, wrap), 1))
-
-
 def _taken(x: object, index: object, axis: int, wrap: bool) -> Any:
     return take_along_axis.bound((x, index), {"axis": axis, "wrap": wrap})
 
 
 def _along_prod_vjp(
-    g: object, o: Any, a: object, b: object, *, axis: int, size: Size, wrap: bool
+    g: object, o: Any, a: Any, b: object, *, axis: int, size: Size, wrap: bool
 ) -> Any:
+    # as the rule of `prod`: with one zero on a place only that zero's slope is not 0, with two
+    # none is; `lone`, the sum of the zeros, is 0 but carries their slopes to the second order
+    zero = equal(a, 0)
+    zeros = _taken(along_add(astype(zero, a.dtype), b, axis, size, wrap), b, axis, wrap)
+    lone = _taken(along_add(where(zero, a, 0), b, axis, size, wrap), b, axis, wrap)
     attrs = {"axis": axis, "size": size, "wrap": wrap}
-    lone = _only(a, b, axis, size, wrap)
-    without = along_prod.bound((where(lone, 1, a), b), attrs)
-    quotient = _taken(g * o, b, axis, wrap) / where(equal(a, 0), 1, a)
-    return where(lone, _taken(g * without, b, axis, wrap), quotient)
+    others = _taken(along_prod.bound((where(zero, 1, a), b), attrs), b, axis, wrap)
+    apart = others / where(zero, 1, a)
+    one, flat = equal(zeros, 1), _taken(o, b, axis, wrap)
+    slope = where(
+        zero,
+        where(one, others, where(equal(zeros, 2), others * (lone - a), flat)),
+        where(equal(zeros, 0), apart, where(one, apart * lone, flat)),
+    )
+    return _taken(g, b, axis, wrap) * slope
 
 
 along_prod: Op = register(
@@ -88,8 +91,7 @@ along_prod: Op = register(
         lowering=Scatter(along_split, lambda **attrs: "prod"),
         batching=shifted_one,
         doc="Ones with `size` elements along `axis`, multiplied by the values at the indices: see "
-        "`along_add`. The gradient is right where values are 0; the second one where at most one "
-        "of those that fall on a place is.",
+        "`along_add`. The first and second derivatives are right where values are 0, too.",
     )
 )
 

@@ -250,7 +250,7 @@ def _compiled(function: Rule) -> Rule:
 
     @functools.cache
     def made() -> Rule:
-        with fork.importing:
+        with fork.importing():
             import numba
 
         if isinstance(function, numba.core.dispatcher.Dispatcher):

@@ -31,7 +31,7 @@ class Compiled(Protocol):
 
 def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tree]) -> Replay:
     """A call of a kernel once more, op by op: as it was defined, and as it was rewritten."""
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.driver import lower
         from staticgraph.compiler.inspect.replay import replay
         from staticgraph.compiler.pipeline import rule_names
@@ -53,7 +53,7 @@ def look_again(runner: Compiled, args: Sequence[object], kwargs: Mapping[str, Tr
 
 def line_of(definition: Definition, options: Options, number: int) -> str:
     """The user's line of a node of the kernel."""
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.driver import lower
 
     return lower(definition, options)[1].located(number)[1].source

@@ -132,7 +132,7 @@ class CompiledRunner:
     def _lowered(self) -> tuple[Definition, Kernel]:
         """The graph after the passes and its kernel, made again after a start from the cache."""
         if self._lowering is None:
-            with fork.importing:
+            with fork.importing():
                 from staticgraph.compiler.driver import lower
                 from staticgraph.compiler.runtime.launch_planning import launch_plan_of
 

@@ -5,6 +5,7 @@ They take the place of a BLAS's gemm in descriptors such as those of `compiler.r
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def own_gemm(itemsize: int) -> int:
 
     loaded = load_products(itemsize, BLOCK)
     gemm, place = loaded.addresses
-    _word_at(place)[0] = _workspaces().ctypes.data
+    ctypes.c_int64.from_address(place).value = _workspaces().ctypes.data
     _kept.append(loaded)
     return gemm
 
@@ -43,9 +44,3 @@ def _workspaces() -> Any:
     _kept.append(memory)
     fork.after_in_child(lambda: words[1:].fill(0))  # of threads that are not there
     return words
-
-
-def _word_at(address: int) -> Any:
-    import ctypes
-
-    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)), (1,))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from staticgraph.dynamic.autograd import custom as custom, forward_ad, functional, graph
+from staticgraph.dynamic.autograd import (
+    custom as custom,
+    forward_ad,
+    functional,
+    graph,
+    wrappers as wrappers,
+)
 from staticgraph.dynamic.autograd.function import Function
-from staticgraph.dynamic.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from staticgraph.dynamic.autograd.gradcheck import gradcheck, gradgradcheck
+from staticgraph.dynamic.autograd.gradcheck_errors import GradcheckError
 from staticgraph.dynamic.autograd.threading_mode import (
     is_multithreading_enabled,
     set_multithreading_enabled,
@@ -44,3 +51,5 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+_unsafe_preserve_version_counter = graph.preserved_versions

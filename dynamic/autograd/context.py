@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from staticgraph.dynamic.autograd.function_node import SavedArgument
+from staticgraph.dynamic.autograd.function_node import SavedArgument, SavedNone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.nodes import FREED
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -21,7 +21,7 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...]
 
     def __init__(self) -> None:
-        self._saved: tuple[SavedArgument | None, ...] | None = ()
+        self._saved: tuple[SavedArgument | SavedNone, ...] | None = ()
         self._to_save: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
         self._constant: tuple[Any, ...] = ()
@@ -59,7 +59,7 @@ class FunctionCtx:
         if self._node is None:
             return self._to_save
         node = self._node()
-        return tuple(None if one is None else one.tensor(node) for one in self._saved)
+        return tuple(one.tensor(node) for one in self._saved)
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:

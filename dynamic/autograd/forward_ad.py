@@ -14,7 +14,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func import dual as duals
-from staticgraph.dynamic.func.tracer import Level, enter_level, exit_level, settled
+from staticgraph.dynamic.func.tracer import Level, Tracer, enter_level, exit_level, settled
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -35,6 +35,24 @@ def __getattr__(name: str) -> int:
     if name == "_current_level":
         return -1 if _current.level is None else 0
     raise AttributeError(f"module 'dynamic.autograd.forward_ad' has no attribute {name!r}")
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return duals.forward.enabled
+
+
+class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
+    """Whether ops on dual tensors have tangents: from now on, and as before after a `with`."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = duals.forward.enabled
+        duals.forward.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        """It is set already."""
+
+    def __exit__(self, *exception: object) -> None:
+        duals.forward.enabled = self._before
 
 
 def enter_dual_level() -> int:
@@ -98,7 +116,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "supported."
         )
     tensor = settled(tensor)
-    alike = tensor.shape != tangent.shape or _laid_out(tensor) == _laid_out(tangent)
+    alike = (
+        tensor.shape != tangent.shape
+        or isinstance(tensor, Tracer)
+        or isinstance(tangent, Tracer)  # a batch has no layout of one example
+        or _laid_out(tensor) == _laid_out(tangent)
+    )
     return duals.make_dual(current, tensor, tangent if alike else tangent.contiguous().clone())
 
 

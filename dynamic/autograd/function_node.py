@@ -18,9 +18,16 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.hooks import as_tensor
-from staticgraph.dynamic.tape.nodes import FREED, Cotangents, SeveralOutputs, next_number
-from staticgraph.dynamic.tape.saved_tensors import Packed, SavedTensor
+from staticgraph.dynamic.tape.nodes import (
+    FREED,
+    Cotangents,
+    PackHooks,
+    SeveralOutputs,
+    next_number,
+)
+from staticgraph.dynamic.tape.saved_tensors import NONE, Packed, SavedTensor
 from staticgraph.dynamic.tape.tape import mutated
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 from staticgraph.dynamic.tensors.inplace import touch
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.views import CUSTOM, MULTI_OUTPUT, make_view, rebase
@@ -40,15 +47,14 @@ class SavedArgument(SavedTensor):
             given = tensor if number is None else tensor.detach()
             self._kept = Packed(given, mode.packing[-1])
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        """Keep `pack_hook(tensor)` instead; RuntimeError if there are hooks already."""
+    def _hooked(self, pair: PackHooks) -> None:
         if type(self._kept) is Packed:
             raise AutogradError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
                 "Hint: only one pair of hooks is allowed at a time."
             )
         given = self._kept if self._number is None else wrap(self._kept)
-        self._kept = Packed(given, (pack_hook, unpack_hook))
+        self._kept = Packed(given, pair)
 
     def tensor(self, node: Any) -> Any:
         """The tensor, as an output of `node` if it is one."""
@@ -65,6 +71,21 @@ class SavedArgument(SavedTensor):
         result._counter = self._counter
         result._node = node.head(self._number, kept)
         return result
+
+
+class SavedNone(SavedTensor):
+    """The None that `save_for_backward` kept."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """Nothing is kept."""
+
+    def _hooked(self, pair: PackHooks) -> None:
+        raise AutogradError(NONE)
+
+    def tensor(self, node: object) -> None:
+        """None."""
 
 
 class FunctionNode(SeveralOutputs):
@@ -113,7 +134,7 @@ class FunctionNode(SeveralOutputs):
         passed_on = {id(one) for one in args} - {id(one) for one in ctx._dirty}
         numbers = {id(one): i for i, one in enumerate(outputs) if id(one) not in passed_on}
         ctx._saved = tuple(
-            None if one is None else SavedArgument(one, numbers.get(id(one)))
+            SavedNone() if one is None else SavedArgument(one, numbers.get(id(one)))
             for one in ctx._to_save
         )
         ctx._to_save = ctx._dirty = ctx._constant = ()
@@ -140,12 +161,20 @@ class FunctionNode(SeveralOutputs):
         parts = []
         self.found = []
         for i, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
-            if edge is not None and result is not None:
+            if edge is None:
+                continue
+            self.found.append(i)
+            if result is None:
+                parts.append((edge, UNDEFINED))
+            else:
                 result = self._fitted(i, result)
                 # a view: the user may hold the array
-                self.found.append(i)
                 parts.append((edge, result if create_graph else result._array[...]))
         return parts
+
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents that backward returns for zeros, or for None as `ctx` says."""
+        return self.pull(Cotangents({}), create_graph)
 
     def _fitted(self, i: int, result: Any) -> Any:
         """One result, summed to the shape of its argument and cast to its dtype."""

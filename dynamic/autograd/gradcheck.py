@@ -9,27 +9,26 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError, StaticGraphError
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.autograd import forward_ad
+from staticgraph.dynamic.autograd.gradcheck_errors import GradcheckError, GradcheckOptionError
+from staticgraph.dynamic.autograd.gradcheck_zeros import (
+    check_batched_tangents,
+    check_undefined_gradients,
+    check_undefined_tangents,
+    values_in,
+)
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.func.batched import Batched
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tracer import batch_of, new_level
-from staticgraph.dynamic.tape.grad_mode import enable_grad
+from staticgraph.dynamic.tape.grad_mode import enable_grad, no_grad
 from staticgraph.dynamic.tape.gradients import grad
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _Function = Callable[..., Any]
-
-
-class GradcheckError(AutogradError):
-    """A derivative is not what the values say."""
-
-
-class GradcheckOptionError(StaticGraphError, AssertionError):
-    """A check is asked for that cannot be done; PyTorch asserts it."""
 
 
 @frozen
@@ -42,6 +41,8 @@ class _Check:
         nondet_tol: by how much two runs of backward may differ.
         dtypes: whether gradients must have the dtype of their inputs.
         forward, backward, batched: which modes to check.
+        undefined: whether derivatives that are not there must count as zeros.
+        batched_forward: whether to check forward mode on a batch of tangents.
         parted: the outputs whose elements are the parts of complex numbers in turn.
     """
 
@@ -53,6 +54,8 @@ class _Check:
     forward: bool
     backward: bool
     batched: bool
+    undefined: bool
+    batched_forward: bool
     parted: frozenset[int] = frozenset()
 
 
@@ -79,9 +82,9 @@ def gradcheck(
     Every element of every floating output is differentiated by every element of the inputs that
     require grad, which should be float64; their memory is changed by `eps` and put back, so that
     functions that use them without taking them can be checked too. What is complex is checked in
-    both parts, as real numbers. `fast_mode`,
-    `check_undefined_grad`, `check_batched_forward_grad` and `masked` are accepted: every check is
-    done in full, on dense tensors.
+    both parts, as real numbers. With `check_undefined_grad` outputs that get no gradient, and
+    inputs without a tangent, must count as zeros. `fast_mode` and `masked` are accepted: every
+    check is done in full, on dense tensors.
 
     Raises:
         RuntimeError (GradcheckError): a derivative is wrong, unless `raise_exception` is False.
@@ -95,7 +98,7 @@ def gradcheck(
         )
     check = _Check(
         eps, atol, rtol, nondet_tol, check_grad_dtypes, check_forward_ad, check_backward_ad,
-        check_batched_grad,
+        check_batched_grad, check_undefined_grad, check_batched_forward_grad,
     )  # fmt: skip
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
@@ -131,7 +134,7 @@ def gradgradcheck(
     """Whether the second derivatives agree: `gradcheck` of the gradient.
 
     The gradient is taken as a function of the inputs and of the outputs' cotangents, which are
-    random unless given.
+    random unless given; those given are varied if they require grad.
     """
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if grad_outputs is None:
@@ -141,10 +144,7 @@ def gradgradcheck(
             for out in _differentiable(_listed(func(*given)))
         )
     else:
-        listed = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-        cotangents = tuple(
-            one if one.requires_grad else one.detach().requires_grad_() for one in listed
-        )
+        cotangents = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     count = len(cotangents)
     places = [i for i, x in enumerate(given) if _is_checked(x)]
 
@@ -259,19 +259,19 @@ def _check_function(func: _OfParts, inputs: Sequence[object], check: _Check) -> 
             _check_backward(k, out, [inputs[i] for i in places], places, expected, check)
     if check.forward:
         _check_forward(func, inputs, places, numerical, check)
+        if check.batched_forward:
+            check_batched_tangents(func, inputs, places)
+        if check.undefined:
+            check_undefined_tangents(func, inputs, places)
+    if check.backward and check.undefined:
+        check_undefined_gradients(func, inputs, places)
 
 
 def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> list[Any]:
     """The Jacobian of each output by one input: (elements of the input, elements of the output)."""
-    array = inputs[i]._array
     rows: list[list[Any]] = []
-    for place in np.ndindex(array.shape):
-        before = array[place]
-        ends = []
-        for step in (eps, -eps):
-            array[place] = before + step
-            ends.append([np.array(out._array) for out in _listed(func(*inputs))])
-        array[place] = before
+    for place in np.ndindex(tuple(inputs[i].shape)):
+        ends = [_moved(func, inputs, i, place, step) for step in (eps, -eps)]
         for high, low in zip(*ends, strict=True):
             _check_alike(high, low, place, eps)
         rows.append(
@@ -283,6 +283,30 @@ def _differences(func: _Function, inputs: Sequence[Any], i: int, eps: float) -> 
     if not rows:
         return [np.zeros((0, out.numel())) for out in _listed(func(*inputs))]
     return [np.stack(columns) for columns in zip(*rows, strict=True)]
+
+
+def _moved(
+    func: _Function, inputs: Sequence[Any], i: int, place: tuple[int, ...], step: float
+) -> list[Any]:
+    """The values of the outputs where an element of one input is larger by a step."""
+    array = inputs[i]._array
+    if not isinstance(array, np.ndarray):  # without memory
+        change = np.zeros(array.shape, array.dtype)
+        change[place] = step
+        kept = inputs[i].detach()
+        with no_grad():
+            inputs[i].add_(inputs[i].constant(change))
+        try:
+            return [values_in(out) for out in _listed(func(*inputs))]
+        finally:
+            with no_grad():
+                inputs[i].copy_(kept)
+    before = array[place]
+    array[place] = before + step
+    try:
+        return [np.array(values_in(out)) for out in _listed(func(*inputs))]
+    finally:
+        array[place] = before
 
 
 def _check_alike(high: Any, low: Any, place: object, eps: float) -> None:
@@ -309,7 +333,7 @@ def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
                 continue
             if dtypes and g.dtype != x.dtype:
                 raise GradcheckError(f"Gradient has dtype {g.dtype}, but its input has {x.dtype}")
-            whole[:, column] = g._array.reshape(-1)
+            whole[:, column] = values_in(g).reshape(-1)
     return found
 
 
@@ -339,7 +363,7 @@ def _check_backward(
                 f"numerical gradient.The tolerance for nondeterminism was {check.nondet_tol}."
             )
     zeros = np.zeros(out.shape, out.dtype.dtype)
-    if any(g is not None and g._array.any() for g in _pulled(out, inputs, zeros)):
+    if any(g is not None and values_in(g).any() for g in _pulled(out, inputs, zeros)):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
@@ -350,7 +374,7 @@ def _batched_rows(out: Any, inputs: Sequence[Any]) -> list[Any]:
         found = pull([out], inputs, [Batched(level, out.constant(basis))])
         batches = [None if g is None else batch_of(g, level) for g in found]
     return [
-        np.zeros((x.numel(), size)) if g is None else g._array.reshape(size, -1).T
+        np.zeros((x.numel(), size)) if g is None else values_in(g).reshape(size, -1).T
         for g, x in zip(batches, inputs, strict=True)
     ]
 
@@ -376,7 +400,7 @@ def _check_forward(
                 tangents = [forward_ad.unpack_dual(out).tangent for out in _listed(func(*duals))]
             for k, tangent in enumerate(tangents):
                 wanted = expected[k][row]
-                found = np.zeros_like(wanted) if tangent is None else tangent._array.reshape(-1)
+                found = np.zeros_like(wanted) if tangent is None else values_in(tangent).reshape(-1)
                 _compare("Jacobian computed with forward mode", k, i, found, wanted, check)
 
 

@@ -32,6 +32,24 @@ def increment_version(tensor: Any | Iterable[object]) -> None:
         touch(one)
 
 
+class preserved_versions:  # noqa: N801 - a context, as the others here
+    """Inside, changes of tensors do not count: their versions are then as before.
+
+    PyTorch's `_unsafe_preserve_version_counter`: gradients may be wrong where values were saved.
+    """
+
+    def __init__(self, tensors: Any) -> None:
+        self._tensors = (tensors,) if isinstance(tensors, Operand) else tuple(tensors)
+        self._versions: list[int] = []
+
+    def __enter__(self) -> None:
+        self._versions = [one._version for one in self._tensors]
+
+    def __exit__(self, *exception: object) -> None:
+        for tensor, version in zip(self._tensors, self._versions, strict=True):
+            tensor._counter[0] = version
+
+
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
     """Inside, what the graph saves is a copy in main memory, as all tensors are here."""
 

@@ -28,7 +28,7 @@ def apply_traced(function: Any, args: Sequence[object]) -> Any:
     values = [settled(arg) for arg in args]
     top = innermost(values)
     if top is None:
-        return function.apply(*values)
+        return function._called(tuple(values))[1]
     if isinstance(top, Traced):
         return captured(function, values)
     rule = _batch if isinstance(top, Batched) else _dual

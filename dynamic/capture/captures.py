@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import place_of, raised_by_user, refuse, user_place
-from staticgraph.compiler.core.types import Shape, mapped
+from staticgraph.compiler.core.types import Shape
 from staticgraph.compiler.graph.expression import Expression, constant, construct
 from staticgraph.compiler.graph.scope import scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -31,6 +31,7 @@ from staticgraph.dynamic.capture.effects import (
     Write,
     is_leaf,
     requires,
+    sizes_are_given,
 )
 from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
@@ -64,7 +65,7 @@ class Capture:
         self._traced: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._draws: list[Draw] = []
-        self._written: dict[int, tuple[bool, str]] = {}
+        self._written: dict[int, tuple[bool, str, int]] = {}
         self._moved: set[int] = set()
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
@@ -236,12 +237,17 @@ class Capture:
 
     # what it changes
 
+    @property
+    def changes(self) -> tuple[int, list[tuple[bool, str, int]], list[int]]:
+        """What it has changed outside, so far: it is another value after each change."""
+        return len(self._steps), [*self._written.values()], [*map(id, self._values.values())]
+
     def writes(self, x: Traced, recorded: bool) -> None:
         """Note that an operand is overwritten."""
         place = self.place_of(x)
         assert place is not None
-        before = self._written.get(place, (False,))[0]
-        self._written[place] = before or recorded, user_place()
+        before, _, times = self._written.get(place, (False, "", 0))
+        self._written[place] = before or recorded, user_place(), times + 1
 
     def moves(self, x: Traced) -> None:
         """Note that an operand gets memory of its own, with what is written to it from here on."""
@@ -249,7 +255,7 @@ class Capture:
         assert place is not None
         self.flush()
         self._moved.add(place)
-        self._written[place] = False, user_place()
+        self._written[place] = False, user_place(), 1
 
     def gradient(self, place: int) -> Any:
         """What stands for the gradient that an operand has before the call; None: it has none."""
@@ -261,8 +267,15 @@ class Capture:
             found = self.enter(class_of(type(self._given[where])), self._inputs[where], True)
         return found
 
-    def assigns(self, table: dict[str, Any], name: str, value: object) -> None:
-        """Note that a module's table is about to get a tensor under a name."""
+    def assigns(self, table: dict[str, Any], name: str, value: object) -> Any:
+        """Note that a module's table is about to get a tensor under a name; what it gets.
+
+        The tensor that it has, after `self.n += 1`, is no other one.
+        """
+        here = table.get(name)
+        place = self.place_of(value) if isinstance(value, Traced) else None
+        if here is value or (place is not None and here is self._given[place]):
+            return here
         if not isinstance(value, Traced):
             refuse(
                 f"assigns {type(value).__name__} to {name!r} of a module, once for all calls",
@@ -271,6 +284,7 @@ class Capture:
         before = self._assigned.get((id(table), name), (table, table.get(name)))[1]
         self._assigned[id(table), name] = table, before
         self._values[id(table), name] = value
+        return value
 
     def do(self, function: Callable[[], object], what: str, updates: Sequence[int] = ()) -> None:
         """Note what is called when the results are there, after all that is pending."""
@@ -337,13 +351,14 @@ class Capture:
 
     def flush(self) -> None:
         """Turn what is pending into steps."""
-        for place, (recorded, line) in self._written.items():
+        for place, (recorded, line, times) in self._written.items():
             value = self._traced[place].expression
             if not recorded and is_inexact(value.dtype):
                 value = ops.stop_gradient(value)
             result = self.output(value)
             moved = place in self._moved
-            self.add(Move(place, result) if moved else Write(place, result, recorded, line))
+            write = Write(place, result, recorded, line, times)
+            self.add(Move(place, result) if moved else write)
         self._written.clear()
         self.gradients.flush()
 
@@ -425,7 +440,8 @@ class Capture:
                     break
                 if one._link is None or one._link.op is None:
                     break
-                if not _is_known(one._link.attrs):
+                shapes = [one.shape for one in self._inputs[: self._count]]
+                if not sizes_are_given(one._link.attrs, shapes):
                     refuse(
                         "returns a view that depends on a size",
                         "return a copy, made with clone()",
@@ -480,18 +496,3 @@ class Capture:
 def _is_number(value: object) -> bool:
     """Whether it is one of Python's, or stands for one."""
     return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
-
-
-def _is_known(attrs: Mapping[str, object]) -> bool:
-    """Whether there is no unknown size in some attributes."""
-    found: list[Size] = []
-
-    def keep(size: Dim) -> Size:
-        found.append(size)
-        return size
-
-    for value in attrs.values():
-        for one in value if isinstance(value, tuple) else (value,):
-            sliced = isinstance(one, slice)
-            mapped((one.start, one.stop, one.step) if sliced else one, keep)
-    return not found

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Unknown, as_unknown, evaluate, substitute
+from staticgraph.compiler.core.dims import Size, Unknown, as_unknown, atoms, evaluate, substitute
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import Shape, mapped
@@ -64,12 +64,16 @@ class Draw:
 
 @frozen
 class Write:
-    """An operand gets the values of a result, in its own memory; `line` is the user's."""
+    """An operand gets the values of a result, in its own memory; `line` is the user's.
+
+    The function writes to it so many `times`, each of which is a version of it.
+    """
 
     operand: int
     result: int
     recorded: bool
     line: str
+    times: int
 
     def __call__(self, call: Call) -> None:
         """Overwrite it."""
@@ -81,6 +85,8 @@ class Write:
         else:
             with no_grad():
                 target.copy_(values)
+        if isinstance(target, Tensor):
+            target._counter[0] += self.times - 1
 
 
 @frozen
@@ -367,16 +373,39 @@ class Effects:
                     if op is ops.stop_gradient:  # what stands for it in a graph
                         base = base.detach()
                         continue
-                    known = {
-                        name: mapped(value, lambda size: substitute(size, sizes))
-                        for name, value in attrs.items()
-                    }
+                    known = with_sizes(attrs, lambda size: substitute(size, sizes))
                     with nullcontext() if recorded else no_grad():
                         base = base.apply(op, (base,), known)
                 results[view.result] = base
         for i in self.numbers:
             results[i] = results[i]._array.item()
         return results[: self.results]
+
+
+def with_sizes(attrs: Attrs, function: Callable[[Any], Any]) -> Attrs:
+    """Attributes of a view with a function of the unknown sizes in them, slices included."""
+
+    def of(one: Any) -> Any:
+        if isinstance(one, tuple):
+            return tuple(map(of, one))
+        if isinstance(one, slice):
+            return slice(*(mapped(end, function) for end in (one.start, one.stop, one.step)))
+        return mapped(one, function)
+
+    return {name: of(value) for name, value in attrs.items()}
+
+
+def sizes_are_given(attrs: Attrs, shapes: Sequence[Shape]) -> bool:
+    """Whether the shapes of the caller's operands give all unknown sizes in some attributes."""
+    given = {as_unknown(size) for shape in shapes for size in shape}
+    found: list[Size] = []
+
+    def keep(size: Size) -> Size:
+        found.append(size)
+        return size
+
+    with_sizes(attrs, keep)
+    return atoms(found) <= given
 
 
 def requires(operand: object) -> bool:

@@ -49,6 +49,7 @@ from staticgraph.dynamic.core.pytorch import VIEWS, in_pytorchs_words
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
+from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.inplace import check_result
 from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -199,7 +200,8 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         tensors = promoted(op, given)
         if op.vjp_items is not None:
             return self._several(op, tensors, attrs)
-        if all(not isinstance(one._current(), Expression) for one in tensors):
+        grows = op is ops.broadcast_to and not is_static(attrs["shape"])
+        if not grows and all(not isinstance(one._current(), Expression) for one in tensors):
             value = _evaluated(op, tensors, attrs)._array
         else:
             value = _recorded(_expression(op, [one.expression for one in tensors], attrs))
@@ -289,6 +291,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
 
     def contiguous(self, memory_format: object = None) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
+        check_format("contiguous", memory_format)
         return self.apply(eager_ops.contiguous, (self,), {})
 
     def __getitem__(self, key: object) -> Any:

@@ -174,9 +174,9 @@ def get_default_dtype() -> DType:
     return _default[0]
 
 
-def set_default_dtype(dtype: object) -> None:
+def set_default_dtype(d: object) -> None:
     """Set the dtype of new floats: float32 or float64; TypeError otherwise."""
-    numpy = as_numpy_dtype(dtype)
+    numpy = as_numpy_dtype(d)
     if not is_float(numpy):
         raise ArgumentError("only floating-point types are supported as the default type")
     _default[0] = DTYPES[numpy]

@@ -16,7 +16,12 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import part_dtype
 from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
-from staticgraph.compiler.core.types import TensorType, broadcast_shapes, require_same_dtype
+from staticgraph.compiler.core.types import (
+    TensorType,
+    TupleType,
+    broadcast_shapes,
+    require_same_dtype,
+)
 from staticgraph.compiler.ops.batching import (
     Apply,
     Example,
@@ -333,3 +338,38 @@ masked_fill = replace(
 bmm = _renamed(ops.matmul, "bmm")
 picked = _renamed(ops.take_along_axis, "picked")
 mirrored = _renamed(ops.take, "mirrored")
+
+
+def _var_mean_type(x: TensorType, *, correction: float, **attrs: Any) -> TupleType:
+    items: Any = (
+        ops.var.infer_type(x, correction=correction, **attrs),
+        ops.mean.infer_type(x, **attrs),
+    )
+    return TupleType(items)
+
+
+def _var_mean(x: Any, *, correction: float, **attrs: Any) -> tuple[Any, Any]:
+    return ops.var.evaluate(x, correction=correction, **attrs), ops.mean.evaluate(x, **attrs)
+
+
+def _var_mean_vjp(
+    positions: Sequence[int], gs: Any, out: Any, x: Any, *, correction: float, **attrs: Any
+) -> list[Any]:
+    of_var, of_mean = ops.var.rule(0), ops.mean.rule(0)
+    assert of_var is not None and of_mean is not None
+    parts = []
+    if gs[0] is not None:
+        parts.append(of_var(gs[0], out[0], x, correction=correction, **attrs))
+    if gs[1] is not None:
+        parts.append(of_mean(gs[1], out[1], x, **attrs))
+    return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
+
+
+var_mean = Op(
+    name="var_mean",
+    infer_type=_var_mean_type,
+    evaluate=_var_mean,
+    vjp_items=_var_mean_vjp,
+    saves=("a",),
+    doc="The variance and the mean, of which one node is recorded.",
+)

@@ -9,7 +9,7 @@ from typing import Any
 _OTHER = (
     "atan2_", "arctan2_", "copysign_", "eq_", "gcd_", "ge_", "greater_", "greater_equal_", "gt_",
     "hypot_", "lcm_", "le_", "less_", "less_equal_", "lt_", "ne_", "not_equal_", "xlogy_",
-    "subtract", "logical_and_", "logical_or_", "logical_xor_",
+    "logical_and_", "logical_or_", "logical_xor_",
 )  # fmt: skip
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -23,11 +23,13 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("masked_scatter", "masked_scatter_"), ("mask", "tensor")),
     **dict.fromkeys(("type_as", "resize_as_"), ("tensor",)),
     "bmm": ("batch2",),
+    "broadcast_to": ("shape", "size"),
     "cholesky_solve": ("input2",),
     "heaviside_": ("values",),
     "index_copy": ("dim", "index", "tensor2"),
     "index_copy_": ("dim", "index", "tensor"),
     "pow_": ("exponent",),
+    "unsafe_split": ("split_size",),
     "where": ("condition", "y"),
 }
 """Per method of Tensor the names of its operands in order; of several for one, the documented."""

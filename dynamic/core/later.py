@@ -4,8 +4,8 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "autograd", "backends", "cuda", "distributed", "distributions", "fft",
-    "func", "jit", "multiprocessing", "nn", "onnx", "optim", "special", "testing", "utils",
-    "version", "xp",
+    "func", "jit", "multiprocessing", "nn", "onnx", "optim", "sparse", "special", "testing",
+    "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -87,6 +87,8 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(_OLDER, "staticgraph.dynamic.functions.older"),
     **dict.fromkeys(_OWN_ARGUMENTS, "staticgraph.dynamic.functions.layers"),
     **dict.fromkeys(("igamma", "igammac", "mvlgamma"), "staticgraph.dynamic.special"),
+    "sparse_coo": "staticgraph.dynamic.sparse",
+    "sparse_coo_tensor": "staticgraph.dynamic.sparse",
     "compile": "staticgraph.dynamic.functions.compilation",
     "autocast": "staticgraph.dynamic.amp",
     "get_autocast_dtype": "staticgraph.dynamic.amp",

@@ -7,13 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 
-def taking_input(function: Callable[..., Any]) -> Any:
-    """`function`, whose first argument may be given as `input`."""
+def taking_input(function: Callable[..., Any], *others: str) -> Any:
+    """`function`, whose arguments may be given as `input` and, in their order, by other names."""
+    names = ("input", *others)
 
     @functools.wraps(function)
     def named(*args: Any, **options: Any) -> Any:
-        if not args and "input" in options:
-            args = (options.pop("input"),)
+        if options:
+            for name in names[len(args) :]:
+                if name not in options:
+                    break
+                args = (*args, options.pop(name))
         return function(*args, **options)
 
     return named

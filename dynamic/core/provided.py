@@ -21,5 +21,8 @@ traced_gradients: Provided[
 ] = Provided("staticgraph.dynamic.func.pull")
 """`autograd.grad` where some of the tensors are tracers; `gradients` there says what it takes."""
 
+wrapping: Provided[[type], None] = Provided("staticgraph.dynamic.autograd.wrappers")
+"""`wrapping(kind)`: have ops on tensors of a class be what its `__torch_dispatch__` says."""
+
 array_namespace: Provided[[str | None], Any] = Provided("staticgraph.dynamic.assembly")
 """`dynamic.xp`, which is imported when it is asked for; ValueError for an unknown version."""

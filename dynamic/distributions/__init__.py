@@ -5,6 +5,11 @@ from __future__ import annotations
 import sys
 
 from staticgraph.dynamic.distributions import constraints, kl, transforms
+from staticgraph.dynamic.distributions.between import (
+    ContinuousBernoulli,
+    GeneralizedPareto,
+    VonMises,
+)
 from staticgraph.dynamic.distributions.choices import (
     Categorical,
     Multinomial,
@@ -18,6 +23,11 @@ from staticgraph.dynamic.distributions.counts import (
     Geometric,
     NegativeBinomial,
     Poisson,
+)
+from staticgraph.dynamic.distributions.covariances import (
+    LKJCholesky,
+    LowRankMultivariateNormal,
+    Wishart,
 )
 from staticgraph.dynamic.distributions.derived import (
     Independent,
@@ -72,25 +82,28 @@ from staticgraph.dynamic.distributions.transforms import (
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy",
-    "Chi2", "ComposeTransform", "Dirichlet", "Distribution", "ExpTransform", "Exponential",
-    "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
-    "IndependentTransform", "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal", "LogisticNormal",
-    "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
-    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto",
-    "Poisson", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform",
-    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform",
-    "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull",
-    "biject_to", "constraints", "identity_transform", "kl", "kl_divergence", "register_kl",
-    "transform_to", "transforms",
+    "Chi2", "ComposeTransform", "ContinuousBernoulli", "Dirichlet", "Distribution", "ExpTransform",
+    "Exponential", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Geometric", "Gumbel",
+    "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform", "InverseGamma",
+    "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal",
+    "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial",
+    "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PowerTransform", "RelaxedBernoulli",
+    "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
+    "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
+    "constraints", "identity_transform", "kl", "kl_divergence", "register_kl", "transform_to",
+    "transforms",
 ]  # fmt: skip
 
 _FILES = (
-    "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "dirichlet", "exponential",
-    "fishersnedecor", "gamma", "geometric", "gumbel", "half_cauchy", "half_normal", "independent",
-    "inverse_gamma", "kumaraswamy", "laplace", "log_normal", "logistic_normal",
+    "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "continuous_bernoulli",
+    "dirichlet", "exponential", "fishersnedecor", "gamma", "generalized_pareto", "geometric",
+    "gumbel", "half_cauchy", "half_normal", "independent", "inverse_gamma", "kumaraswamy",
+    "laplace", "lkj_cholesky", "lowrank_multivariate_normal", "log_normal", "logistic_normal",
     "mixture_same_family", "multinomial", "multivariate_normal", "negative_binomial", "normal",
     "one_hot_categorical", "pareto", "poisson", "relaxed_bernoulli", "relaxed_categorical",
-    "studentT", "transformed_distribution", "uniform", "weibull",
+    "studentT", "transformed_distribution", "uniform", "von_mises", "weibull", "wishart",
 )  # fmt: skip
 for _file in _FILES:  # `from torch.distributions.normal import Normal`: PyTorch's files
     sys.modules[f"{__name__}.{_file}"] = sys.modules[__name__]

@@ -198,6 +198,16 @@ class LowerCholesky(LowerTriangular):
         return super().holds(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
+class CorrCholesky(LowerTriangular):
+    """Cholesky factors of correlations: rows of length 1, a positive diagonal."""
+
+    def holds(self, value: Any) -> Any:
+        """Per matrix whether it is one of them."""
+        tolerance = np.finfo(value.dtype).eps * value.shape[-1] * 10
+        unit = (np.abs(np.linalg.norm(value, axis=-1) - 1) < tolerance).all(-1)
+        return super().holds(value) & (value.diagonal(0, -2, -1) > 0).all(-1) & unit
+
+
 class Symmetric(Square):
     """Symmetric matrices."""
 
@@ -249,6 +259,7 @@ unit_interval, simplex = Interval(0.0, 1.0), Simplex()
 real_vector = Independent(real, 1)
 square, symmetric, positive_definite = Square(), Symmetric(), PositiveDefinite()
 lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
+corr_cholesky = CorrCholesky()
 greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
 interval, half_open_interval, integer_interval = Interval, HalfOpenInterval, IntegerInterval
 independent, multinomial = Independent, Multinomial

@@ -26,7 +26,7 @@ from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 
-class _Binary(Distribution):
+class Binary(Distribution):
     """Distributions with the probability, or logit, of a success; abstract."""
 
     arg_constraints: ClassVar[Any] = {
@@ -56,7 +56,7 @@ class _Binary(Distribution):
         return self.__dict__[self._given]
 
 
-class Bernoulli(_Binary):
+class Bernoulli(Binary):
     """1 with probability `probs`, or of these logits, else 0."""
 
     support = constraints.boolean
@@ -107,7 +107,7 @@ class Bernoulli(_Binary):
         return values.expand(-1, *self.batch_shape) if expand else values
 
 
-class Geometric(_Binary):
+class Geometric(Binary):
     """How many failures come before the first success."""
 
     arg_constraints: ClassVar[Any] = {
@@ -156,7 +156,7 @@ class Geometric(_Binary):
         return cross / self.probs
 
 
-class Binomial(_Binary):
+class Binomial(Binary):
     """How many of `total_count` trials succeed."""
 
     arg_constraints: ClassVar[Any] = {
@@ -234,7 +234,7 @@ def drawn_counts(counts: Any, probs: Any, shape: tuple[int, ...], dtype: Any) ->
     return wrap(np.asarray(found).astype(np.dtype(dtype)))
 
 
-class NegativeBinomial(_Binary):
+class NegativeBinomial(Binary):
     """How many successes come before `total_count` failures."""
 
     arg_constraints: ClassVar[Any] = {

@@ -142,6 +142,8 @@ class Distribution:
         result, before = copy.copy(self), tuple(self._batch_shape)
         own = vars(result)
         for name, value in own.items():
+            if name.startswith("_unbroadcasted"):  # whose shape has no part of the batch's
+                continue
             if isinstance(value, Distribution):
                 own[name] = value.expand(batch_shape)
             elif isinstance(value, Tensor) and tuple(value.shape)[: len(before)] == before:

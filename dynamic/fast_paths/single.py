@@ -308,6 +308,11 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
 )
 
 
+_EXTREMA: tuple[tuple[Op, Op, Any, Any], ...] = (
+    (ops.max, ops.argmax, largest_of_all, Max),
+    (ops.min, ops.argmin, smallest_of_all, Min),
+)
+"""Per method: the op, that of the place, of all elements, the names of both results."""
 _functions = UNARY | ALONG_AXIS
 METHODS: dict[str, Any] = {
     name: _functions[op]
@@ -323,7 +328,6 @@ METHODS |= {
         name: reduction(op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS
     },
-    "max": extremum(ops.max, ops.argmax, largest_of_all, Max),
-    "min": extremum(ops.min, ops.argmin, smallest_of_all, Min),
+    **{op.name: extremum(op, place, whole, result) for op, place, whole, result in _EXTREMA},
 }
 """Operators and methods of Tensor."""

@@ -80,27 +80,29 @@ def _has_less_than_one(shape: tuple[object, ...]) -> bool:
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
-    def function(input: Any, *shape: object) -> Any:
+    def function(input: Any, *given: object, shape: object = None, size: object = None) -> Any:
         kind = type(input)
-        if (kind is Tensor or kind in PLAIN) and shape:
+        if (kind is Tensor or kind in PLAIN) and given:
             x = input._array
             try:
-                array = x.reshape(*shape)
+                array = x.reshape(*given)
             except (TypeError, ValueError):
-                return general(input, *shape)
+                return general(input, *given)
             sizes = array.shape
-            if sizes != shape and shape != _FLAT and _has_less_than_one(shape):
-                return general(input, *shape)  # NumPy takes any negative size for -1
+            if sizes != given and given != _FLAT and _has_less_than_one(given):
+                return general(input, *given)  # NumPy takes any negative size for -1
             base = array.base
             if copying and not copies and mode.capture is not None:
-                return mode.capture.lifted(input).view(*shape)
+                return mode.capture.lifted(input).view(*given)
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": sizes})
             if copies:
                 return new_value(_reshape, input, array, {"shape": sizes})
-        if copies and not shape:
+        if shape is not None or size is not None:
+            return function(input, size if shape is None else shape)
+        if copies and not given:
             raise missing("reshape", "shape")
-        return general(input, *shape)
+        return general(input, *given)
 
     function.__name__ = function.__qualname__ = "reshape" if copies else "view"
     function.__doc__ = ops.reshape.doc if copies else general.__doc__

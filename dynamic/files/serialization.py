@@ -40,7 +40,15 @@ __all__ = [
 FORMAT = "staticgraph.dynamic 1"
 
 
-def save(obj: object, f: Any, *, format: str = "safetensors") -> None:
+def save(
+    obj: object,
+    f: Any,
+    pickle_module: object = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    *,
+    format: str = "safetensors",
+) -> None:
     """Write tensors, arrays, numbers, strings, None, modules, and lists, tuples and dicts of these.
 
     What occurs twice is one object after loading, too; views become tensors of their own, and
@@ -49,6 +57,9 @@ def save(obj: object, f: Any, *, format: str = "safetensors") -> None:
     Args:
         obj: what to save, such as a state dict.
         f: the path of a file, or something with a `write` method for bytes.
+        pickle_module, pickle_protocol: nothing is pickled: the protocol is ignored, and another
+            module refused.
+        _use_new_zipfile_serialization: False, PyTorch's format before 1.6, is refused.
         format: "safetensors", or "torch" for a file that PyTorch's `torch.load` reads.
 
     Raises:
@@ -56,6 +67,11 @@ def save(obj: object, f: Any, *, format: str = "safetensors") -> None:
             format.
         MissingExtraError: safetensors is not installed.
     """
+    if pickle_module is not None or not _use_new_zipfile_serialization:
+        raise ArgumentError(
+            "save: files are written without pickle, as safetensors or in PyTorch's format since "
+            "1.6: leave pickle_module and _use_new_zipfile_serialization out"
+        )
     if format not in ("safetensors", "torch"):
         raise ArgumentError(f"save: the format is 'safetensors' or 'torch', not {format!r}")
     content = pytorch_files.written(obj) if format == "torch" else _written(obj)
@@ -80,7 +96,14 @@ def _written(obj: object) -> bytes:
     return content
 
 
-def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> Any:
+def load(
+    f: Any,
+    map_location: object = None,
+    pickle_module: object = None,
+    *,
+    weights_only: bool = True,
+    mmap: bool | None = None,
+) -> Any:
     """What `save` wrote; of another safetensors file its tensors as a dict by their names.
 
     A file of PyTorch's (`torch.save(model.state_dict(), "model.pt")`) is read without PyTorch:
@@ -89,6 +112,8 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
     Args:
         f: the path of a file, or something with a `read` method that returns bytes.
         map_location: the CPU, where everything is; RuntimeError for the name of another device.
+        pickle_module: nothing is unpickled: any other than None is refused.
+        mmap: accepted: files are read whole.
         weights_only: refuse modules, whose classes run code when they are used, but for those of
             `torch.serialization.safe_globals`; nothing else that runs can be in such a file.
 
@@ -96,6 +121,8 @@ def load(f: Any, map_location: object = None, *, weights_only: bool = True) -> A
         LoadError: the file is damaged.
         MissingExtraError: safetensors is not installed.
     """
+    if pickle_module is not None:
+        raise ArgumentError("load: files are read without pickle: leave pickle_module out")
     if isinstance(map_location, str | device):
         check_device(map_location)
     content = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()

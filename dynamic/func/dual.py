@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,14 @@ from staticgraph.dynamic.func.tangents import tangent_of_op, tangents_of_items
 from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, innermost, zeros_of
 from staticgraph.dynamic.tensors.inplace import overwrite
 from staticgraph.dynamic.tensors.tensor import Tensor
+
+
+class _Forward(threading.local):
+    enabled = True
+
+
+forward = _Forward()
+"""Whether this thread computes tangents: see `forward_ad._set_fwd_grad_enabled`."""
 
 
 class Dual(Tracer, plain=False):
@@ -67,6 +76,8 @@ class Dual(Tracer, plain=False):
 
     def _applied(self, op: Op, operands: Sequence[Tensor], attrs: Attrs) -> Any:
         primals = [primal_of(operand, self._level) for operand in operands]
+        if not forward.enabled:
+            return evaluated(op, primals, attrs)
         tangents = [tangent_of(operand, self._level) for operand in operands]
         out = evaluated(op, primals, attrs)
         if isinstance(out, tuple):

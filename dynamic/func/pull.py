@@ -78,14 +78,19 @@ def _pull_plain(
         keep = mode.enabled and (
             any(u._node is not None for _, u in roots) or depends_on_more(outputs, inputs)
         )
+    memory = all(type(one._array) is np.ndarray for one in (*outputs, *cotangents))
     if keep or traced:
         found = run(roots, True, True, nodes)
     else:
-        found = run([(node, u._array) for node, u in roots], True, False, nodes)
+        given = [(node, u._array) for node, u in roots] if memory else roots
+        found = run(given, True, False, nodes)
     results = [found.get(node) for node in nodes]
     if keep:
         return results
-    return [None if g is None else g.detach() if traced else inputs[0].constant(g) for g in results]
+    return [
+        None if g is None else g.detach() if isinstance(g, Tensor) else inputs[0].constant(g)
+        for g in results
+    ]
 
 
 def gradients(

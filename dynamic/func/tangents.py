@@ -19,6 +19,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.ops.incomplete import NoDerivative
+from staticgraph.dynamic.core.errors import MissingKernelError
 from staticgraph.dynamic.func.pull import lifted, pull
 from staticgraph.dynamic.func.tracer import evaluated, zeros_of
 from staticgraph.dynamic.tape.grad_mode import enable_grad
@@ -37,6 +39,11 @@ def tangent_of_op(
     ]
     if not moving:
         return None
+    if any(isinstance(op.rule(i), NoDerivative) for i in moving):
+        raise MissingKernelError(
+            f"Trying to use forward AD with {op.name} that does not support it because it has not "
+            "been implemented yet."
+        )
     if op.linearity == "linear":
         directions = [
             zeros_of(x) if t is None else t for x, t in zip(primals, tangents, strict=True)

@@ -9,9 +9,11 @@ import numpy as np
 from staticgraph.dynamic import linalg
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.linalg import decompositions
 from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.storage import TypedStorage
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
@@ -44,6 +46,7 @@ def scalar_tensor(s: Any, *, dtype: object = None, **options: Any) -> Any:
     return creation.full((), float(s) if dtype is None else s, dtype=dtype, **options)
 
 
+@taking_out
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:
     """The numbers from `start` to `end`, with it, by `step`: old, `arange` leaves the end out."""
     if end is None:
@@ -90,6 +93,7 @@ def fill(input: Any, value: Any) -> Any:
     return input.clone().fill_(value)
 
 
+@of_tensors
 def detach(input: Any) -> Any:
     """The tensor on its memory, not recorded."""
     return input.detach()
@@ -138,6 +142,7 @@ def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
     return linalg.matrix_norm(input, "nuc", dim, keepdim)
 
 
+@of_tensors
 def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The square roots of the sums of squares."""
     return input.norm(2, dim, keepdim)
@@ -155,11 +160,13 @@ class QR(decompositions.QR):
         return f"torch.return_types.qr(\nQ={self.Q!r},\nR={self.R!r})"
 
 
+@taking_out
 def qr(input: Any, some: bool = True) -> QR:
     """A = Q R: see `linalg.qr`; all columns of Q unless `some`."""
     return QR(*linalg.qr(input, "reduced" if some else "complete"))
 
 
+@taking_out
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """A = U diag(S) V^T: see `linalg.svd`, which gives V^T."""
     if not compute_uv:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.linalg.decompositions import (
     cholesky,
     eig,
@@ -13,6 +14,7 @@ from staticgraph.dynamic.linalg.decompositions import (
     svd,
     svdvals,
 )
+from staticgraph.dynamic.linalg.householder import householder_product
 from staticgraph.dynamic.linalg.norms import cond, matrix_norm, norm, vector_norm
 from staticgraph.dynamic.linalg.products import (
     cross,
@@ -34,11 +36,18 @@ from staticgraph.dynamic.linalg.solving import (
     solve,
     solve_triangular,
 )
+from staticgraph.dynamic.tensors.outputs import taking_out as _taking_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv",
+    "eigvalsh", "householder_product", "inv",
     "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander",
     "vecdot", "vector_norm",
 ]  # fmt: skip
+
+for _name in __all__:
+    if _name != "LinAlgError":
+        globals()[_name] = _of_tensors(globals()[_name])
+        if _name in ("householder_product", "matrix_power", "qr"):
+            globals()[_name] = _taking_out(globals()[_name])

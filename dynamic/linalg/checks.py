@@ -11,6 +11,12 @@ from staticgraph.compiler.core.errors import LinAlgError
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError
 
+SAME = (
+    "{0}: Expected {1} and {2} to have the same dtype, but found {1} of type {{0}} and {2} of type "
+    "{{1}} instead"
+)
+"""What `require_dtype` says of two operands of a function, by its name and theirs."""
+
 
 def require_matrices(name: str, a: Any, symbol: str = "A") -> None:
     """RuntimeError unless a tensor is of floating matrices."""

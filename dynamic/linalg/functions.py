@@ -8,7 +8,10 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.ops.systems import adjoint
+from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.linalg import decompositions, products, solving
+from staticgraph.dynamic.tensors.outputs import taking_out
 
 __all__ = [
     "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",
@@ -47,3 +50,12 @@ def chain_matmul(*matrices: object) -> Any:
 
 det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet
 matrix_exp, matrix_power = products.matrix_exp, products.matrix_power
+
+
+for _name in __all__:
+    _function = of_tensors(globals()[_name])
+    if _name in ("det", "inverse", "matrix_power", "slogdet"):
+        _function = taking_input(_function)
+    if _name not in ("det", "logdet", "matrix_exp", "pinverse", "slogdet"):
+        _function = taking_out(_function)
+    globals()[_name] = _function

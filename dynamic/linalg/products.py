@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.linalg.checks import require_matrices, require_square
+from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square
 from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
@@ -24,6 +25,7 @@ matmul = ops.matmul
 
 def cross(input: object, other: object, *, dim: int = -1) -> Any:
     """The vector products along an axis of size 3."""
+    require_dtype("expected scalar type {0} but found {1}", input, other)
     return _cross(input, other, dim)
 
 
@@ -39,6 +41,7 @@ def vander(x: object, *, N: int | None = None) -> Any:
 
 def vecdot(x: object, y: Any, *, dim: int = -1) -> Any:
     """The inner products along an axis."""
+    require_dtype(SAME.format("linalg.vecdot", "x", "y"), x, y)
     return ops.sum(x * y, dim)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import LinAlgError
 from staticgraph.compiler.ops.systems import transposed
+from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
-from staticgraph.dynamic.linalg.checks import require_matrices, require_square, singular
+from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square, singular
 
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"
 
@@ -35,6 +36,7 @@ def _solved(A: object, B: object) -> Any:
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with A X = B, or X A = B unless `left`: (..., n, n) and (..., n, k) or vectors (..., n)."""
     require_square("linalg.solve", A)
+    require_dtype(SAME.format("linalg.solve", "A", "B"), A, B)
     if not left:
         return transposed(solve(transposed(A), transposed(B)))
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))

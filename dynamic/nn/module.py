@@ -257,7 +257,7 @@ class Module(Conversion, State):
         elif name in own.get("_buffers", ()):
             _require(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor")
             if paused and mode.capture is not None:
-                mode.capture.assigns(self._buffers, name, value)
+                value = mode.capture.assigns(self._buffers, name, value)
             self._buffers[name] = value
         else:
             if paused and mode.capture is not None and isinstance(value, Tensor):

@@ -1,8 +1,8 @@
 """Recurrent layers over sequences of much work by compiled kernels: one loop over the steps.
 
-What a step computes is what the layer says in ops. The gradient computes the steps again, so that
-nothing but the operands is kept. A kernel knows the sizes of the weights, and serves sequences of
-any length in any number.
+What a step computes is what the layer says in ops. Where a gradient is to come, the loop also keeps
+what its gradient reads of the steps, so that no step is computed twice. A kernel knows the sizes of
+the weights, and serves sequences of any length in any number.
 """
 
 from __future__ import annotations
@@ -26,44 +26,80 @@ Advance: TypeAlias = "Callable[[Any, tuple[Any, ...], Any, Any], tuple[Any, ...]
 
 def forward(
     name: object, advance: Advance, x: Any, state: Sequence[Any], weights: Sequence[Any],
-    reverse: bool,
-) -> list[Any] | None:  # fmt: skip
-    """The outputs and the last states, arrays; None where no kernel serves the call."""
+    reverse: bool, needed: Sequence[bool] = (),
+) -> tuple[list[Any], list[Any]] | None:  # fmt: skip
+    """The outputs and the last states, and what `backward` reads of the steps, arrays.
+
+    `needed` are those of x, the first states and the weights whose cotangents are to come. None
+    where no kernel serves the call.
+    """
     given = [x, *state, *weights]
 
     def make(values: list[Any]) -> list[Any]:
-        return _results(advance, _laid_out(values, given), len(state), reverse)
+        from staticgraph.compiler.transforms.control_gradients import stand_in
 
-    return _run(("recurrent", name), make, given, len(state), reverse)
+        inputs = _laid_out(values, given)
+        results = _results(advance, inputs, len(state), reverse)
+        if not any(needed):
+            return results
+        seeds = [stand_in(one.type, "cotangent") for one in results]
+        return [*results, *_read(_cotangents(results, seeds, inputs, needed), seeds)]
+
+    found = _run(("recurrent", name, tuple(needed)), make, given, len(state), reverse)
+    count = 1 + len(state)
+    return None if found is None else (found[:count], found[count:])
 
 
 def backward(
     name: object, advance: Advance, x: Any, state: Sequence[Any], weights: Sequence[Any],
-    reverse: bool, grads: Sequence[Any], needed: Sequence[bool],
-) -> list[Any] | None:  # fmt: skip
+    reverse: bool, grads: Sequence[Any], needed: Sequence[bool], saved: Sequence[Any],
+) -> list[Any]:  # fmt: skip
     """The cotangents of x, the first states and the weights, None for those not needed.
 
-    `grads` are those of the results, or None. None as in `forward`.
+    `grads` are those of the results, and `saved` is what `forward` kept for the same ones needed.
     """
-    given = [x, *state, *weights, *grads]
+    given = [x, *state, *weights, *grads, *saved]
+    ends = len(given) - len(grads) - len(saved), len(given) - len(saved)
 
     def make(values: list[Any]) -> list[Any]:
-        from staticgraph.compiler.transforms.autodiff import pullback
+        from staticgraph.compiler.graph.evaluate import substitute
 
         laid = _laid_out(values, given)
-        inputs, seeds = laid[: -len(grads)], laid[-len(grads) :]
+        inputs, seeds, kept = laid[: ends[0]], laid[ends[0] : ends[1]], laid[ends[1] :]
         results = _results(advance, inputs, len(state), reverse)
-        pairs = [(one, g) for one, g in zip(results, seeds, strict=True) if g is not None]
-        outputs, cotangents = zip(*pairs, strict=True)
-        wanted = [one for one, need in zip(inputs, needed, strict=True) if need]
-        return pullback(outputs, wanted, cotangents)
+        found = _cotangents(results, seeds, inputs, needed)
+        read = zip(_read(found, seeds), kept, strict=True)
+        return substitute(found, {one.serial: value for one, value in read})
 
     name = ("cotangents of recurrent", name, tuple(needed))
     found = _run(name, make, given, len(state), reverse)
-    if found is None:
-        return None
+    assert found is not None  # what the forward kernel takes, this takes
     parts = iter(found)
     return [next(parts) if need else None for need in needed]
+
+
+def _cotangents(
+    results: Sequence[Any], seeds: Sequence[Any], inputs: Sequence[Any], needed: Sequence[bool]
+) -> list[Any]:
+    """The cotangents of the inputs that are needed, in ops."""
+    from staticgraph.compiler.transforms.autodiff import pullback
+
+    return pullback(results, [one for one, need in zip(inputs, needed, strict=True) if need], seeds)
+
+
+def _read(cotangents: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """What cotangents read of the forward loop: what loops give that no seed has a part in."""
+    from staticgraph.compiler.graph.traversal import ancestors
+    from staticgraph.compiler.ops import control
+
+    moving = {seed.serial for seed in seeds}
+    found = []
+    for node in ancestors(cotangents):
+        if any(operand.serial in moving for operand in node.operands):
+            moving.add(node.serial)
+        elif node.op is control.item:
+            found.append(node)
+    return found
 
 
 def _laid_out(values: list[Any], given: Sequence[Any]) -> list[Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.dynamic.autograd import grad
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.core.dtypes import F32, F64
@@ -42,7 +44,11 @@ def sweep(
     reverse: bool,
 ) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
     """The outputs (length, n, size) of one layer in one direction, and the last states."""
-    out, *finals = _Sweep.apply(kind, advance, stepwise, len(state), reverse, x, *state, *weights)
+    tensors = (x, *state, *weights)
+    needed: tuple[bool, ...] = ()
+    if is_grad_enabled():
+        needed = tuple([getattr(one, "requires_grad", False) for one in tensors])
+    out, *finals = _Sweep.apply(kind, advance, stepwise, len(state), reverse, needed, *tensors)
     return out, tuple(finals)
 
 
@@ -52,18 +58,21 @@ class _Sweep(Function):
     @staticmethod
     def forward(
         ctx: Any, kind: Sweep, advance: Advance, stepwise: Stepwise, states: int, reverse: bool,
-        *tensors: Any,
+        needed: tuple[bool, ...], *tensors: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """The outputs and the last states."""
+        """The outputs and the last states; `needed` says which cotangents are to come."""
         x, *rest = (None if one is None else one._array for one in tensors)
         state, weights = rest[:states], rest[states:]
-        found = recurrent_kernels.forward(kind.name, advance, x, state, weights, reverse)
-        saved: Sequence[Any] = ()
-        if found is None:
+        by_kernel = recurrent_kernels.forward(
+            kind.name, advance, x, state, weights, reverse, needed
+        )
+        if by_kernel is None:
             out, finals, saved = kind.forward(x, state, weights, reverse)
             found = [out, *finals]
+        else:
+            found, saved = by_kernel
         results = tuple(wrap(one) for one in found)
-        ctx.options = (kind, advance, stepwise, states, reverse)
+        ctx.options = (kind, advance, stepwise, states, reverse, by_kernel is not None)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors, results[0], *(wrap(one) for one in saved))
         return results
@@ -71,29 +80,35 @@ class _Sweep(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         """The cotangents of x, the first states and the weights."""
-        kind, advance, stepwise, states, reverse = ctx.options
-        needed = ctx.needs_input_grad[5:]
+        kind, advance, stepwise, states, reverse, is_kernel = ctx.options
+        needed = ctx.needs_input_grad[_OPTIONS:]
         tensors, rest = ctx.saved_tensors[: len(needed)], ctx.saved_tensors[len(needed) :]
         if is_grad_enabled():
-            return (None,) * 5 + _again(stepwise, states, reverse, tensors, needed, grads)
+            return (None,) * _OPTIONS + _again(stepwise, states, reverse, tensors, needed, grads)
         g, *finals = (None if one is None else one._array for one in grads)
         out, *saved = (one._array for one in rest)
         x, *others = (None if one is None else one._array for one in tensors)
         state, weights = others[:states], others[states:]
-        if not saved:  # a kernel has computed it
-            given = (None if one is None else one._array for one in grads)
-            by_kernel = recurrent_kernels.backward(
-                kind.name, advance, x, state, weights, reverse, tuple(given), needed
+        if is_kernel:
+            likes = (out, *state)
+            given = [
+                np.zeros_like(b) if a is None else a
+                for a, b in zip((g, *finals), likes, strict=True)
+            ]
+            found = recurrent_kernels.backward(
+                kind.name, advance, x, state, weights, reverse, given, needed, saved
             )
-            if by_kernel is not None:
-                return (None,) * 5 + tuple(None if one is None else wrap(one) for one in by_kernel)
-            _, _, saved = kind.forward(x, state, weights, reverse)
-        first, parts, ours = kind.backward(g, finals, x, state, weights, reverse, out, saved)
-        wanted = (needed[0], *needed[1 + states :])
-        dx, *dw = gradients(wanted, x, state[0], weights[0], out, parts, ours, reverse)
-        starts = zip(first, needed[1 : 1 + states], strict=True)
-        found = [dx, *(one if need else None for one, need in starts), *dw]
-        return (None,) * 5 + tuple(None if one is None else wrap(one) for one in found)
+        else:
+            first, parts, ours = kind.backward(g, finals, x, state, weights, reverse, out, saved)
+            wanted = (needed[0], *needed[1 + states :])
+            dx, *dw = gradients(wanted, x, state[0], weights[0], out, parts, ours, reverse)
+            starts = zip(first, needed[1 : 1 + states], strict=True)
+            found = [dx, *(one if need else None for one, need in starts), *dw]
+        return (None,) * _OPTIONS + tuple(None if one is None else wrap(one) for one in found)
+
+
+_OPTIONS = 6
+"""The arguments before the tensors."""
 
 
 def _again(

@@ -19,6 +19,7 @@ from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.tensor import (
     PLAIN,
     Tensor,
@@ -166,8 +167,13 @@ def cartesian_prod(*tensors: object) -> Any:
     return ops.stack([ravel(one) for one in meshgrid(*tensors)], 1)
 
 
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+def tensor_split(
+    input: Any, indices_or_sections: Any = None, dim: int = 0, *,
+    indices: Any = None, sections: Any = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """Views cut along an axis: so many parts, the first ones longer, or before each index."""
+    if indices_or_sections is None:
+        indices_or_sections = sections if indices is None else indices
     if not input.ndim:
         raise AutogradError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -223,9 +229,9 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
-def repeat(input: Any, *repeats: object) -> Any:
+def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
-    times = sizes_of(repeats, "repeat", "repeats")
+    times = sizes_of(sizes if repeats is None else (repeats,), "repeat", "repeats")
     if len(times) < input.ndim:
         raise AutogradError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -243,9 +249,9 @@ def repeat(input: Any, *repeats: object) -> Any:
     return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
 
 
-def tile(input: Any, *dims: object) -> Any:
+def tile(input: Any, *sizes: object, dims: object = None) -> Any:
     """As `repeat`, with 1 for leading axes that are not given."""
-    times = sizes_of(dims, "tile", "dims")
+    times = sizes_of(sizes if dims is None else (dims,), "tile", "dims")
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
@@ -324,13 +330,19 @@ def triu(input: object, diagonal: int = 0) -> Any:
     return _triangle(_triu, input, diagonal)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: object = None) -> Any:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: object = None, **options: Any
+) -> Any:
     """The rows and columns of the elements on and below a diagonal: (2, n)."""
+    check_options("tril_indices", options)
     return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: object = None) -> Any:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: object = None, **options: Any
+) -> Any:
     """The rows and columns of the elements on and above a diagonal: (2, n)."""
+    check_options("triu_indices", options)
     return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
 

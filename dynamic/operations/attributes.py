@@ -14,7 +14,7 @@ from staticgraph.dynamic.tensors.strided import address, layout
 
 __all__ = [
     "data_ptr", "element_size", "ndimension", "new_empty", "new_full", "new_ones", "new_tensor",
-    "new_zeros", "reshape_as", "storage_offset", "stride",
+    "new_zeros", "reshape_as", "storage_offset", "stride", "subtract",
 ]  # fmt: skip
 
 
@@ -49,6 +49,11 @@ def storage_offset(self: Any) -> int:
 def element_size(self: Any) -> int:
     """The number of bytes of an element."""
     return int(self._array.itemsize)
+
+
+def subtract(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """The tensor without alpha * other: see `sub`."""
+    return self.sub(other, alpha=alpha)
 
 
 def ndimension(self: Any) -> int:

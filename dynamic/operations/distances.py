@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
@@ -35,6 +36,7 @@ def cdist(
         raise AutogradError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
+    require_dtype("expected scalar type {0} but found {1}", x1, x2)
     if p < 0:
         raise AutogradError("cdist only supports non-negative p values")
     if p == 2 and type(x1) in PLAIN and type(x2) in PLAIN and is_float(x1._array.dtype):

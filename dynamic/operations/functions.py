@@ -14,21 +14,29 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import stacked
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
-    "add", "all", "amax", "amin", "any", "cat", "chunk", "clamp", "clone", "div", "eq",
+    "add", "all", "amax", "amin", "any", "cat", "chunk", "clamp", "clip", "clone", "div", "eq",
     "flatten", "flip", "floor_divide", "fmod", "ge", "gt", "index_select", "is_inference",
     "is_tensor", "le", "lt", "masked_fill", "max", "mean", "min", "mul", "narrow", "ne",
-    "neg", "norm", "numel", "prod", "remainder", "round", "select", "split", "squeeze", "stack",
-    "std", "sub", "sum", "swapaxes", "t", "transpose", "unbind", "unsqueeze", "var",
+    "neg", "norm", "numel", "permute", "prod", "remainder", "round", "select", "split", "squeeze",
+    "stack", "std", "sub", "subtract", "sum", "swapaxes", "t", "transpose", "unbind",
+    "unsqueeze", "var",
 ]  # fmt: skip
+
+
+def _as_operand(name: str, value: object) -> Any:
+    try:
+        return as_tensor(value)
+    except (TypeError, RuntimeError):
+        refuse(name, value)
 
 
 def _method(name: str) -> Any:
@@ -39,12 +47,14 @@ def _method(name: str) -> Any:
             return method(input, *args)
         if isinstance(input, Operand) and not isinstance(input, Tensor):
             return getattr(ops, name)(input, *args, **kwargs)  # a symbolic expression
+        if "other" in kwargs and name in ("max", "min"):
+            args = (kwargs.pop("other"), *args)
         for numpy_name, own_name in (("axis", "dim"), ("keepdims", "keepdim")):
             if numpy_name in kwargs:
                 kwargs[own_name] = kwargs.pop(numpy_name)
-        tensor = input if isinstance(input, Tensor) else as_tensor(input)
+        tensor = input if isinstance(input, Tensor) else _as_operand(name, input)
         result = getattr(tensor, name)(*args, **kwargs)
-        return result if out is None else into(name, out, result, (tensor, *args))
+        return result if out is None else put_out(name, out, result, (tensor, *args))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(Tensor, name).__doc__
@@ -56,7 +66,8 @@ sum, mean, prod, floor_divide = (_method(name) for name in ("sum", "mean", "prod
 remainder, fmod = _method("remainder"), _method("fmod")
 var, std, norm = _method("var"), _method("std"), _method("norm")
 any, all = _method("any"), _method("all")
-add, sub = _method("add"), _method("sub")
+add, sub, subtract = _method("add"), _method("sub"), _method("subtract")
+clip, permute = _method("clip"), _method("permute")
 transpose, swapaxes, t, squeeze, unsqueeze = (
     _method(name) for name in ("transpose", "swapaxes", "t", "squeeze", "unsqueeze")
 )
@@ -98,6 +109,6 @@ def is_inference(input: Any) -> Any:
     return input.is_inference()
 
 
-def is_tensor(value: object) -> bool:
-    """Whether `value` is a Tensor."""
-    return isinstance(value, Tensor)
+def is_tensor(obj: object) -> bool:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, Tensor)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
@@ -75,7 +76,11 @@ __all__ = [
 
 def _function(name: str) -> Any:
     def function(input: object, *args: object, **options: object) -> Any:
-        return getattr(input, name)(*args, **options)
+        try:
+            method = getattr(input, name)
+        except AttributeError:
+            refuse(name, input)
+        return method(*args, **options)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(Tensor, name).__doc__

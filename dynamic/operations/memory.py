@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.dynamic.core.dtypes import complex64, complex128, int8, int16, uint8
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.accumulate_grad import leaf_node
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.devices import (
     check_device,
@@ -22,7 +25,7 @@ from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [
-    "apply_", "as_strided_", "byte", "cdouble", "cfloat", "char", "cuda", "get_device",
+    "apply_", "byte", "cdouble", "cfloat", "char", "cuda", "get_device",
     "is_neg", "is_pinned", "is_same_size", "is_set_to", "is_shared", "is_signed", "map_",
     "new", "pin_memory", "record_stream", "set_", "share_memory_", "short", "storage",
     "storage_type", "to_dense", "untyped_storage", "xpu",
@@ -126,6 +129,8 @@ def set_(
     RuntimeError if the tensor requires grad and is recorded, for another dtype, and for places
     outside the memory.
     """
+    if is_symbolic(self):
+        refuse("puts a tensor on the memory of another", "use copy_, or do it outside")
     _check_movable("set_", self)
     if source is None:
         self._move(np.empty(0, self._array.dtype))
@@ -144,14 +149,11 @@ def set_(
             f"{array.dtype}"
         )
     self._move(array)
-    return self
-
-
-def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """In place: other elements of the tensor's memory: see `as_strided`."""
-    _check_movable("as_strided_", self)
-    start = layout(self._array).start if storage_offset is None else storage_offset
-    self._move(strided(self._array, tuple(size), tuple(stride), start))
+    if self.requires_grad:  # graphs that were made before lead to what it was then
+        before = self._home
+        self._home = None
+        self._node = leaf_node(self)
+        self._home.grad = before.grad
     return self
 
 

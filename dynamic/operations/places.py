@@ -13,6 +13,7 @@ from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.no_tensors import refuse, refuse_others
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.arranging import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
@@ -219,6 +220,8 @@ def _concat(tensors: Any, dim: int) -> Any:
     except OptionError:
         raise OptionError("torch.cat(): expected a non-empty list of Tensors") from None
     except (AxisError, SizeError) as error:
+        if not all(hasattr(one, "shape") for one in tensors):
+            refuse("cat", tensors, "tensors")
         filled = [one for one in tensors if tuple(one.shape) != (0,)]
         if 0 < len(filled) < len(tensors):  # vectors of nothing go with any shape
             dtype = functools.reduce(promote_types, [one.dtype for one in tensors])
@@ -230,6 +233,9 @@ def _concat(tensors: Any, dim: int) -> Any:
                 ) from None
         axis = axis_of("cat", dim, tensors[0].ndim)
         raise SizeError(_unlike(tensors, axis) or str(error)) from None
+    except (AttributeError, TypeError) as error:
+        refuse_others("cat", concat, (tensors,), {}, error)
+        raise
 
 
 def _unlike(tensors: Any, axis: int) -> str:

@@ -12,8 +12,11 @@ from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.types import TensorType, broadcast_shapes
 from staticgraph.compiler.ops.declare import unbroadcast
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype, result_type
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -220,7 +223,25 @@ def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The variance and the mean; the arguments are those of `var`."""
     _check_spread("var_mean", options)
+    if type(input) in PLAIN and input.requires_grad and not (paused and mode.capture is not None):
+        return _recorded_at_once(input, *args, **options)
     return input.var(*args, **options), _mean_of(input, *args, **options)
+
+
+def _recorded_at_once(
+    input: Any,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float = 1,
+) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    degrees = correction if unbiased is None else int(unbiased)
+    axes = axes_of("var_mean", None if dim in ((), []) else dim, input.ndim)
+    attrs = {"axes": axes, "keepdims": keepdim, "correction": degrees}
+    return input.apply(eager_ops.var_mean, (input,), attrs)
 
 
 def _check_spread(name: str, options: dict[str, Any]) -> None:

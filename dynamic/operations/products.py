@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
@@ -71,6 +72,7 @@ def _bmm(input: object, mat2: object) -> Any:
 
 def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts."""
+    require_dtype("self and mat2 must have the same dtype, but got {1} and {0}", mat2, input)
     return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
 
 

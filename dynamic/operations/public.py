@@ -6,12 +6,15 @@ Where two modules have a name, the later import counts: PyTorch's meaning.
 # mypy: disable-error-code="assignment"
 
 from staticgraph.compiler.ops.public import *
+from staticgraph.dynamic.core.named_operands import taking_input as _taking_input
+from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.operations.arranging import *
 from staticgraph.dynamic.operations.complex_numbers import *
 from staticgraph.dynamic.operations.cumulative import *
 from staticgraph.dynamic.operations.distances import *
 from staticgraph.dynamic.operations.elements import *
 from staticgraph.dynamic.operations.functions import *
+from staticgraph.dynamic.operations.histograms import *
 from staticgraph.dynamic.operations.in_place import *
 from staticgraph.dynamic.operations.numeric_types import *
 from staticgraph.dynamic.operations.places import *
@@ -27,9 +30,10 @@ from staticgraph.dynamic.tensors.outputs import taking_out as _taking_out
 _INTO_OUT = (
     "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "aminmax", "angle", "baddbmm",
     "bernoulli", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "bucketize", "clip", "column_stack",
-    "complex", "concatenate", "conj_physical", "cummax", "cummin", "cumprod", "cumsum",
+    "bitwise_right_shift", "bitwise_xor", "bucketize", "column_stack",
+    "complex", "concatenate", "conj_physical", "cross", "cummax", "cummin", "cumprod", "cumsum",
     "diag", "dstack", "float_power", "frexp", "gather", "ger", "heaviside", "histc", "histogram",
+    "histogramdd",
     "hstack", "index_add", "index_copy", "index_reduce", "inner", "isneginf", "isposinf", "kron",
     "kthvalue", "ldexp", "lerp", "logcumsumexp", "logit", "logsumexp", "masked_select", "median",
     "mm", "mode", "msort", "multinomial", "mv", "nan_to_num", "nanmean", "nanmedian",
@@ -41,4 +45,23 @@ _INTO_OUT = (
 
 for _name in _INTO_OUT:
     if _name in globals():
-        globals()[_name] = _taking_out(globals()[_name])
+        globals()[_name] = _taking_out(globals()[_name], _name)
+
+for _operand in ("shape", "size"):
+    globals()["broadcast_to"] = _taking_input(globals()["broadcast_to"], _operand)
+
+_OF_TENSORS = (
+    "adjoint", "argsort", "argwhere", "atleast_1d", "atleast_2d", "atleast_3d", "bincount",
+    "block_diag", "broadcast_tensors", "cartesian_prod", "celu", "chunk", "combinations", "conj",
+    "corrcoef", "count_nonzero", "cov", "cumulative_trapezoid", "detach", "diag_embed",
+    "diagflat", "diagonal", "diff", "fix", "flip", "fliplr", "flipud", "frobenius_norm",
+    "gradient", "hardshrink", "histogramdd", "imag", "meshgrid", "moveaxis", "nansum",
+    "nuclear_norm", "pdist", "permute", "poisson", "ravel", "real", "repeat_interleave",
+    "reshape", "rot90", "rrelu", "selu", "trace", "trapezoid", "trapz", "unique",
+    "unique_consecutive", "vander", "view_as_complex", "view_as_real",
+)  # fmt: skip
+"""Functions that would say something else of what is no tensor than that it is none."""
+
+for _name in _OF_TENSORS:
+    if _name in globals() and hasattr(globals()[_name], "__code__"):
+        globals()[_name] = _of_tensors(globals()[_name])

@@ -62,6 +62,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
+    if input.ndim == 1 and not index.ndim:
+        return gather(input, dim, ops.reshape(index, (1,)))[0]
     axis = _check("gather", input, dim, index)
     return ops.take_along_axis(cut(input, index, axis), index, axis, wrap=False)
 
@@ -103,14 +105,18 @@ def scatter(
 ) -> Any:
     """The input with the elements of `src` (or one number) written at `index` along one axis.
 
-    Where a place occurs twice, the last one stays. reduce="add" adds instead.
+    Where a place occurs twice, the last one stays. reduce="add" adds instead, "multiply"
+    multiplies.
     """
     axis = _check("scatter", input, dim, index)
     src = _number(src, input)
     if reduce == "add":
         return _scattered(ops.scatter_add, input, axis, index, src)
+    if reduce == "multiply":
+        options = {"reduce": "prod", "include_self": True}
+        return _scattered(ops.scatter_reduce, input, axis, index, src, **options)
     if reduce is not None:
-        raise OptionError(f"scatter: reduce is 'add' or None, not {reduce!r}")
+        raise OptionError(f"scatter: reduce is 'add', 'multiply' or None, not {reduce!r}")
     return _scattered(ops.scatter, input, axis, index, src)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,12 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.tape import new_node, recipe
 from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged
 from staticgraph.dynamic.tensors.inplace import check_writable, touch
+from staticgraph.dynamic.tensors.strided import Region, as_strided, layout, strided
 
-__all__ = ["fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
+__all__ = [
+    "as_strided_", "fill_diagonal_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
+    "unsqueeze_",
+]  # fmt: skip
 
 
 def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
@@ -35,7 +39,7 @@ def _become(tensor: Any, op: Op, described: Callable[[], Attrs]) -> Any:
         tensor._move(array)
     else:
         edge = tensor._node
-        if edge is not None:
+        if edge is not None and tensor._maker is not None:  # not one made without grad mode
             plan = recipe(op, (True,))
             tensor._node = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
         tensor._array = array
@@ -63,6 +67,18 @@ def t_(self: Any) -> Any:
         return {"axes": tuple(reversed(range(ndim)))}
 
     return _become(self, eager_ops.transpose_2d, reversed_axes)
+
+
+def as_strided_(
+    self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """In place: other elements of the tensor's memory: see `as_strided`."""
+
+    def moved() -> Attrs:
+        start = layout(self._array).start if storage_offset is None else storage_offset
+        return {"region": Region(strided(self._array, size, stride, start), self._array)}
+
+    return _become(self, as_strided, moved)
 
 
 def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:

@@ -20,9 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def unsafe_split(input: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Copies of parts of `split_size` elements along an axis: see `split`."""
-    return tuple([one.clone() for one in input.split(split_size, dim)])
+def unsafe_split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Copies of parts of so many elements along an axis: see `split`."""
+    return tuple([one.clone() for one in tensor.split(split_size_or_sections, dim)])
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:

@@ -156,6 +156,10 @@ def shared_by_ties(flat: Any, middle: Any) -> Any:
 
     So it is with `amax`.
     """
+    if has_values(middle) and bool(np.isnan(middle._array)):
+        missing = ops.isnan(flat)
+        total = ops.where(missing, flat, 0.0).sum()
+        return total / int(np.count_nonzero(missing._array))
     same = ops.logical_or(ops.equal(flat, middle), ops.isnan(middle))
     tied: Any = ops.where(same, flat, -np.inf)
     return tied.amax()

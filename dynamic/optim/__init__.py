@@ -9,6 +9,7 @@ from staticgraph.dynamic.optim.adamax import Adamax
 from staticgraph.dynamic.optim.asgd import ASGD
 from staticgraph.dynamic.optim.lbfgs import LBFGS
 from staticgraph.dynamic.optim.lion import Lion
+from staticgraph.dynamic.optim.muon import Muon
 from staticgraph.dynamic.optim.nadam import NAdam
 from staticgraph.dynamic.optim.optimizer import Optimizer
 from staticgraph.dynamic.optim.radam import RAdam
@@ -18,6 +19,6 @@ from staticgraph.dynamic.optim.sgd import SGD
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Lion",
-    "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
     "swa_utils",
 ]  # fmt: skip

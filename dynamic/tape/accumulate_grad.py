@@ -12,6 +12,7 @@ from staticgraph.dynamic.core.eager_ops import copy
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.hooks import hooks_of
 from staticgraph.dynamic.tape.nodes import GraphNode, next_number
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 
 def leaf_node(tensor: Any) -> AccumulateGrad:
@@ -83,6 +84,8 @@ class AccumulateGrad(GraphNode):
         `own`: nobody else holds `g`, an ndarray with memory of its own.
         """
         if g.shape != self.shape:
+            if g is UNDEFINED:
+                return
             raise AutogradError(
                 f"AccumulateGrad: a gradient of shape {tuple(g.shape)} for a leaf of shape "
                 f"{self.shape}"

@@ -21,8 +21,9 @@ from staticgraph.dynamic.tape.callbacks import call, next_pass
 from staticgraph.dynamic.tape.grad_mode import mode, record_if
 from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
 from staticgraph.dynamic.tape.multi_grad import Pass, following
-from staticgraph.dynamic.tape.nodes import Cotangents
+from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
 from staticgraph.dynamic.tape.saved_tensors import leave
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 Root = tuple[Any, Any]
 
@@ -41,7 +42,7 @@ def run(
 
     Args:
         roots: nodes, each with the cotangent of its output: an ndarray, or a tensor if
-            `create_graph`.
+            `create_graph`, or if it has no memory: the pass is on tensors then, and not recorded.
         retain_graph: whether the saved arrays stay for another pass.
         create_graph: whether the pass is recorded itself.
         inputs: nodes whose cotangents are wanted instead of those of all leaves.
@@ -64,19 +65,28 @@ def run(
         return _in_thread(roots, retain_graph, create_graph, inputs, accumulate)
     before = record_if(create_graph)
     mode.depth = depth + 1
+    outside = 0
+    if needed is not None:
+        outside, mode.partial = mode.partial, depth + 1
     outer = mode.task if following else None
     number, callbacks, packing = mode.number, mode.callbacks, mode.packing
     mode.number, mode.callbacks = next_pass(), None
     try:
         if following:
             mode.task = Pass(roots, needed, wanted or ())
-        found = _propagate(roots, retain_graph, create_graph, wanted, needed)
+        on_tensors = create_graph
+        for _, g in () if create_graph else roots:
+            if type(g) is not np.ndarray:
+                on_tensors = True
+        found = _propagate(roots, retain_graph, on_tensors, wanted, needed)
         if mode.callbacks is not None:
             call(mode.callbacks)
         return found
     finally:
         record_if(before)
         mode.depth = depth
+        if needed is not None:
+            mode.partial = outside
         mode.number, mode.callbacks = number, callbacks
         if mode.packing is not packing:  # hooks that a function has entered, and not left
             leave(packing)
@@ -143,7 +153,8 @@ def _propagate(
             if node in wanted:  # type: ignore[operator]
                 # as in PyTorch: the hooks of a tensor are called first only if no node runs for it
                 whole = g if runs or hooks is None else at_tensor(hooks, g, create_graph)
-                found[node] = found[node] + whole if node in found else whole
+                if whole is not UNDEFINED:
+                    found[node] = found[node] + whole if node in found else whole
                 if node.owned is not None:  # whoever asked for it holds it too
                     node.owned = None
             elif not runs and hooks is not None and any(node is root for root, _ in roots):
@@ -152,10 +163,10 @@ def _propagate(
                 continue
         if hooks is not None:
             g = at_tensor(hooks, g, create_graph)
-        if hooks is None and not watch:
-            parts = node.pull(g, create_graph)
-        else:
+        if g is UNDEFINED or watch or hooks is not None:
             parts = _observed(node, g, create_graph, watch)
+        else:
+            parts = node.pull(g, create_graph)
         if not retain_graph:
             node.release()
         for edge, part in parts:
@@ -167,7 +178,7 @@ def _propagate(
                     edge.accumulate(part, create_graph, own)
                     continue
                 if edge not in needed:
-                    if edge in wanted:  # type: ignore[operator]
+                    if edge in wanted and part is not UNDEFINED:  # type: ignore[operator]
                         found[edge] = found[edge] + part if edge in found else part
                     continue
             if only is not None:  # not the only one
@@ -197,19 +208,35 @@ def _propagate(
 def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:
     """The cotangents that a node finds, with its hooks called and in anomaly mode checked."""
     hooks = node.hooks
-    several = type(g) is Cotangents
+    several = type(g) is Cotangents or (g is UNDEFINED and isinstance(node, SeveralOutputs))
     gradients: tuple[Any, ...] = ()
     if hooks is not None and (hooks.before or hooks.after):
         gradients = tuple(as_tensor(one) for one in (g.listed(node.count) if several else (g,)))
         gradients = run_before(hooks, gradients)
         raw = gradients if create_graph else [getattr(one, "_array", None) for one in gradients]
-        g = Cotangents({i: one for i, one in enumerate(raw) if one is not None})
-        g = g if several else g.parts[0]
-    if watch:
+        given = {i: one for i, one in enumerate(raw) if one is not None}
+        g = Cotangents(given) if several and given else given.get(0, UNDEFINED)
+    if several and hooks is not None:
+        g = _after_others(node, g, create_graph)
+    if g is UNDEFINED:
+        parts = node.undefined(create_graph)
+    elif watch:
         parts = anomaly.watched(node, g, create_graph)
     else:
         parts = node.pull(g, create_graph)
     return parts if hooks is None or not hooks.after else _after(node, parts, gradients)
+
+
+def _after_others(node: Any, g: Any, create_graph: bool) -> Any:
+    """The cotangents after the hooks of the outputs that none has arrived for, called with None."""
+    parts = {} if g is UNDEFINED else g.parts
+    for number, reference in tuple(node.heads.items()):
+        head = reference()
+        if head is not None and head.hooks is not None and number not in parts:
+            value = at_tensor(head.hooks, UNDEFINED, create_graph)
+            if value is not UNDEFINED:
+                parts[number] = value
+    return Cotangents(parts) if parts else UNDEFINED
 
 
 def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[Any, Any]]:
@@ -219,10 +246,13 @@ def _after(node: Any, parts: Any, gradients: tuple[object, ...]) -> list[tuple[A
     found = tuple(as_tensor(by_place.get(i)) for i in shown)
     changed = run_after(node.hooks, found, gradients)
     result = []
-    for edge, after in zip([node.edges[i] for i in shown], changed, strict=True):
-        if edge is None or after is None:
+    for i, after in zip(shown, changed, strict=True):
+        edge = node.edges[i]
+        if edge is None or (after is None and i not in by_place):
             continue
-        if mode.enabled:
+        if after is None:
+            result.append((edge, UNDEFINED))
+        elif mode.enabled:
             result.append((edge, after))
         else:
             result.append((edge, after._array[...]))  # a view: the hook may hold the array

@@ -14,6 +14,7 @@ class _Mode(threading.local):
     enabled = True
     inference = False
     depth = 0
+    partial = 0
     packing: tuple[Any, ...] = ()
     no_packing: str | None = None
     mutation: Any = None
@@ -30,6 +31,7 @@ Attributes:
     enabled: whether it records.
     inference: whether it is in inference mode.
     depth: how many reverse passes are running within each other.
+    partial: the depth of the innermost one that was asked for certain `inputs`, or 0.
     packing: the pairs of functions that pack and unpack saved tensors, the last one in force.
     no_packing: why such functions are forbidden, or None.
     mutation: what may be mutated although it was saved (`dynamic.tape.mutation`), or None.

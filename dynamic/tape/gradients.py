@@ -256,7 +256,7 @@ def _cotangent(i: int, tensor: Any, given: Any, create_graph: bool) -> Any:
             raise AutogradError("grad can be implicitly created only for scalar outputs")
         refuse_complex_output(array.dtype)
         one = np.array(1, array.dtype).reshape(array.shape)
-        return as_tensor(one) if create_graph else one
+        return as_tensor(one) if create_graph or not _in_memory(tensor) else one
     given = as_tensor(given)
     if given.shape != array.shape:
         raise AutogradError(
@@ -264,7 +264,7 @@ def _cotangent(i: int, tensor: Any, given: Any, create_graph: bool) -> Any:
             f"has a shape of {Size(array.shape)}."
         )
     if given._array.dtype == array.dtype:
-        return given if create_graph else given._array
+        return given if create_graph else _plain(given, tensor)
     if "c" in (given._array.dtype.kind, array.dtype.kind):
         raise AutogradError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
@@ -272,4 +272,14 @@ def _cotangent(i: int, tensor: Any, given: Any, create_graph: bool) -> Any:
             f"and output[{i}] has a dtype of {DTYPES[array.dtype]!r}."
         )
     cast = astype(given, array.dtype)
-    return cast if create_graph else cast._array
+    return cast if create_graph else _plain(cast, tensor)
+
+
+def _plain(cotangent: Any, output: Any) -> Any:
+    """A cotangent's array; itself where that or the output has no memory of its own."""
+    in_memory = type(cotangent._array) is np.ndarray and _in_memory(output)
+    return cotangent._array if in_memory else cotangent
+
+
+def _in_memory(output: Any) -> bool:
+    return isinstance(output, GradientEdge) or type(output._array) is np.ndarray

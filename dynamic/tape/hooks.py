@@ -16,6 +16,7 @@ from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape import handles
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 Hook = Callable[..., Any]
 
@@ -26,13 +27,15 @@ class Cell:
     Attributes:
         grad: the gradient, or None.
         retains: whether `retain_grad` asked for it.
+        hooks: what `_backward_hooks` of a tensor that requires no grad was set to, or None.
     """
 
-    __slots__ = ("grad", "retains")
+    __slots__ = ("grad", "hooks", "retains")
 
     def __init__(self, grad: object = None, retains: bool = False) -> None:
         self.grad = grad
         self.retains = retains
+        self.hooks: Any = None
 
     def add(self, g: Any, create_graph: bool) -> None:
         """Add a cotangent that others may hold as well."""
@@ -69,7 +72,9 @@ def hooks_of(node: Any) -> Hooks:
 
 
 def as_tensor(g: object) -> Any:
-    """A cotangent as a tensor."""
+    """A cotangent as a tensor; None where there is none."""
+    if g is UNDEFINED:
+        return None
     return g if g is None or isinstance(g, Operand) else provided.wrap(g)
 
 
@@ -91,13 +96,18 @@ def _replacement(hook: Hook, before: Any, after: object) -> Any:
 
 
 def at_tensor(hooks: Hooks, g: object, create_graph: bool) -> Any:
-    """Run the hooks of the tensor on its gradient, then retain what they leave of it."""
+    """Run the hooks of the tensor on its gradient, then retain what they leave of it.
+
+    They are called with None where it is UNDEFINED.
+    """
     if hooks.tensor:
         value = as_tensor(g)
         for hook in tuple(hooks.tensor.values()):
             value = _replacement(hook, value, hook(value))
+        if value is None:
+            return UNDEFINED
         g = value if create_graph else value._array
-    if hooks.cell is not None:
+    if hooks.cell is not None and g is not UNDEFINED:
         hooks.cell.add(g, create_graph)
     return g
 

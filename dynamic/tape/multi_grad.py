@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.nodes import Output
 
 following: list[Any] = []
 """The hooks that there are: the engine describes its passes only if there is one."""
@@ -35,8 +36,10 @@ class Pass:
         self._reached: set[Any] | None = None
         self.state: dict[Any, Any] = {}
 
-    def reaches(self, node: object) -> bool:
-        """Whether a cotangent of this node's output will be found, and its hooks run."""
+    def reaches(self, node: Any) -> bool:
+        """Whether the hooks of this node's output will run."""
+        if type(node) is Output and self.reaches(node.edges[0]):  # with None, if need be
+            return True
         if self._needed is not None and node not in self._needed and node not in self._wanted:
             return False
         if self._reached is None:

@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.handles import RemovableHandle
 from staticgraph.dynamic.tape.hooks import Hook, Hooks, as_tensor, hooks_of
+from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 """What makes something of a saved tensor, and what makes the tensor of that again."""
@@ -57,6 +58,10 @@ class GraphNode(Spec):
     def pull(self, g: Any, create_graph: bool) -> Any:
         """The cotangents of the operands, each with the node it goes to."""
         raise NotImplementedError
+
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """What the operands get where no cotangent has arrived: none either."""
+        return [(self.edges[i], UNDEFINED) for i in self.places()]
 
     def release(self) -> None:
         """Let go of what is saved."""
@@ -177,7 +182,9 @@ class Cotangents:
     def __init__(self, parts: dict[int, Any]) -> None:
         self.parts = parts
 
-    def __add__(self, other: Cotangents) -> Cotangents:
+    def __add__(self, other: Any) -> Cotangents:
+        if other is UNDEFINED:
+            return self
         for index, part in other.parts.items():
             before = self.parts.get(index)
             self.parts[index] = part if before is None else before + part
@@ -252,6 +259,10 @@ class Failing(GraphNode):
 
     def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
         """Raise the error."""
+        raise self.error
+
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """Raise the error, without a cotangent too."""
         raise self.error
 
     def name(self) -> str:

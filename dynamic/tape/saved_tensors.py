@@ -13,6 +13,8 @@ from staticgraph.dynamic.tape.grad_mode import decorated, mode, record_if
 from staticgraph.dynamic.tape.nodes import PackHooks
 from staticgraph.dynamic.tape.observers import observe
 
+NONE = "Calling register_hooks on a saved tensor with value None is forbidden"
+
 
 class SavedTensor:
     """A tensor as a node keeps it: `register_hooks` changes how. Nodes make them."""
@@ -22,10 +24,19 @@ class SavedTensor:
     def __init__(self) -> None:
         raise AutogradError("Trying to create a SavedTensor object from Python is forbidden.")
 
-    def register_hooks(
-        self, pack_hook: Callable[[Any], object], unpack_hook: Callable[[Any], object]
-    ) -> None:
-        """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that."""
+    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
+        """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that.
+
+        RuntimeError if there are hooks already, or nothing is kept; TypeError unless two functions
+        are given.
+        """
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise ArgumentError(
+                "register_hooks(): incompatible function arguments: two functions are expected"
+            )
+        self._hooked((pack_hook, unpack_hook))
+
+    def _hooked(self, pair: PackHooks) -> None:
         raise NotImplementedError
 
 

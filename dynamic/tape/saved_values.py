@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core import eager_ops, provided
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingAttributeError
+from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.pytorch import known
-from staticgraph.dynamic.tape.nodes import FREED
-from staticgraph.dynamic.tape.saved_tensors import GONE, Packed, SavedTensor, saved_tensor
+from staticgraph.dynamic.tape.nodes import FREED, PackHooks
+from staticgraph.dynamic.tape.saved_tensors import GONE, NONE, Packed, SavedTensor, saved_tensor
 
 if TYPE_CHECKING:
     from staticgraph.dynamic.tape.tape import Node
@@ -136,18 +135,7 @@ class SavedOperand(SavedTensor):
                 return None  # what stands in for one that is not there
         return saved_tensor(value, maker, counter)
 
-    def register_hooks(
-        self, pack_hook: Callable[[Any], object], unpack_hook: Callable[[Any], object]
-    ) -> None:
-        """Keep `pack_hook(tensor)` instead, and read it as `unpack_hook` of that.
-
-        RuntimeError if there are hooks already, or nothing is kept; TypeError for what cannot be
-        called.
-        """
-        if not callable(pack_hook) or not callable(unpack_hook):
-            raise ArgumentError(
-                "register_hooks(): incompatible function arguments: two functions are expected"
-            )
+    def _hooked(self, pair: PackHooks) -> None:
         node, position = self._node, self._position
         if node.saved is None:
             raise AutogradError(GONE)
@@ -159,12 +147,10 @@ class SavedOperand(SavedTensor):
             )
         tensor: Any = self.data
         if not hasattr(tensor, "_array"):
-            raise AutogradError(
-                "Calling register_hooks on a saved tensor with value None is forbidden"
-            )
+            raise AutogradError(NONE)
         if position == len(node.edges):
             tensor = tensor.detach()  # with its node the packed tensor would hold itself
-        packed = Packed(tensor, (pack_hook, unpack_hook))
+        packed = Packed(tensor, pair)
         node.keep_packed(
             (*node.saved[:position], packed, *node.saved[position + 1 :]),
             (*node.guards[:position], None, *node.guards[position + 1 :]),

@@ -82,6 +82,11 @@ class SeveralNode(SeveralOutputs):
         self.found = [i for i, _ in pairs]
         return [(self.edges[i], part) for i, part in pairs]
 
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """No cotangent for any operand."""
+        self.found = [i for i, edge in enumerate(self.edges) if edge is not None]
+        return super().undefined(create_graph)
+
     def places(self) -> tuple[int, ...]:
         """The operands that got a cotangent when the node ran last."""
         return tuple(self.found)
@@ -114,6 +119,7 @@ def record_several(
     for i, one in enumerate(results):
         if is_inexact(one._array.dtype):
             one._maker = node.head(i, one._array)
-    node.guard(results)
+    if "o" in op.saved(0):
+        node.guard(results)
     if observers:
         announce(node)

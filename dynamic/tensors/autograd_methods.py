@@ -19,7 +19,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.gradients import backward
 from staticgraph.dynamic.tape.handles import RemovableHandle
 from staticgraph.dynamic.tape.hooks import Cell, hooks_of
-from staticgraph.dynamic.tape.nodes import Failing, graph_edge
+from staticgraph.dynamic.tape.nodes import Failing, Output, graph_edge
 from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
 from staticgraph.dynamic.tensors.copies import rebuild, warn_of_hooks, with_memory
 from staticgraph.dynamic.tensors.printing import tensor_text
@@ -126,13 +126,19 @@ class Autograd(Operand):
     @property
     def _backward_hooks(self) -> Any:
         """The hooks of `register_hook`, by number; None without any."""
-        hooks = None if self._node is None else self._node.hooks
+        if self._node is None:
+            return getattr(self._home, "hooks", None)
+        hooks = self._node.hooks
         return hooks.tensor if hooks is not None and hooks.tensor else None
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
-        if self._node is not None:  # nothing calls those of another tensor
+        if self._node is not None:
             hooks_of(self._node).tensor.replace(hooks or {})
+            return
+        if self._home is None:
+            self._home = Cell()
+        self._home.hooks = hooks  # which nothing calls
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:
@@ -219,10 +225,14 @@ class Autograd(Operand):
     def register_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
 
+        `grad` is None where a reverse pass runs the node that made the tensor, and finds no
+        gradient for it.
         RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
         """
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(self._node) is Output:
+            hooks_of(self._node.edges[0])  # which calls the hook where this output has no gradient
         return hooks_of(self._node).tensor.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: object) -> RemovableHandle:
@@ -306,6 +316,11 @@ class Autograd(Operand):
             raise AutogradError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
+            )
+        if type(value._array) is not type(self._array):
+            raise AutogradError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                "incompatible tensor type."
             )
         if value.is_inference() and not self.is_inference():
             self._cell = TrackedInference(self._counter)
@@ -417,6 +432,8 @@ def _check_grad(tensor: Any, value: object) -> None:
     if value is tensor:
         raise AutogradError("can't assign Variable as its own grad")
     given, wanted = value._array, tensor._array
+    if type(given) is not type(wanted):
+        raise AutogradError("assigned grad has data of a different type")
     if given.shape != wanted.shape:
         raise AutogradError(
             f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "

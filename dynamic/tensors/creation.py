@@ -32,10 +32,12 @@ from staticgraph.dynamic.core.dtypes import (
     promote_types,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
+from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
-from staticgraph.dynamic.tensors.devices import check_device, check_format, strided
+from staticgraph.dynamic.tensors.factory_options import check_options
+from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.refused_data import (
     number_in,
@@ -47,23 +49,15 @@ from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 
-def _check(name: str, options: dict[str, Any]) -> None:
-    """Raise unless what a factory called `name` is asked for beside the values is what there is."""
-    for option, value in options.items():
-        if option not in ("device", "layout", "memory_format", "pin_memory"):
-            raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
-        if option == "device":
-            check_device(value)
-        elif option == "memory_format":
-            check_format(name, value)
-        elif value and value is not strided:
-            raise AutogradError(f"{name}: {option}={value!r}: there is only ordinary, dense memory")
+def _leaf(array: Any, requires_grad: bool, out: Any = None) -> Tensor:
+    """A leaf on an array, or what stands for one that each call of a captured function draws.
 
-
-def _leaf(array: Any, requires_grad: bool) -> Tensor:
-    """A leaf on an array, or what stands for one that each call of a captured function draws."""
+    Or `out`, with these elements.
+    """
     keep_silent()
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
+    if out is not None:
+        result = into("out", out, result.to(out.dtype), ())
     if requires_grad:
         if not is_inexact(result._array.dtype):
             raise AutogradError(
@@ -197,7 +191,7 @@ def tensor(
 
     Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
     """
-    _check("tensor", options)
+    check_options("tensor", options)
     if paused and mode.capture is not None and isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
     return _leaf(np.array(_as_array(data, dtype)), requires_grad)
@@ -209,28 +203,28 @@ def as_tensor(
     **options: object,
 ) -> Tensor:
     """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
-    _check("as_tensor", options)
+    check_options("as_tensor", options)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     keep_silent()
     return wrap(_as_array(data, dtype))
 
 
-def from_numpy(array: object) -> Tensor:
+def from_numpy(ndarray: object) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else."""
-    if not isinstance(array, np.ndarray):
-        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")
     keep_silent()
-    return wrap(_as_array(array, None))
+    return wrap(_as_array(ndarray, None))
 
 
-def from_dlpack(array: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of what another library exports by DLPack, such as a torch.Tensor.
 
     Raises:
         BufferError: the library does not export it, or it does not lie on this machine's CPU.
     """
-    return from_numpy(np.from_dlpack(array))
+    return from_numpy(np.from_dlpack(ext_tensor))
 
 
 def empty(
@@ -241,9 +235,9 @@ def empty(
     **options: object,
 ) -> Tensor:
     """Uninitialised memory of this shape."""
-    if options:
-        _check("empty", options)
-    return _leaf(_filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype)), requires_grad)
+    out = check_options("empty", options) if options else None
+    made = _filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype))
+    return _leaf(made, requires_grad, out)
 
 
 def zeros(
@@ -254,9 +248,9 @@ def zeros(
     **options: object,
 ) -> Tensor:
     """Zeros of this shape."""
-    if options:
-        _check("zeros", options)
-    return _leaf(_filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype)), requires_grad)
+    out = check_options("zeros", options) if options else None
+    made = _filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype))
+    return _leaf(made, requires_grad, out)
 
 
 def ones(
@@ -267,9 +261,9 @@ def ones(
     **options: object,
 ) -> Tensor:
     """Ones of this shape."""
-    if options:
-        _check("ones", options)
-    return _leaf(_filled(_ones, _shape("ones", sizes, size), 1, _float(dtype)), requires_grad)
+    out = check_options("ones", options) if options else None
+    made = _filled(_ones, _shape("ones", sizes, size), 1, _float(dtype))
+    return _leaf(made, requires_grad, out)
 
 
 def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -286,14 +280,14 @@ def full(
     **options: object,
 ) -> Tensor:
     """One number in this shape; its dtype that of the number as a tensor."""
-    _check("full", options)
+    out = check_options("full", options)
     if paused and mode.capture is not None and isinstance(fill_value, Tensor):
         return _of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     number = element(value, wanted)
     make = functools.partial(np.full, fill_value=number)
-    return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad)
+    return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad, out)
 
 
 def _copied(data: Any, dtype: object, requires_grad: bool) -> Any:
@@ -317,6 +311,7 @@ def _of_tensor(number: Any, shape: Any, dtype: object, requires_grad: bool) -> A
 def _like(make: Any) -> Any:
     name = f"{make.__name__}_like"
     filled = ("fill_value",) if make is full else ()
+    known = {*filled, "requires_grad", *(("generator",) if make in _DRAWING else ())}
 
     def function(
         input: Tensor,
@@ -326,10 +321,13 @@ def _like(make: Any) -> Any:
     ) -> Tensor:
         if len(args) > len(filled):
             raise ArgumentError(f"{name}() takes no shape: it has that of the tensor")
-        known = {*filled, "requires_grad"}
-        _check(name, {key: value for key, value in options.items() if key not in known})
-        wanted = input._array.dtype if dtype is None else dtype
-        result: Tensor = make(input._array.shape, *args, dtype=wanted, **options)
+        check_options(name, {key: value for key, value in options.items() if key not in known})
+        try:
+            array = input._array
+        except AttributeError:
+            refuse(name, input)
+        wanted = array.dtype if dtype is None else dtype
+        result: Tensor = make(array.shape, *args, dtype=wanted, **options)
         return result
 
     function.__name__ = function.__qualname__ = name
@@ -337,6 +335,8 @@ def _like(make: Any) -> Any:
     return function
 
 
+_DRAWING: list[Any] = []
+"""The factories of random numbers."""
 empty_like, zeros_like, ones_like, full_like = (_like(make) for make in (empty, zeros, ones, full))
 
 
@@ -353,7 +353,7 @@ def arange(
 
     int64 if all three are integers, else the default dtype.
     """
-    _check("arange", options)
+    out = check_options("arange", options)
     if end is None:
         start, end = 0, start
     numbers = [value.item() if isinstance(value, Tensor) else value for value in (start, end, step)]
@@ -372,14 +372,14 @@ def arange(
         wanted = get_default_dtype().dtype
     first, last, by = numbers
     if paused and _is_unknown((last,)) and (first, by) == (0, 1):
-        return _leaf(mode.capture.counted(last, wanted), requires_grad)
+        return _leaf(mode.capture.counted(last, wanted), requires_grad, out)
     count = math.ceil((last - first) / by)
     if count < 0:
         raise AutogradError(
             f"arange: upper bound and lower bound inconsistent with step sign: {first} to {last} "
             f"by {by}"
         )
-    return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad)
+    return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad, out)
 
 
 def linspace(
@@ -392,10 +392,10 @@ def linspace(
     **options: object,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, equally far apart."""
-    _check("linspace", options)
+    out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
     array = np.linspace(first, last, int(steps)).astype(_float(dtype))
-    return _leaf(array, requires_grad)
+    return _leaf(array, requires_grad, out)
 
 
 def eye(
@@ -407,12 +407,12 @@ def eye(
     **options: object,
 ) -> Tensor:
     """The identity matrix, of n rows and m columns (n)."""
-    _check("eye", options)
+    out = check_options("eye", options)
     if paused and _is_unknown((n, m)):
         rows, columns = (mode.capture.counted(one, INT64) for one in (n, n if m is None else m))
         made = ops.equal(ops.expand_dims(rows, 1), columns)
-        return _leaf(ops.astype(made, _float(dtype)), requires_grad)
-    return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad)
+        return _leaf(ops.astype(made, _float(dtype)), requires_grad, out)
+    return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad, out)
 
 
 def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
@@ -434,13 +434,13 @@ def rand(
     **options: object,
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
-    _check("rand", options)
+    out = check_options("rand", options)
     wanted = _float(dtype)
     array = _drawn(source_of(generator).random, _shape("rand", sizes, size), wanted)
     if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
         steps = 2.0 ** (limits(wanted).nmant + 1)
         array = ops.astype(ops.floor(array * steps) / steps, wanted)
-    return _leaf(array, requires_grad)
+    return _leaf(array, requires_grad, out)
 
 
 def randn(
@@ -452,12 +452,12 @@ def randn(
     **options: object,
 ) -> Tensor:
     """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
-    _check("randn", options)
+    out = check_options("randn", options)
     wanted = _float(dtype)
     array = _drawn(source_of(generator).standard_normal, _shape("randn", sizes, size), wanted)
     if wanted.kind == "c":
         array = array * array.dtype.type(math.sqrt(0.5))
-    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad)
+    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad, out)
 
 
 def randint(
@@ -471,14 +471,14 @@ def randint(
     **options: Any,
 ) -> Tensor:
     """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
-    _check("randint", options)
+    out = check_options("randint", options)
     if high is None or size is None:
         low, high, size = 0, low, high if size is None else size
     if size is None:
         raise ArgumentError("randint(): the argument 'size' (tuple of ints) is missing")
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
     drawn = source_of(generator).integers(low, high, tuple(size))
-    return _leaf(ops.astype(drawn, wanted), requires_grad)
+    return _leaf(ops.astype(drawn, wanted), requires_grad, out)
 
 
 def randperm(
@@ -490,9 +490,10 @@ def randperm(
     **options: object,
 ) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
-    _check("randperm", options)
+    out = check_options("randperm", options)
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad)
+    return _leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad, out)
 
 
+_DRAWING += [rand, randn]
 rand_like, randn_like = _like(rand), _like(randn)

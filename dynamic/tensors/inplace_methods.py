@@ -28,6 +28,7 @@ from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.versions import UNTRACKED
+from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
 from staticgraph.dynamic.tensors.inplace import (
@@ -151,9 +152,9 @@ class InPlace(Operand):
             return self.copy_(value)
         return fill(self, eager_ops.fill, value)
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
-        """Copy from `source`, which broadcasts to the shape and is cast to the dtype."""
-        source = source if isinstance(source, Operand) else self.constant(np.asarray(source))
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
+        source: Any = src if isinstance(src, Operand) else self.constant(np.asarray(src))
         same = False
         if self._overwritten is None:
             same = _is_same(self._array, source._array)
@@ -254,8 +255,16 @@ class InPlace(Operand):
         )
         return overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
 
-    def scatter_(self, dim: int, index: Any, src: object) -> Any:
-        """Set the elements at `index` along one axis to those of `src`, or one number."""
+    def scatter_(
+        self, dim: int, index: Any, src: object = None, *, value: object = None, reduce: Any = None
+    ) -> Any:
+        """Set the elements at `index` along one axis to those of `src`, or one number.
+
+        With `reduce`, "add" or "multiply", add them, or multiply by them.
+        """
+        src = value if src is None else src
+        if reduce is not None:
+            return self.copy_(self.scatter(dim, index, src, reduce=reduce))
         axis = axis_of("scatter_", dim, self._array.ndim)
         require_dtype("scatter(): Expected self.dtype to be equal to src.dtype", self, src)
         if not self._array.ndim:
@@ -341,11 +350,12 @@ class InPlace(Operand):
         drawn = getattr(source, name)(*args, self._array.shape)
         return self.copy_(drawn if isinstance(drawn, Operand) else self.constant(drawn))
 
-    def resize_(self, *sizes: object) -> Any:
+    def resize_(self, *sizes: object, memory_format: object = None) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.
 
         RuntimeError if the tensor requires grad, or is a view.
         """
+        check_format("resize_", memory_format)
         if self._node is not None and not mode.inference:
             raise AutogradError("cannot resize variables that require grad")
         shape = tuple(int(size) for size in sizes_of(sizes, "resize_"))
@@ -360,9 +370,9 @@ class InPlace(Operand):
         tensor._move(new)
         return self
 
-    def resize_as_(self, other: Any) -> Any:
+    def resize_as_(self, other: Any, memory_format: object = None) -> Any:
         """The shape of another tensor: see `resize_`."""
-        return self.resize_(other.shape)
+        return self.resize_(other.shape, memory_format=memory_format)
 
     @property
     def _version(self) -> int:

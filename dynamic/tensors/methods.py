@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
+from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
 from staticgraph.compiler.core.whose_code import by_user
@@ -103,6 +104,7 @@ class Methods(_Made, Division, Indexing):
     __slots__ = ()
 
     _array: Any
+    _overwritten: Any
 
     @property
     def shape(self) -> Size:
@@ -261,7 +263,7 @@ class Methods(_Made, Division, Indexing):
         if not shape:
             raise no_view_of_nothing()
         result = reshaped("view", self, shape)
-        if not shares_memory(result._array, self._array):
+        if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
                 "view: the size is not compatible with the tensor's strides: use reshape"
             )
@@ -277,7 +279,7 @@ class Methods(_Made, Division, Indexing):
         first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
-        merged = (*shape[:first], int(np.prod(shape[first : last + 1])), *shape[last + 1 :])
+        merged = (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
     def expand(self, *sizes: object, size: object = None, implicit: bool = False) -> Any:
@@ -329,7 +331,7 @@ class Methods(_Made, Division, Indexing):
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
         size = self._array.shape[axis]
-        if start + length > size:
+        if start + length - size > 0:
             raise AutogradError(
                 f"start ({start}) + length ({length}) exceeds dimension size ({size})."
             )
@@ -380,8 +382,12 @@ class Methods(_Made, Division, Indexing):
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
-    def norm(self, p: Any = 2, dim: object = None, keepdim: bool = False) -> Any:
+    def norm(
+        self, p: Any = 2, dim: object = None, keepdim: bool = False, dtype: object = None
+    ) -> Any:
         """The p-norm of the elements; its gradient at 0 is 0."""
+        if dtype is not None:
+            return self.to(dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)

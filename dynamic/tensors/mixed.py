@@ -61,13 +61,10 @@ TEXTS: dict[str, Callable[..., str]] = {
 
 
 def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
-    """RuntimeError if an op that takes one dtype got floating tensors of several.
-
-    Integers beside them are cast, which PyTorch refuses too.
-    """
+    """RuntimeError if an op that takes one dtype got tensors of several."""
     text = known(op).one_dtype
     if not text:
         return
     dtypes = {np.dtype(one.dtype) for one in operands if hasattr(one, "dtype")}
-    if len(dtypes) > 1 and all(one.kind in "fcV" for one in dtypes):
+    if len(dtypes) > 1:
         raise MixedError(TEXTS[text](*operands))

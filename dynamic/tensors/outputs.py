@@ -7,18 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.no_tensors import refuse_others
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
-def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, whose results are put into the tensors that are given as `out`."""
-    name = function.name if hasattr(function, "name") else function.__name__
+def taking_out(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """`function`, whose results are put into the tensors that are given as `out`.
+
+    It gets this name, or keeps its own.
+    """
+    name = name or getattr(function, "name", "") or function.__name__
 
     @functools.wraps(function)
     def taking(*args: Any, **options: Any) -> Any:
         if "out" not in options:
-            return function(*args, **options)
+            try:
+                return function(*args, **options)
+            except Exception as error:
+                if args or options:
+                    refuse_others(name, function, args, options, error)
+                raise
         out = options.pop("out")
         result = function(*args, **options)
         return result if out is None else put_out(name, out, result, args)

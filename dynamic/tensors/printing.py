@@ -26,12 +26,27 @@ class _Options:
 _options = _Options()
 
 
-def set_printoptions(**options: object) -> None:
+_PROFILES: dict[str, dict[str, object]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(*, profile: str | None = None, **options: object) -> None:
     """Set `precision`, `threshold`, `edgeitems`, `linewidth` or `sci_mode` of printed tensors.
+
+    The `profile` "default", "short" or "full" sets the first four, before the others.
 
     Raises:
         ArgumentError: there is no such option, or it is no number; nothing is set then.
     """
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ArgumentError(
+                f"set_printoptions: a profile is one of {', '.join(_PROFILES)}, not {profile!r}"
+            )
+        options = {**_PROFILES[profile], **options}
     for name, value in options.items():
         if not hasattr(_options, name):
             raise ArgumentError(f"set_printoptions() got an unexpected keyword argument {name!r}")

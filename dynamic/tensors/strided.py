@@ -16,7 +16,14 @@ import numpy as np
 
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.ops import divide, reshape, take, take_add
+from staticgraph.compiler.ops import (
+    divide,
+    reshape,
+    take,
+    take_add,
+    view_as_complex,
+    view_as_real,
+)
 from staticgraph.dynamic.core.dtypes import INT64, NumpyDType
 from staticgraph.dynamic.core.errors import AutogradError
 
@@ -79,21 +86,29 @@ def may_overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
 class Region:
     """A view in the memory of the tensor that it is a view of, as both are now.
 
-    RuntimeError unless the one lies within the other.
+    One of them may be complex and the other the parts of complex numbers. RuntimeError for other
+    dtypes, and unless the one lies within the other.
+
+    Attributes:
+        view, base: the elements of each, in the memory counted in elements of its own dtype.
+        dtype: that of the view.
+        apart: whether the dtypes differ.
     """
 
-    __slots__ = ("_dtype", "_first", "_size", "base", "view")
+    __slots__ = ("_dtype", "_first", "_size", "apart", "base", "dtype", "view")
 
     def __init__(self, view: Any, base: Any) -> None:
-        if view.dtype != base.dtype:
+        self.dtype = view.dtype
+        self.apart = view.dtype != base.dtype
+        if self.apart and "".join(sorted(view.dtype.char + base.dtype.char)) not in ("Dd", "Ff"):
             raise AutogradError(
                 f"a view in {view.dtype} of a tensor in {base.dtype}, one of which is modified in "
                 "place: that is not recorded: make the tensor anew, as torch.complex does"
             )
         self.view, self.base = layout(view), layout(base)
-        low, high = _bounds(view, self.view)
+        low, high = (place * view.itemsize for place in _bounds(view, self.view))
         first, end = _bounds(base, self.base)
-        if low < high and not first <= low < high <= end:
+        if low < high and not first * base.itemsize <= low < high <= end * base.itemsize:
             raise AutogradError(
                 "a view is outside of the memory of its base, whose data was replaced after the "
                 "view was made: make it again"
@@ -105,17 +120,21 @@ class Region:
         memory = np.empty(self._size, dtype or self._dtype)
         whole = self._cut(self.base, memory)
         whole[...] = values
-        return whole, self._cut(self.view, memory)
+        return whole, self.part(whole)
 
     def part(self, whole: object) -> Any:
         """The view of what `arranged` made."""
-        return self._cut(self.view, owner(whole))
+        return self._viewed(owner(whole))
+
+    def _viewed(self, memory: Any) -> Any:
+        dtype = self.dtype if self.apart else memory.dtype
+        return _cut(self.view, memory, dtype, self._first * memory.itemsize)
 
     def shared(self, values: Any) -> Any:
         """The view of values of the base on their own memory; None unless laid out as the base."""
         same = values.flags.c_contiguous and values.dtype == self._dtype
         if same and self.base.steps == tuple([n // values.itemsize for n in values.strides]):
-            return self._cut(self.view, values)
+            return self._viewed(values)
         return None
 
     def spread(self, g: object) -> Any:
@@ -133,8 +152,16 @@ class Region:
         same = tuple([i for i, n in enumerate(shape) if n > 1 and not steps[i]])
         once = tuple([slice(1) if i in same else slice(None) for i in range(len(shape))])
         result = np.zeros(self.base.shape, self._dtype)
-        np.add.at(result.reshape(-1), self.places()[once], np.sum(g, axis=same, keepdims=True))
+        parts = _parts(result) if self.apart else result
+        total = np.sum(g, axis=same, keepdims=True)
+        total = _parts(total) if self.apart else total
+        np.add.at(parts.reshape(-1), self.places()[once], total)
         return result
+
+    @property
+    def base_dtype(self) -> NumpyDType:
+        """The dtype of the base."""
+        return self._dtype
 
     @property
     def is_shared(self) -> bool:
@@ -154,17 +181,57 @@ class Region:
         return np.divide(memory, counts, memory, where=counts > 1, dtype=self._dtype)[base]
 
     def places(self) -> Any:
-        """For each element of the view its position in the base, in row-major order."""
-        shape = self.base.shape
-        return self.arranged(np.arange(int(np.prod(shape))).reshape(shape), INT64)[1]
+        """For each element of the view its position in the base, in row-major order.
+
+        Those of the parts of complex numbers, in both, if the dtypes are `apart`.
+        """
+        if not self.apart:
+            shape = self.base.shape
+            return self.arranged(np.arange(int(np.prod(shape))).reshape(shape), INT64)[1]
+        of_complex = self._dtype.kind == "c"
+        base = _layout_of_parts(self.base) if of_complex else self.base
+        view = self.view if of_complex else _layout_of_parts(self.view)
+        count = 2 if of_complex else 1
+        memory = np.empty(self._size * count, INT64)
+        first = self._first * count * memory.itemsize
+        whole = _cut(base, memory, INT64, first)
+        whole[...] = np.arange(int(np.prod(base.shape))).reshape(base.shape)
+        return _cut(view, memory, INT64, first)
 
     def _cut(self, where: Layout, memory: Any) -> Any:
-        dtype = memory.dtype
-        if 0 in where.shape:
-            return np.empty(where.shape, dtype)
-        start = (where.start - self._first) * dtype.itemsize
-        steps = [step * dtype.itemsize for step in where.steps]
-        return np.ndarray(where.shape, dtype, memory, start, steps)
+        return _cut(where, memory, memory.dtype, self._first * memory.itemsize)
+
+
+def _cut(where: Layout, memory: Any, dtype: NumpyDType, first: int) -> Any:
+    """The elements of a layout, in memory that begins `first` bytes after that of the layout."""
+    if 0 in where.shape:
+        return np.empty(where.shape, dtype)
+    size = dtype.itemsize
+    steps = [step * size for step in where.steps]
+    return np.ndarray(where.shape, dtype, memory, where.start * size - first, steps)
+
+
+def _layout_of_parts(where: Layout) -> Layout:
+    steps = (*[2 * step for step in where.steps], 1)
+    return Layout((*where.shape, 2), steps, 2 * where.start)
+
+
+def _parts(array: Any) -> Any:
+    """A complex array as a real one with an axis of two; a real one as it is."""
+    if array.dtype.kind != "c":
+        return array
+    real = np.dtype(array.dtype.char.lower())
+    return array.view(real).reshape(*array.shape, 2)
+
+
+def parts_of(x: Any, region: Region) -> Any:
+    """A tensor as its parts, where the region is one of parts of complex numbers."""
+    return view_as_real(x) if region.apart and x.is_complex() else x
+
+
+def joined(x: Any, dtype: NumpyDType) -> Any:
+    """Parts as the complex numbers that they were; a tensor of this dtype as it is."""
+    return view_as_complex(x) if x.dtype.dtype != dtype else x
 
 
 def told_apart(array: Any) -> Any:
@@ -173,19 +240,26 @@ def told_apart(array: Any) -> Any:
     return np.empty(array.shape, array.dtype) if may_overlap(array.shape, steps) else array
 
 
-def strided(array: Any, shape: Sequence[int], steps: Sequence[int], start: int) -> Any:
+def strided(
+    array: Any,
+    shape: Sequence[int],
+    steps: Sequence[int],
+    start: int,
+    dtype: NumpyDType | None = None,
+) -> Any:
     """The elements of an array's memory at these steps, the first `start` from its owner's.
 
-    RuntimeError if any is outside.
+    They are of the array's dtype unless another is given. RuntimeError if any is outside.
     """
+    dtype = dtype or array.dtype
     memory = owner(array)
     if not memory.flags.c_contiguous:
         memory = memory.transpose(sorted(range(memory.ndim), key=lambda i: -memory.strides[i]))
-    size = array.itemsize
+    size = dtype.itemsize
     if 0 in shape:  # nothing is read, wherever it starts
         start = 0
     try:
-        return np.ndarray(shape, array.dtype, memory, start * size, [step * size for step in steps])
+        return np.ndarray(shape, dtype, memory, start * size, [step * size for step in steps])
     except (TypeError, ValueError):
         raise AutogradError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start} are "
@@ -197,6 +271,11 @@ def spread(g: object, region: Region) -> Any:
     """Zeros of the shape of a base, to which a cotangent of its view is added in its place."""
     if not isinstance(g, Operand):
         return region.spread(g)
+    if region.apart:
+        parts, places = parts_of(g, region), region.places()
+        shape = region.base.shape if region.dtype.kind == "c" else (*region.base.shape, 2)
+        whole = reshape(take_add(parts, places, 0, int(np.prod(shape))), shape)
+        return whole if region.dtype.kind == "c" else view_as_complex(whole)
     shape = region.base.shape
     if region.is_shared:
         view, base, counts = region.shares()
@@ -207,14 +286,16 @@ def spread(g: object, region: Region) -> Any:
 
 def _as_strided_vjp(g: object, out: object, a: object, *, region: Region) -> Any:
     if isinstance(g, Operand) and 0 in g.shape:  # as in PyTorch, it does not depend on g
-        return g.constant(np.zeros(region.base.shape, g.dtype.dtype))
+        return g.constant(np.zeros(region.base.shape, region.base_dtype))
     return spread(g, region)
 
 
 as_strided: Op = Op(
     name="as_strided",
-    infer_type=lambda x, region: TensorType(region.view.shape, x.dtype),
-    evaluate=lambda x, region: strided(x, *region.view),
+    infer_type=lambda x, region: TensorType(region.view.shape, region.dtype),
+    evaluate=lambda x, region: strided(
+        x, region.view.shape, region.view.steps, region.view.start, region.dtype
+    ),
     vjp=(_as_strided_vjp,),
     saves=("",),
     complex="linear",

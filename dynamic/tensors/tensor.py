@@ -116,7 +116,9 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def __init_subclass__(cls, plain: bool = True) -> None:
         super().__init_subclass__()
-        if plain:
+        if hasattr(cls, "__torch_dispatch__"):
+            provided.wrapping(cls)
+        elif plain:
             PLAIN.add(cls)
 
     def __init__(self, *data: object) -> None:
@@ -304,7 +306,7 @@ def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tens
         if watching:
             told(plan.op, (operand,), attrs, result)
         result._note = view_note(operand)
-        edge = operand._node
+        edge = None if cell is UNTRACKED else operand._node
     if edge is not None and not (paused and not recording()):
         result._maker = new_node(plan, (edge,), (edge, None), (), (), attrs, array)
     return result

@@ -26,11 +26,12 @@ from staticgraph.dynamic.tape.nodes import (
     Failing,
     GraphNode,
     Output,
+    SeveralOutputs,
     next_number,
 )
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tape.tape import Node, new_node, recipe, short_name
-from staticgraph.dynamic.tensors.strided import Region, as_strided, spread
+from staticgraph.dynamic.tensors.strided import Region, as_strided, joined, parts_of, spread
 
 OVERLAPPING = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -129,14 +130,16 @@ class CopySlices(GraphNode):
 
     def _recorded(self, g: Any) -> list[tuple[int, Any]]:
         """The same in ops on tensors."""
-        places = self.region.places()
-        parts = self._written(take(reshape(g, (-1,)), places, 0), True)
+        region = self.region
+        places, units = region.places(), parts_of(g, region)
+        part = joined(take(reshape(units, (-1,)), places, 0), region.dtype)
+        parts = self._written(part, True)
         if self.edges[0] is None:
             return parts
         self._check_places()
-        kept = np.ones(self.shape, np.bool_)
+        kept = np.ones(units.shape, np.bool_)
         kept.reshape(-1)[places] = False
-        rest = where(g.constant(kept), g, 0.0)
+        rest = joined(where(g.constant(kept), units, 0.0), region.base_dtype)
         if parts and parts[0][0] == 0:
             rest = rest + spread(parts.pop(0)[1], self.region)
         return [(0, rest), *parts]
@@ -157,6 +160,11 @@ class CopySlices(GraphNode):
     def __repr__(self) -> str:
         return f"<CopySlices object at {id(self):#x}>"
 
+    def undefined(self, create_graph: bool) -> list[tuple[Any, Any]]:
+        """No cotangent for any operand."""
+        self.found = [i for i, edge in enumerate(self.edges) if edge is not None]
+        return super().undefined(create_graph)
+
     def places(self) -> tuple[int, ...]:
         """The edges that got a cotangent when the node ran last."""
         return tuple(self.found)
@@ -168,17 +176,16 @@ class CopySlices(GraphNode):
             self.function.release()
 
 
-class Pieces(GraphNode):
+class Pieces(SeveralOutputs):
     """The node of all the views that `unbind` or `split` makes along one axis.
 
     Attributes:
         label: PyTorch's name of the node.
         axis: the axis, which each view has lost if `sizes` is None.
         sizes: the sizes of the views along the axis.
-        count: how many views there are.
     """
 
-    __slots__ = ("axis", "count", "label", "sizes")
+    __slots__ = ("axis", "label", "sizes")
 
     def __init__(self, tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> None:
         super().__init__(tensor._array.shape, tensor._array.dtype)
@@ -188,6 +195,7 @@ class Pieces(GraphNode):
         self.axis = axis
         self.sizes = sizes
         self.count = self.shape[axis] if sizes is None else len(sizes)
+        self.heads = {}
         self.serial = next_number()
 
     def pull(self, g: Cotangents, create_graph: bool) -> list[tuple[Any, Any]]:
@@ -239,7 +247,7 @@ def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> t
         view = tensor.constant(tensor._array[key])
         make_view(view, tensor, MULTI_OUTPUT)
         if node is not None:
-            view._node = Output(node, i, view._array)
+            view._node = node.head(i, view._array)
         views.append(view)
     return tuple(views)
 

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.values import Tree
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.func.tracer import Tracer
 from staticgraph.dynamic.tape.grad_mode import enable_grad, is_grad_enabled, mode, no_grad
+from staticgraph.dynamic.tape.nodes import Failing
 from staticgraph.dynamic.tape.observers import observe
 from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
 from staticgraph.dynamic.tape.tape import Node
@@ -90,8 +93,8 @@ def checkpoint(
         function: computes the same whenever it is called with the same arguments.
         args: its arguments; tensors among them must not be modified in place before backward.
         use_reentrant: True refuses keyword arguments, and records nothing if no tensor among
-            `args` requires grad, as PyTorch's older variant; both run the same code here, so that
-            `autograd.grad` works as well. To leave it out warns.
+            `args` requires grad, and is for `backward` alone, without `inputs`: as PyTorch's older
+            variant. To leave it out warns.
         context_fn: makes two contexts, for forward and for the second run.
         determinism_check: "default" compares the shapes and dtypes of what is saved and the
             names of the recorded ops of the two runs, "none" only how much is saved.
@@ -123,12 +126,48 @@ def checkpoint(
                 warn("None of the inputs have requires_grad=True. Gradients will be None")
             with no_grad():
                 return function(*args)
+    if mode.capture is not None and is_grad_enabled():
+        return _captured(lambda: function(*args, **kwargs))
     if not is_grad_enabled() or any(isinstance(one, Tracer) for one in args):
         return function(*args, **kwargs)
     strict = determinism_check == "default"
     early_stop = early_stop if _early_stop.enabled is None else _early_stop.enabled
-    region = _Region(function, args, kwargs, context_fn(), strict, early_stop, preserve_rng_state)
-    return region.run()
+    region = _Region(
+        function, args, kwargs, context_fn(), strict, early_stop, preserve_rng_state, use_reentrant
+    )
+    result = region.run()
+    return _failing_unless_recorded(result) if use_reentrant else result
+
+
+def _captured(function: _Function) -> Tree:
+    """The value of a function in a capture, which keeps nothing that it need not keep.
+
+    Refused if it changes what is outside, which would be done again in backward.
+    """
+    before = mode.capture.changes
+    found = function()
+    if mode.capture.changes != before:
+        refuse(
+            "changes a tensor outside in a checkpoint, such as the statistics of batch norm, which "
+            "backward would do again",
+            "call that outside of the checkpoint",
+        )
+    return found
+
+
+def _failing_unless_recorded(result: Any) -> Any:
+    """The outputs of the reentrant form: in backward RuntimeError if none of them is recorded."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    tensors = [one for one in outputs if isinstance(one, Tensor)]
+    if any(one.requires_grad for one in tensors):
+        return result
+    for one in tensors:
+        if is_inexact(one._array.dtype):
+            error = AutogradError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+            one._node = Failing(one._array, error, "CheckpointFunctionBackward")
+    return result
 
 
 def _warn(name: str, what: str) -> None:
@@ -151,6 +190,7 @@ class _Region:
         strict: bool,
         early_stop: bool,
         preserve_rng_state: bool,
+        reentrant: bool,
     ) -> None:
         self._function = function
         self._args = args
@@ -158,6 +198,7 @@ class _Region:
         self._contexts = contexts
         self._strict = strict
         self._early_stop = early_stop
+        self._reentrant = reentrant
         self._random = _random_state() if preserve_rng_state else None
         self._saved: list[dict[str, Any]] = []
         self._ops: list[str] = []
@@ -185,6 +226,13 @@ class _Region:
 
     def _value(self, number: int) -> Any:
         """The saved tensor of this number, once; in the next reverse pass it is computed again."""
+        if self._reentrant and mode.depth and mode.partial == mode.depth:
+            raise AutogradError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward(). To resolve this error, you can "
+                "either set use_reentrant=False, or call .backward() without passing the `inputs` "
+                "argument."
+            )
         if mode.depth == 1:  # what inner passes and earlier ones read does not matter any more
             self._read = {one: read for one, read in self._read.items() if one == mode.number}
         read = self._read.setdefault(mode.number, set())
@@ -205,7 +253,7 @@ class _Region:
         ops: list[str] = []
 
         def keep(tensor: Any) -> int:
-            values[len(values)] = tensor.detach()
+            values[len(values)] = tensor.detach() if tensor.requires_grad else tensor
             return len(values) - 1
 
         def listed(name: str) -> None:  # after what the op saves was kept
@@ -291,8 +339,7 @@ class _Argument:
                     f"{self._counter[0]}; expected version {self._version} instead. It was "
                     f"modified last at {line_of(self._counter[1])}."
                 )
-        leaf = tensor.detach()
-        return leaf.requires_grad_() if self._needed else leaf
+        return tensor.detach().requires_grad_() if self._needed else tensor
 
 
 def _metadata(tensor: Any) -> dict[str, Any]:

@@ -95,17 +95,23 @@ def running(
 
 
 def raced(
-    processes: Mapping[str, Process], names: Sequence[str], rounds: int, seconds: float
+    processes: Mapping[str, Process],
+    names: Sequence[str],
+    rounds: int,
+    seconds: float,
+    pause: float = 0.0,
 ) -> Iterator[tuple[str, dict[str, Times]]]:
     """Each step by name, with what every contender takes for it: round by round, all in turn.
 
-    An interruption ends it after the last step that is complete.
+    With a pause before each turn, for threads of the one before it may wait for work for a while,
+    and take the processors meanwhile. An interruption ends it after the last complete step.
     """
     try:
         for name in track(names, "measuring", console=Console(stderr=True), transient=True):
             answers: dict[str, list[Any]] = {label: [] for label in processes}
             for _ in range(rounds):
                 for label, process in processes.items():
+                    time.sleep(pause)
                     answers[label].append(process.ask(do="measure", step=name, seconds=seconds))
             yield name, {label: _times(found) for label, found in answers.items()}
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Expression
@@ -34,6 +34,7 @@ def mean(x: Value, weight: Value = None) -> Value:
 
     Raises:
         DTypeError: it is not floating point.
+        OptionError: a weight that is known is negative or nan.
         DistributedError: the ranks differ in what they do.
 
     Example:
@@ -48,6 +49,8 @@ def mean(x: Value, weight: Value = None) -> Value:
     x = as_operand(x)
     if not is_float(x.dtype):
         raise DTypeError(f"mean: {x.dtype} is not floating point")
+    if not isinstance(weight, Dim | Operand) and not np.all(np.asarray(weight) >= 0):
+        raise OptionError(f"mean: the weight is a number from 0, not {weight!r:.80}")
     if isinstance(weight, Dim):
         weight = size_value(weight, x)
     elif isinstance(x, Expression) and not isinstance(weight, Operand):
@@ -113,6 +116,7 @@ def average_gradients(parameters: Iterable[Value]) -> None:
         parameters: tensors with `grad`, in the same order on all ranks.
 
     Raises:
+        OptionError: one of them has no `grad`.
         DistributedError: the ranks differ in what they do.
 
     Example:
@@ -125,6 +129,8 @@ def average_gradients(parameters: Iterable[Value]) -> None:
     """
     groups: dict[object, list[Value]] = {}
     for one in parameters:
+        if not hasattr(one, "grad"):
+            raise OptionError(f"average_gradients: a {type(one).__name__} has no grad: {one!r:.80}")
         if one.grad is not None:
             groups.setdefault(one.grad.dtype, []).append(one)
     for members in groups.values():

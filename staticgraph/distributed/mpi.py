@@ -23,7 +23,7 @@ def mpi_of(wanted: int) -> Any:
         DistributedError: that library does not see the other processes.
     """
     try:
-        with fork.importing:
+        with fork.importing():
             from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no library of MPI
         raise MissingExtraError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ def share(data: Value) -> Value:
 
     Raises:
         ShapeError: it has no axis.
+        OptionError: it has no length, or is a dict.
 
     Example:
         >>> sg.distributed.share(np.arange(4))
@@ -57,10 +58,23 @@ def share(data: Value) -> Value:
     """
     if hasattr(data, "shape") and not data.shape:
         raise ShapeError("share: an array without an axis has no parts")
+    if isinstance(data, Mapping) or not hasattr(data, "__len__"):
+        raise OptionError(
+            f"share: a {type(data).__name__} has no rows: an array, a list or a data set with "
+            "`len` and items is taken, each of several by itself"
+        )
     begin, end = _bounds(len(data))
     if isinstance(data, list | tuple) or hasattr(data, "shape"):
-        return data[begin:end]
+        return _rows(data, slice(begin, end))
     return Share(data, begin, end)
+
+
+def _rows(data: Value, rows: Any) -> Value:
+    """Rows by their places: those of pandas have labels, too."""
+    data = getattr(data, "iloc", data)
+    if isinstance(data, list | tuple) and not isinstance(rows, slice):
+        return type(data)([data[place] for place in rows])
+    return data[rows]
 
 
 def _bounds(count: int) -> tuple[int, int]:
@@ -77,7 +91,7 @@ def batches(
     how many rows a rank has (`mean(loss, weight=...)`) is that of one process.
 
     Args:
-        arrays: of one length along the first axis.
+        arrays: of one length along the first axis; lists and tables of pandas too.
         size: the rows of a batch, of all ranks together.
         seed: shuffles the rows, in the same way on all ranks; None: in their order.
         drop_last: whether rows that do not fill a batch are left out.
@@ -108,8 +122,6 @@ def _batches(
     order = None if seed is None else np.random.default_rng(seed).permutation(count)
     for start in range(0, count - size + 1 if drop_last else count, size):
         begin, end = _bounds(min(size, count - start))
-        if order is None:
-            yield tuple([one[start + begin : start + end] for one in arrays])
-        else:
-            rows = order[start + begin : start + end]
-            yield tuple([one[rows] for one in arrays])
+        places = slice(start + begin, start + end)
+        rows = places if order is None else order[places]
+        yield tuple([_rows(one, rows) for one in arrays])

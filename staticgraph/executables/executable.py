@@ -40,7 +40,7 @@ def executable_of(
     """
     runner: Runner
     if debug is not False or (background and not is_cached(definition, options)):
-        with fork.importing:
+        with fork.importing():
             from staticgraph.executables.interpreted import run_op_by_op
 
         runner = run_op_by_op(definition, restructure, name, options, background, debug)

@@ -23,7 +23,7 @@ def onnx(caller: str) -> Any:
         MissingExtraError: it is not installed.
     """
     try:
-        with fork.importing:
+        with fork.importing():
             import onnx.checker
             import onnx.helper
             import onnx.numpy_helper

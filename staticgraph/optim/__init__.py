@@ -77,7 +77,7 @@ if not TYPE_CHECKING:
         """Import what is not there yet."""
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        with _fork.importing:
+        with _fork.importing():
             found = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
         globals()[name] = found
         return found

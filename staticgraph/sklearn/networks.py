@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -114,16 +115,19 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         """OptionError for what no fit can do with."""
         name = type(self).__name__
-        counts = {one: getattr(self, one) for one in ("max_iter", "batch_size", "n_iter_no_change")}
-        for key, value in counts.items():
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise OptionError(f"{name}: {key} is an int from 1, not {value!r}")
+        for key in ("max_iter", "batch_size", "n_iter_no_change"):
+            if not _is_count(getattr(self, key)):
+                raise OptionError(f"{name}: {key} is an int from 1, not {getattr(self, key)!r}")
+        for key in ("alpha", "tol", "validation_fraction"):
+            value: Any = getattr(self, key)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                raise OptionError(f"{name}: {key} is a number from 0, not {value!r}")
         if self.network is not None and not callable(self.network):
             raise OptionError(f"{name}: the network is a function or a module: {self.network!r}")
         if is_module(self.network) and not any(True for _ in self.network.parameters()):
             raise OptionError(f"{name}: the module has no parameters: {self.network!r}")
-        if not isinstance(self.hidden, list | tuple):
-            raise OptionError(f"{name}: hidden is a tuple of widths, not {self.hidden!r}")
+        if not isinstance(self.hidden, list | tuple) or not all(map(_is_count, self.hidden)):
+            raise OptionError(f"{name}: hidden is a tuple of widths from 1, not {self.hidden!r}")
         if self.optimizer is not None and not hasattr(self.optimizer, "minimize"):
             raise OptionError(f"{name}: the optimizer is one of sg.optim, not {self.optimizer!r}")
 
@@ -205,6 +209,10 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _predicted(self, out: Expression) -> Expression:
         raise NotImplementedError
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _of_module(module: Any) -> Network:

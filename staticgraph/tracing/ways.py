@@ -9,26 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Dim
-from staticgraph.compiler.core.errors import CaptureError, OptionError
+from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.messages import Field, collecting_fields, require_arrived
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import has_refused
 from staticgraph.compiler.graph.effects import Effect, collecting
 from staticgraph.compiler.graph.expression import (
     Expression,
-    Handle,
     at_line,
     constant,
-    construct,
     constructing,
 )
-from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.transforms.branches import DisagreementError, Path, joined, refuse_branch
 from staticgraph.compiler.transforms.decisions import Way, ways_through
 from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.compiler.transforms.zero_gradients import note_joined
 from staticgraph.tracing import arrays
+from staticgraph.tracing.outputs import as_output
 from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
 from staticgraph.tracing.views import View, views_of
 
@@ -196,19 +193,3 @@ def _shown(structure: Structure) -> str:
     """A structure, with `array` for each array in it."""
     text = repr(put_together(structure, itertools.repeat(LEAF)))
     return text.replace(repr(LEAF), "array")
-
-
-def as_output(name: str, value: object) -> Expression:
-    """What a traced function returned, as an expression; OptionError for an eager tensor."""
-    if isinstance(value, Expression):
-        return value
-    if isinstance(value, Handle):
-        return value.expression
-    if isinstance(value, Dim):
-        return construct(leaves.size_of, (), {"size": value})
-    if isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
-        return constant(value)
-    raise OptionError(
-        f"{name}: returned an eager tensor that does not depend on the arguments: take it as an "
-        "argument, or use its numpy()"
-    )

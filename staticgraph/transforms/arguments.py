@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import DTypeError, OptionError, OutputError, ShapeError
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.graph import expression as expressions
 from staticgraph.compiler.graph.expression import Expression, Handle, closed, handle_among
-from staticgraph.tracing.functions import Function
-from staticgraph.tracing.ways import as_output
+from staticgraph.tracing.outputs import as_output
+
+if TYPE_CHECKING:
+    from staticgraph.tracing.functions import Function
 
 Argnums: TypeAlias = "int | Sequence[int]"
 
@@ -34,6 +37,8 @@ def transformed(
     """
     if not callable(f):
         raise OptionError(f"{name}: {f!r} cannot be called")
+    with fork.importing():  # a program that transforms expressions alone traces no function
+        from staticgraph.tracing.functions import Function
     made = Function(apply, {}, f"{name}({_name_of(f)})", {}, of=f)
     made.made_by = made_by
     if not isinstance(f, FunctionType | Function):

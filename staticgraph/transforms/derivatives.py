@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from staticgraph.compiler.graph.expression import Expression, constant
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.transforms.autodiff import gradients, pullback, pushforward
 from staticgraph.leaves import arange
-from staticgraph.tracing.functions import Function
 from staticgraph.transforms.arguments import (
     Argnums,
     Partial,
@@ -31,6 +30,9 @@ from staticgraph.transforms.arguments import (
     transformed,
     variable,
 )
+
+if TYPE_CHECKING:
+    from staticgraph.tracing.functions import Function
 
 
 @overload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size, assume_equal
@@ -13,10 +13,12 @@ from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, spread_ove
 from staticgraph.compiler.graph.effects import collecting, depth, emit_batched
 from staticgraph.compiler.graph.expression import Expression, handle_among
 from staticgraph.compiler.transforms.branching import on_all_ways
-from staticgraph.tracing.functions import Function
+from staticgraph.tracing.outputs import as_output
 from staticgraph.tracing.signature import is_array
-from staticgraph.tracing.ways import as_output
 from staticgraph.transforms.arguments import as_given, expression, transformed
+
+if TYPE_CHECKING:
+    from staticgraph.tracing.functions import Function
 
 
 def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) -> Function:

@@ -145,14 +145,6 @@ def _split(x: Any, sections: Any, axis: int = 0, *, dim: Any = None) -> Any:
     return list(torch.tensor_split(x, sections, axis if dim is None else dim))
 
 
-def _promoted(function: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(*operands: Any) -> Any:
-        dtype = torch.result_type(*operands)
-        return function(*(one.to(dtype) for one in operands))
-
-    return apply
-
-
 def _cat(tensors: Any, axis: Any = None, *, dim: Any = None) -> Any:
     wanted = axis if dim is None else dim
     return torch.cat(tensors, 0 if wanted is None else wanted)
@@ -298,7 +290,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "strided_slice": indexing.strided_slice,
     "embed": indexing.embed,
     "getitem": indexing.getitem,
-    "matmul": _promoted(torch.matmul), "dot": _promoted(torch.dot), "outer": torch.outer,
+    "matmul": torch.matmul, "dot": torch.dot, "outer": torch.outer,
     "softplus": lambda x: F.softplus(x, threshold=40),
     "silu": F.silu,
     "leaky_relu": F.leaky_relu,

@@ -20,41 +20,41 @@ SPACES: dict[str, Any] = {
 
 BY_POSITION = "an operand of this function is given by position"
 REFUSED: dict[str, str] = {
-    "out": "this function returns a new tensor: `x.copy_(...)` puts it into another",
     **dict.fromkeys(
         (
-            "other", "input", "divisor", "tensor", "value", "values", "dimension", "dims", "shape",
-            "axis0", "axis1", "from", "to", "indices", "p", "operands", "batch2", "input2", "src",
-            "tensor2", "repeats", "sizes", "size", "y", "shapes", "tensors", "ext_tensor",
-            "ndarray", "obj", "sections", "dividend", "mat2", "vec", "vec2", "exponent", "int", "d",
-            "split_size_or_sections", "cond_fn", "body_fn", "spacing", "equation",
+            "3", "cond_fn", "body_fn", "dividend", "divisor", "indices", "input", "int", "operands",
+            "shape", "shapes", "size", "sizes", "tensors",
         ),
         BY_POSITION,
     ),
-    "dtype": "cast the operand or the result with `to`",
-    "dim": "of this function it is `axis`",
-    "device": "there is the CPU",
-    "layout": "there are dense tensors",
-    "memory_format": "memory is in row-major order",
-    "out_dtype": "cast the result with `to`",
-    "weight": "histograms are not weighted",
-    "generator": "the numbers are drawn from the stream of `manual_seed`",
-    "reduce": "`scatter_reduce_` does it",
-    "alpha": "`sub` has it",
-    "rounding_mode": "the method `div` has it",
+    "other": "PyTorch's text has it for these functions of one tensor: they take it neither there",
+    "out_dtype": "for GPUs alone in PyTorch: cast the result with `to`",
     "kwargs": "it stands for further keywords in PyTorch's text, and is none",
-    "profile": "each option of the format is given by itself",
-    "pickle_module": "files are read without pickle",
     "pickle_load_args": "files are read without pickle",
-    "pickle_protocol": "files are written without pickle",
-    "mmap": "files are read whole",
-    "_use_new_zipfile_serialization": "there is one format of PyTorch's that is written",
     "name": "PyTorch's compiler has it alone",
     "recompile_limit": "PyTorch's compiler has it alone",
     "isolate_recompiles": "PyTorch's compiler has it alone",
     "shapes_spec": "PyTorch's compiler has it alone",
 }  # fmt: skip
 """Why a keyword is refused, wherever it is."""
+
+
+PROVIDED: dict[str, tuple[Any, ...]] = {
+    "input": (torch.ones(2, 2),),
+    "A": (torch.eye(2),),
+    "size": ((2, 2),),
+    "n": (2,),
+    "start": (0.0,),
+    "end": (2,),
+    "tensors": ([torch.ones(2)],),
+    "data": ([1.0],),
+    "x": (torch.ones(2),),
+    "condition": (torch.ones(2).bool(),),
+    "real": (torch.ones(2),),
+    "abs": (torch.ones(2),),
+    "window_length": (4,),
+}
+"""The first argument of functions, where its keyword is not the one that is tried."""
 
 
 class _Given:
@@ -83,9 +83,11 @@ def compared() -> tuple[dict[str, list[str]], list[str], int]:
         if function is None:
             absent.append(name)
             continue
-        operands = (torch.ones(2, 2),) if space == "Tensor" or keywords[0] == "input" else ()
+        first = keywords[0]
+        operands = (torch.ones(2, 2),) if space == "Tensor" else PROVIDED.get(first, ())
         for keyword in keywords:
-            if accepts(function, keyword, () if keyword == "input" else operands):
+            given = operands if space == "Tensor" or keyword != first else ()
+            if accepts(function, keyword, given):
                 accepted += 1
             else:
                 refused.setdefault(keyword, []).append(name)

@@ -40,6 +40,12 @@ def test_results_are_put_into_out() -> None:
     found = torch.sort(x, out=(values, places))
     assert found.values is values and found.indices is places
     assert values.tolist() == [1.0, 2.0, 3.0] and places.tolist() == [1, 2, 0]
+    for name, largest in (("max", [3.0, 2.0]), ("min", [1.0, 2.0])):
+        two = torch.tensor([[3.0, 2.0], [1.0, 2.0]])
+        extremes = [torch.empty(2), torch.empty(2, dtype=torch.int64)]
+        found = getattr(torch, name)(two, dim=0, out=extremes)
+        assert found.values is extremes[0] and found.indices is extremes[1]
+        assert [one.tolist() for one in extremes] == [largest, [int(name == "min"), 0]]
     assert torch.cumsum(x, 0, out=values) is values and values.tolist() == [3.0, 4.0, 6.0]
     assert torch.special.expit(torch.zeros(3), out=values).tolist() == [0.5] * 3
     spectrum = torch.empty(3, dtype=torch.complex64)

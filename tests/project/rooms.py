@@ -74,6 +74,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("capture", "what stands for tensors in a function that is compiled"),
         _room("autograd", "`Function`, forward mode, gradient checks, functional"),
         _room("linalg", "`torch.linalg`"),
+        _room("sparse", "`torch.sparse`: tensors of coordinates"),
         _room("nn", "modules and their functions"),
         _room("optim", "optimizers and schedulers"),
         _room("utils", "checkpoints that recompute, data sets and loaders"),

@@ -235,5 +235,5 @@ def matrices() -> list[Sample]:
         call(spread(1, 2, 3), spread(2, 3, 2)),
         call(spread(2, 0), spread(0, 3)),
         call(integers(2, 3), integers(3, 2), order=0),
-        call(integers(2, 3, dtype="int32"), spread(3)),
+        call(integers(2, 3, dtype="int32").astype(np.float64), spread(3)),
     ]

@@ -59,7 +59,7 @@ SAMPLES: dict[str, list[Sample]] = {
         call(spread(3), spread(3)),
         call(spread(1), spread(1)),
         call(integers(4), integers(4), order=0),
-        call(integers(4), spread(4)),
+        call(integers(4).astype(np.float64), spread(4)),
     ],
     "outer": [
         call(spread(3), spread(2)),

@@ -69,7 +69,7 @@ def lint(
             if one.rule not in LATER:
                 _warn(one)
         return (lambda: _again(linted, later)) if later else None
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.inspect.lint.advice import ALL
 
     found = ALL.findings(linted)
@@ -82,7 +82,7 @@ def lint(
 
 def advise(output: Expression) -> list[Finding]:
     """What the rules, those for advice too, find in what an expression is made of."""
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.inspect.lint.advice import ALL
 
     given = [one for one in ancestors([output]) if one.op is leaves.placeholder]

@@ -33,7 +33,7 @@ def description() -> list[str]:
 
 
 def _by_llvm() -> list[str]:
-    with fork.importing:
+    with fork.importing():
         import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features().flatten()

@@ -130,7 +130,7 @@ def load_with_numba(
     kernel: Kernel, launch_plan: LaunchPlan, ready: Callable[[], None]
 ) -> Trampolines:
     """The same for units that Numba lowers; nothing is cached."""
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.llvm.native import inlined, step_symbol
         from staticgraph.compiler.llvm.with_numba import compile_with_numba
 
@@ -201,7 +201,7 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
         counts["loaded"] += 1
         log("cache", f"code of {len(units)} units: loaded, {key.hex()[:12]}")
         return loaded, key
-    with fork.importing:
+    with fork.importing():
         from staticgraph.compiler.llvm.native import compile_native, step_symbol
 
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))

@@ -42,14 +42,14 @@ def load_object(code: Code) -> Loaded:
         raise ValueError(f"object code without the symbols {sorted(lacking)}")
     try:
         found = placed(code.object, code.symbols)
-    except (struct.error, IndexError, KeyError, ValueError) as error:
+    except (struct.error, IndexError, KeyError, OverflowError, ValueError) as error:
         raise ValueError(f"damaged object code: {error}") from None
     return Loaded(*found) if found is not None else linked(code, undefined)
 
 
 def linked(code: Code, undefined: Iterable[str]) -> Loaded:
     """Have LLVM load object code; ValueError if it needs a symbol that is not known."""
-    with fork.importing:
+    with fork.importing():
         import llvmlite.binding as llvm
 
         from staticgraph.compiler.llvm.machine import target_machine

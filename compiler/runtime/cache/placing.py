@@ -53,7 +53,7 @@ def placed(code: bytes, names: Sequence[str]) -> tuple[tuple[int, ...], object] 
     None if the object, or the system, is one that this does not know.
 
     Raises:
-        struct.error, IndexError, KeyError, ValueError: the object is damaged.
+        struct.error, IndexError, KeyError, OverflowError, ValueError: the object is damaged.
     """
     if not hasattr(mmap, "MAP_PRIVATE") or not code.startswith(ELF_OBJECT):
         return None

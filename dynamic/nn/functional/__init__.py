@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.nn.functional.activation import (
     celu,
     elu,
@@ -130,8 +131,7 @@ __all__ = [
     "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax",
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss", "huber_loss",
     "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
-    "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d",
-    "lp_pool3d",
+    "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
     "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d",
     "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot",
@@ -141,3 +141,10 @@ __all__ = [
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
+
+for _name in (
+    "celu", "dropout", "elu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "instance_norm", "leaky_relu", "logsigmoid", "mish", "pdist", "relu6", "rrelu",
+    "selu", "softshrink",
+):  # fmt: skip
+    globals()[_name] = _of_tensors(globals()[_name])

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.layers.adaptive_pooling import averaged, largest
+from staticgraph.compiler.layers.axes import flattened
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.tensor import PLAIN, wrap
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -55,7 +58,13 @@ def _means(axes: int, input: Any, wanted: object) -> Any:
 
 def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     sizes = _counts(f"adaptive_max_pool{axes}d", axes, input, wanted, ":")
-    return largest(input, sizes, return_indices)
+    if type(input) not in PLAIN:
+        return largest(input, sizes, return_indices)
+    indices = wrap(largest(input._array, sizes, True)[1])  # one gather is one node
+    first = input.ndim - axes
+    flat = ops.take_along_axis(flattened(input, first), flattened(indices, first), first)
+    values = ops.reshape(flat, tuple(indices.shape))
+    return (values, indices) if return_indices else values
 
 
 def adaptive_max_pool1d(input: object, output_size: object, return_indices: bool = False) -> Any:

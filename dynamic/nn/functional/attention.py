@@ -59,6 +59,12 @@ def scaled_dot_product_attention(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
             "is_causal=True"
         )
+    if any(len(one.shape) < 2 for one in (query, key, value)):
+        q, k, v = (len(one.shape) for one in (query, key, value))
+        raise AutogradError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {q} key.dim: {k} and value.dim: {v} instead."
+        )
     dtypes = [one.dtype for one in (query, key, value)]
     if dtypes[0] != dtypes[1] or dtypes[0] != dtypes[2]:
         names = [f"{what}.dtype: {c_name(one)}" for what, one in zip(_NAMES, dtypes, strict=True)]
@@ -75,7 +81,7 @@ def scaled_dot_product_attention(
         groups = query.shape[-3] // key.shape[-3]
         key, value = (repeated(x, groups) for x in (key, value))
     if scale is None and not isinstance(query.shape[-1], Dim):
-        scale = 1 / math.sqrt(query.shape[-1])
+        scale = 1 / math.sqrt(max(1, query.shape[-1]))  # queries without elements meet no key
     if attn_mask is None and not dropout_p:
         return ops.scaled_dot_product_attention(query, key, value, None, is_causal, scale)
     if is_causal:

@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, new_value_of_two
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -40,10 +40,8 @@ __all__ = [
 
 
 def _is_ignored(target: Any, ignore_index: int) -> bool:
-    """Whether a target may be `ignore_index`; a symbolic one only if that could be a class."""
-    if has_values(target):
-        return bool((target._array == ignore_index).any())
-    return ignore_index >= 0
+    """Whether a target may be `ignore_index`: one whose values are not known may."""
+    return not has_values(target) or bool((target._array == ignore_index).any())
 
 
 def cross_entropy(
@@ -76,6 +74,8 @@ def cross_entropy(
     plain = weight is None and not label_smoothing
     if is_float(target.dtype):
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
+    if plain and not has_values(target):
+        return _of_unknown(input, target, ignore_index, reduction)
     if plain and (ignore_index < 0 or not _is_ignored(target, ignore_index)):
         _check_classes(input, target)
         try:
@@ -88,6 +88,15 @@ def cross_entropy(
     if not label_smoothing:
         return loss
     return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _of_unknown(input: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+    """Class indices whose values are not known: any may be the one that counts for nothing."""
+    _check_classes(input, target)
+    ignored = ops.equal(target, ignore_index)
+    losses = ops.cross_entropy(input, ops.where(ignored, 0, target), "none")
+    losses = ops.where(ignored, 0, losses)
+    return reduced(losses, reduction, ops.astype(ops.logical_not(ignored), losses.dtype))
 
 
 _plans = plans_of(ops.cross_entropy, of_target=False)
@@ -172,12 +181,12 @@ def _indices_of(input: Any) -> list[int]:
 
 
 def _check_classes(input: Any, target: Any) -> None:
+    kind = DTYPES[np.dtype(target.dtype)].legacy if isinstance(target, Tensor) else "Long"
+    if kind not in ("Long", "Byte"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     if not has_values(target) or not has_values(input):
         return  # the op compares what is known of the sizes
     shape, sizes = input._array.shape, target._array.shape
-    kind = DTYPES[target._array.dtype].legacy
-    if kind not in ("Long", "Byte"):
-        raise AutogradError(f"expected target dtype to be Long or Byte, but got {kind}")
     wanted = tuple(_indices_of(input))
     if sizes[:1] != wanted[:1]:
         raise OptionError(

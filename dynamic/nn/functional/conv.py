@@ -56,7 +56,7 @@ def _conv(
     dilation: Any, groups: int,
 ) -> Any:  # fmt: skip
     steps, spread = per_axis(stride, axes), per_axis(dilation, axes)
-    before, after = _padding(padding, steps, spread, weight.shape[2:])
+    before, after = _padding(padding, steps, spread, _window(weight))
 
     def convolve(x: object) -> Any:
         _check(x, weight, bias, groups)
@@ -65,6 +65,11 @@ def _conv(
         return convolved(x, weight, bias, steps, before, spread, groups)
 
     return batched(convolve, input, axes, _wrong_rank(f"conv{axes}d", axes, input))
+
+
+def _window(weight: Any) -> Sizes:
+    """The sizes of the windows; a capture is made again with them if they are not known."""
+    return tuple(int(size) for size in weight.shape[2:])
 
 
 def _wrong_rank(name: str, axes: int, input: Any) -> str:
@@ -166,6 +171,7 @@ def _transposed(
     axes: int, input: object, weight: Any, bias: object, groups: int, *options: object
 ) -> Any:
     stride, padding, extra, dilation = (per_axis(option, axes) for option in options)
+    _window(weight)
 
     def convolve(x: Any) -> Any:
         if differ((x.shape[1],), (weight.shape[0],)):

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.graph.expression import is_symbolic
+from staticgraph.compiler.layers.axes import number
 from staticgraph.compiler.layers.ctc import alignments, ctc_loss as in_graph
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -44,6 +48,7 @@ def ctc_loss(
             one if isinstance(one, Tensor) else np.asarray(one)
             for one in (input_lengths, target_lengths)
         )
+        _require(log_probs, targets, ends, lengths)
         return in_graph(
             log_probs, targets, ends, lengths,
             blank=blank, reduction=reduction, zero_infinity=zero_infinity,
@@ -60,7 +65,9 @@ def ctc_loss(
         )
     if not 0 <= blank < classes:
         raise AutogradError("blank must be in label range")
-    given = wrap(_padded(values_of(targets), lengths))
+    labels = values_of(targets)
+    _refuse_lengths(labels, lengths)
+    given = wrap(_padded(labels, lengths))
     losses = alignments(log_probs, given, wrap(ends), wrap(lengths), blank, zero_infinity)
     if reduction == "mean":
         least = np.maximum(lengths, 1).astype(np.dtype(log_probs.dtype))
@@ -68,6 +75,20 @@ def ctc_loss(
     if reduction == "sum":
         return losses.sum()
     return losses[0] if single else losses
+
+
+def _require(log_probs: Any, targets: Any, ends: Any, lengths: Any) -> None:
+    """Have a captured function raise for lengths that the steps or the targets do not have."""
+    steps = log_probs.shape[0]
+    fits = ops.logical_and(ops.greater_equal(ends, 0), ops.less_equal(ends, _size(steps, ends)))
+    require(fits, AutogradError(f"Expected input_lengths to have value at most {steps}"))
+    if targets.ndim == 1:
+        fits = ops.equal(ops.sum(lengths), _size(targets.shape[0], lengths))
+        require(fits, AutogradError(f"Expected target_lengths to have the sum {targets.shape[0]}"))
+
+
+def _size(size: Any, like: Any) -> Any:
+    return number(size, like) if is_symbolic(like) else size
 
 
 def _is_known(given: Any) -> bool:
@@ -81,6 +102,26 @@ def _numbers(lengths: Any, count: int, name: str) -> Any:
     if len(found) != count:
         raise AutogradError(f"{name} must be of size batch_size: {count}, not {len(found)}")
     return found
+
+
+def _refuse_lengths(labels: Any, lengths: Any) -> None:
+    """Raise for lengths that targets do not have."""
+    least, most = int(lengths.min(initial=0)), int(lengths.max(initial=0))
+    if least < 0:
+        raise AutogradError(
+            f"Expected target_lengths to have value at least 0, but got value {least}"
+        )
+    if labels.ndim == 2 and most > labels.shape[1]:
+        raise AutogradError(
+            f"Expected tensor to have size at least {most} at dimension 1, but got size "
+            f"{labels.shape[1]} for argument #2 'targets'"
+        )
+    total = int(lengths.sum())
+    if labels.ndim == 1 and total != labels.shape[0]:
+        raise AutogradError(
+            f"Expected tensor to have size {total} at dimension 0, but got size "
+            f"{labels.shape[0]} for argument #2 'targets'"
+        )
 
 
 def _padded(targets: Any, lengths: Any) -> Any:

@@ -15,11 +15,15 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
+from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
+
+_NEGATIVE = "Class values must be non-negative."
+_LARGE = "Class values must be smaller than num_classes."
 
 
 def embedding(
@@ -38,12 +42,15 @@ def embedding(
     """
     if scale_grad_by_freq:
         raise OptionError("embedding: scale_grad_by_freq=True is not supported")
+    if len(weight.shape) != 2:
+        raise AutogradError(f"'weight' must be 2-D: embedding of shape {list(weight.shape)}")
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
             raise OptionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
-    if has_values(input):
+    checked = has_values(input)
+    if checked:
         indices = input._array
         if indices.dtype not in (np.int64, np.int32):
             raise AutogradError(
@@ -54,13 +61,14 @@ def embedding(
         if indices.size and (indices.min() < 0 or indices.max() >= rows):
             raise OutOfRangeError("index out of range in self")
     if max_norm is not None:
-        if not has_values(input) or not has_values(weight):
+        if not checked or not has_values(weight):
             refuse(
                 "embedding: max_norm changes the weight, which a graph cannot",
                 "limit the weight outside",
             )
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
-    return rows_of(input, weight, padding_idx)
+    found = ops.take(weight, input, 0) if checked else ops.take(weight, input, 0, wrap=False)
+    return rows_of(found, input, padding_idx)
 
 
 def _limit_rows(weight: Any, rows: object, max_norm: float, norm_type: float) -> None:
@@ -81,16 +89,18 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     if not has_values(tensor):
         if num_classes < 0:
             refuse("one_hot: num_classes must be given in a symbolic graph", "give it")
+        require(ops.greater_equal(tensor, 0), AutogradError(_NEGATIVE))
+        require(ops.less(tensor, num_classes), AutogradError(_LARGE))
         return ops.one_hot(tensor, num_classes, "int64")
     indices = tensor._array
     if not indices.size and num_classes <= 0:
         raise AutogradError("Can not infer total number of classes from empty tensor.")
     if indices.size and indices.min() < 0:
-        raise AutogradError("Class values must be non-negative.")
+        raise AutogradError(_NEGATIVE)
     if num_classes == -1:
         num_classes = int(indices.max()) + 1
     elif indices.size and indices.max() >= num_classes:
-        raise AutogradError("Class values must be smaller than num_classes.")
+        raise AutogradError(_LARGE)
     return ops.one_hot(tensor, num_classes, "int64")
 
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.layers.distances import products
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.tensors.tensor import PLAIN
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = ["bilinear", "linear"]
 
@@ -22,6 +22,8 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         dtype = input._array.dtype
         if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
             raise _mixed(input, weight)  # which a product by itself casts
+    elif _is_cast(input, weight):
+        raise _mixed(input, weight)
     if type(weight) in PLAIN and weight._array.ndim == 2:
         matrix = weight.t()
     else:
@@ -35,6 +37,12 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
     except SizeError as error:
         raise SizeError(_of_linear(str(error), input, weight)) from None
     return product if bias is None else product + bias
+
+
+def _is_cast(input: Any, weight: Any) -> bool:
+    """Whether a product by itself would cast integers of a tensor that is captured."""
+    mixed = isinstance(input, Tensor) and input.dtype != weight.dtype
+    return mixed and np.dtype(input.dtype).kind in "biu"
 
 
 def _mixed(input: Any, weight: Any) -> MixedError:

@@ -30,6 +30,7 @@ from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
 
@@ -222,6 +223,7 @@ def local_response_norm(
     return by_neighbours(input, size, alpha, beta, k)
 
 
+@taking_out
 def normalize(input: object, p: float = 2.0, dim: object = 1, eps: float = 1e-12) -> Any:
     """x divided by its p-norm along `dim`, or by eps if that is larger."""
     return input / ops.clip(norm_along(input, p, dim, True), eps)

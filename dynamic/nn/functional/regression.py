@@ -27,6 +27,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
     weighted,
     with_weight,
 )
+from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
 
 __all__ = [
@@ -164,6 +165,9 @@ def _fitted(var: Any, shape: tuple[object, ...]) -> Any:
             var = ops.expand_dims(var, -1)
         elif differ(sizes, (*shape[:-1], 1)):
             raise OptionError("var is of incorrect size")
-    if has_values(var) and var._array.size and var._array.min() < 0:
-        raise OptionError("var has negative entry/entries")
+    error = OptionError("var has negative entry/entries")
+    if not has_values(var):
+        require(ops.logical_not(ops.less(var, 0)), error)
+    elif var._array.size and var._array.min() < 0:
+        raise error
     return var

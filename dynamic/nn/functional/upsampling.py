@@ -12,6 +12,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.interpolation import CHOSEN, RANKS, resized, scaled
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn.functional.antialiasing import MODES, antialiased
 
 __all__ = ["interpolate", "upsample"]
 
@@ -28,11 +29,12 @@ def interpolate(
     """The last axes of (n, c, ...) at another size, or at a multiple of theirs.
 
     `mode` is nearest, nearest-exact, linear (one axis), bilinear or bicubic (two; a = -0.75),
-    trilinear (three) or area. With `align_corners` the outer elements stay where they are.
+    trilinear (three) or area. With `antialias` (bilinear and bicubic) each element is a mean of all
+    that it stands for. With `align_corners` the outer elements stay where they are.
     """
     axes = input.ndim - 2
-    if antialias:
-        raise OptionError("interpolate: antialias=True is not supported")
+    if antialias and mode not in MODES:
+        raise OptionError("Anti-alias option is restricted to bilinear and bicubic modes")
     if mode in CHOSEN and align_corners is not None:
         raise OptionError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
@@ -43,7 +45,11 @@ def interpolate(
     if mode in RANKS and input.ndim != RANKS[mode]:
         raise AutogradError(f"interpolate: a {input.ndim}D input does not fit mode {mode!r}")
     sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor, axes)
-    return resized(input, sizes, scales, mode, bool(align_corners))
+    if not antialias:
+        return resized(input, sizes, scales, mode, bool(align_corners))
+    for axis, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
+        input = antialiased(input, axis, wanted, scale, mode, bool(align_corners))
+    return input
 
 
 def _sizes(

@@ -1,4 +1,7 @@
-"""Usual parametrizations (torch.nn.utils.parametrizations): `weight_norm`, `spectral_norm`."""
+"""Usual parametrizations (torch.nn.utils.parametrizations): `weight_norm`, `spectral_norm`.
+
+`orthogonal` too, which has a module of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ from staticgraph.compiler import ops
 from staticgraph.dynamic.nn.functional import normalize
 from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.utils import parametrize
+from staticgraph.dynamic.nn.utils.orthogonal import orthogonal
 from staticgraph.dynamic.nn.utils.spectral_norm import SpectralNorm
 from staticgraph.dynamic.nn.utils.weight_norm import norm_except_dim
 from staticgraph.dynamic.tensors.creation import randn
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):

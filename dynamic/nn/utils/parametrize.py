@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from staticgraph.compiler.core.errors import OptionError
@@ -42,7 +42,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for one in reversed(list(modules)):
                 if hasattr(one, "right_inverse"):
-                    inner = one.right_inverse(inner)
+                    with suppress(NotImplementedError):  # then the parameter stays as it is
+                        inner = one.right_inverse(inner)
         self.is_tensor = isinstance(inner, Tensor)
         keep = isinstance(original, Parameter)
         if self.is_tensor:

@@ -164,6 +164,10 @@ def _difference(found: dict[str, Any], expected: dict[str, Any]) -> str:
             return f"differs: {name} in its shape\n{other.shape} instead of {array.shape}"
         if other.dtype != array.dtype:
             return f"differs: {name} is {other.dtype} instead of {array.dtype}"
+        if array.dtype.kind == "U":
+            if not np.array_equal(other, array):
+                return f"differs: {name}\n{other.tolist()} instead of {array.tolist()}"
+            continue
         tolerance = {"float32": 2e-5, "float64": of_double}.get(array.dtype.name, 0)
         scale = 1 + (np.abs(array[np.isfinite(array)]).max(initial=0) if tolerance else 0)
         if not np.allclose(other, array, tolerance, tolerance * scale, equal_nan=True):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from staticgraph.compiler.core import fork
+from tests.paths import ROOT
 
 
 class Lock:
@@ -44,3 +49,37 @@ def test_locks_of_what_is_imported_while_a_fork_waits_are_held_too(
     assert (before.held, importing.held, after.held) == (1, 1, 1)
     fork._in_parent()
     assert (before.held, importing.held, after.held) == (0, 0, 0)
+
+
+def test_a_thread_that_imports_waits_for_none_that_waits_for_its_module(tmp_path: Path) -> None:
+    (tmp_path / "first_family.py").write_text(
+        "import __main__\n"
+        "__main__.begun.set()\n"
+        "assert __main__.waits.wait(20)\n"
+        "with __main__.fork.importing():\n"
+        "    pass\n"
+    )
+    program = """
+import threading
+from staticgraph.compiler.core import fork
+begun, waits = threading.Event(), threading.Event()
+def late():
+    assert begun.wait(20)
+    with fork.importing():
+        waits.set()
+        import first_family
+imports = threading.Thread(target=__import__, args=("first_family",))
+threads = [threading.Thread(target=late), imports]
+for one in threads:
+    one.daemon = True
+    one.start()
+for one in threads:
+    one.join(20)
+print(*[one.is_alive() for one in threads])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.split() == ["False", "False"]

@@ -18,6 +18,8 @@ U = sg.placeholder("u", (None, 3, None))
 
 REFUSED: dict[str, Callable[[], Any]] = {
     r"conv1d: weight float64\[2, 3\] has 2 axes, of 3": lambda: nn.conv1d(Y, X),
+    r"conv_transpose1d: weight float32\[u.0, 3, u.2\]: the sizes of a window must be known":
+        lambda: nn.conv_transpose1d(U, U),
     r"conv1d: float64\[2\] has 1 axes, of 2 \(channels": lambda: nn.conv1d(X[:, 0], Y),
     r"conv2d: stride is an int or two from 1, not 0": lambda: nn.conv2d(Z, Z, stride=0),
     r"conv2d: padding is 'valid', 'same' or numbers, not 'no'":

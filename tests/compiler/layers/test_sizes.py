@@ -145,3 +145,15 @@ def test_what_is_not_known_before_is_refused_when_it_runs() -> None:
         nn.interpolate(image[None], scale_factor=0.33333333)
     with pytest.raises(OptionError, match="mode 'area' needs known sizes"):
         nn.interpolate(image[None], scale_factor=2, mode="area")
+
+
+@pytest.mark.parametrize("pool", [nn.max_pool1d, nn.avg_pool1d])
+def test_a_window_past_the_end_counts_with_known_sizes_too(pool: Any) -> None:
+    array = np.array([[[1.0, 3.0]]])
+    x = sg.placeholder("x", (1, 1, None), "float64")
+    program = sg.compile([x], pool(x, 3, ceil_mode=True))
+    for found in (pool(array, 3, ceil_mode=True), program(array)):
+        assert_allclose(found, [[[3.0 if pool is nn.max_pool1d else 2.0]]])
+    message = rf"{pool.__name__}: no window \(5,\) by \(1,\) fits into"
+    with pytest.raises(ShapeError, match=message):
+        pool(array, 5, 2, ceil_mode=True)

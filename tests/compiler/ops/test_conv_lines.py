@@ -86,11 +86,16 @@ def test_an_image_has_the_same_bits_among_others() -> None:
         np.testing.assert_array_equal(convolve(images[i : i + 1], weight)[0], every[i])
 
 
-def test_what_is_not_finite_stays_where_windows_meet_it() -> None:
+@pytest.mark.parametrize("where", ["images", "weight"])
+def test_what_is_not_finite_stays_where_windows_meet_it(where: str) -> None:
+    """Zeros around an image are multiplied, too: by an infinite weight they are nan."""
     shape, filters, *steps = CASES[0]
     rng = np.random.default_rng(0)
     images, weight = (rng.standard_normal(size).astype("float32") for size in (shape, filters))
-    images[1, 3, 5, 7], images[2, 0, 0, 0], images[4, 15, 27, 27] = np.nan, np.inf, -np.inf
+    if where == "images":
+        images[1, 3, 5, 7], images[2, 0, 0, 0], images[4, 15, 27, 27] = np.nan, np.inf, -np.inf
+    else:
+        weight[2, 3, 0, 1] = np.inf
     x, w = sg.placeholder("x", (None, *shape[1:])), sg.placeholder("w", filters)
     found = sg.compile([x, w], sg.conv2d(x, w, None, *steps))(images, weight)
     with np.errstate(invalid="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_a_directory_that_cannot_be_written_is_read(
         monkeypatch.setattr(module, name, refuse)
     assert cache.get(KEY) == CODE
     assert not cache.put(bytes(32), CODE)
-    monkeypatch.setattr(store.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
     assert not cache.put(bytes(32), CODE)
     assert cache.clear() == store.Usage(0, 0)
 

@@ -89,3 +89,18 @@ def test_damaged_code_is_an_error() -> None:
     for size in range(64, len(code), 97):
         with pytest.raises(ValueError, match=r"damaged object code|object code without"):
             objects.load_object(Code(NAMES, code[:size]))
+    flipped = bytearray(code)
+    flipped[47] ^= 0x80  # of the place of the table of sections
+    with pytest.raises(ValueError, match="damaged object code"):
+        objects.load_object(Code(NAMES, bytes(flipped)))
+
+
+def test_code_whose_sections_are_elsewhere_is_damaged() -> None:
+    code = bytearray(_code())
+    (at,) = struct.unpack_from("<Q", code, 40)
+    size, count = struct.unpack_from("<HH", code, 58)
+    for header in range(at, at + count * size, size):
+        if struct.unpack_from("<I", code, header + 4) == (placing.RELOCATIONS,):
+            code[header + 31] ^= 0x80
+    with pytest.raises(ValueError, match=r"damaged object code: .*int"):
+        objects.load_object(Code(NAMES, bytes(code)))

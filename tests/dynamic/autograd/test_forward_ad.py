@@ -238,3 +238,23 @@ def test_out_is_refused(level):
 def test_nothing_else_is_in_the_module():
     with pytest.raises(AttributeError, match=r"module 'dynamic.autograd.forward_ad' has no attri"):
         _ = fwd.levels
+
+
+def test_forward_mode_can_be_switched_off():
+    x, t = torch.ones(2), torch.ones(2)
+    with fwd.dual_level():
+        dual = fwd.make_dual(x, t)
+        assert fwd._is_fwd_grad_enabled()
+        with fwd._set_fwd_grad_enabled(False):
+            assert not fwd._is_fwd_grad_enabled()
+            assert fwd.unpack_dual(dual * 2).tangent is None
+        assert fwd.unpack_dual(dual * 2).tangent.tolist() == [2.0, 2.0]
+
+
+def test_an_op_without_a_derivative_says_so():
+    x, t = torch.ones(2), torch.ones(2)
+    with (
+        fwd.dual_level(),
+        pytest.raises(NotImplementedError, match="Trying to use forward AD with gammainc"),
+    ):
+        torch.special.gammainc(fwd.make_dual(x, t), x)

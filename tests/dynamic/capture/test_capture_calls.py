@@ -125,7 +125,8 @@ APART = {
     "backward", "cuda", "load", "make_dot", "manual_seed", "save", "set_default_dtype",
     "set_num_threads", "set_printoptions", "set_grad_enabled", "no_grad", "enable_grad",
     "searchsorted", "bucketize",  # undefined for what is not in order
-    "inference_mode", "cond", "scan", "while_loop", "vmap", "empty", "empty_like", "new_empty",
+    "inference_mode", "cond", "scan", "while_loop", "vmap", "empty", "empty_like", "new",
+    "new_empty",
 }  # fmt: skip
 """What takes no tensor first, changes the process, has any values, or is no name of PyTorch's."""
 FAMILIES: dict[str, Any] = {

@@ -124,8 +124,6 @@ def test_what_further_layers_refuse() -> None:
         rnn.pad_sequence([torch.ones(1)], padding_side="up")
     with refused("pad_sequence: Expected iterable for input sequences, but got arg of type"):
         rnn.pad_sequence(3)
-    with refused("interpolate: antialias=True is not supported", ValueError):
-        F.interpolate(torch.ones(1, 1, 2, 2), 2, mode="bilinear", antialias=True)
     with refused("interpolate: there is no mode 'cubic'"):
         F.interpolate(torch.ones(1, 1, 2), 2, mode="cubic")
     with refused("interpolate: a 3D input does not fit mode 'bilinear'"):
@@ -208,3 +206,17 @@ def test_norms_of_windows_have_pytorchs_gradients_at_zero_and_nan(norm: int, wan
     x = torch.tensor([[np.nan, 1.0, 0.0, 0.0, 3.0, 4.0]], requires_grad=True)
     F.lp_pool1d(x, norm, 2).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-6)
+
+
+def test_queries_without_elements_see_all_keys_alike() -> None:
+    values = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+    found = F.scaled_dot_product_attention(torch.ones(1, 0), torch.ones(2, 0), values)
+    assert found.tolist() == [[2.0, 4.0]]
+
+
+def test_operands_of_too_few_or_too_many_axes() -> None:
+    text = "to all be  at least 2 dimensional, but got query.dim: 0 key.dim: 0 and value.dim: 0"
+    with pytest.raises(RuntimeError, match=re.escape(text)):
+        F.scaled_dot_product_attention(*[torch.tensor(1.0)] * 3)
+    with pytest.raises(RuntimeError, match=r"^'weight' must be 2-D: embedding of shape \[2, 3"):
+        F.embedding(torch.tensor([0]), torch.ones(2, 3, 4))

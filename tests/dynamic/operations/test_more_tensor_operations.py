@@ -109,7 +109,7 @@ def test_what_has_no_gradient_says_so() -> None:
     with pytest.raises(RuntimeError, match=r"^svd_backward: The singular vectors with full_matri"):
         torch.linalg.svd(_matrix(3, 2))[0].sum().backward()
     with pytest.raises(RuntimeError, match=r"a vector of 2 elements for matrices of 3 columns$"):
-        torch.linalg.solve(_matrix(3, 3), torch.ones(2))
+        torch.linalg.solve(_matrix(3, 3), torch.ones(2, dtype=torch.float64))
     with pytest.raises(RuntimeError, match=r"^linalg.norm: order fro can only be used with matri"):
         torch.linalg.norm(torch.ones(3), "fro")
     with pytest.raises(RuntimeError, match=r"^reduce argument must be either sum, prod, mean, am"):

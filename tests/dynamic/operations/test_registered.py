@@ -50,6 +50,7 @@ UNREGISTERED = {
     "norm": "vector_norm of order 2 by the older name; a graph has the sum and the root",
     "stack": "a graph has concatenate",
     "roll": "a graph has a gather",
+    "var_mean": "one node for both on the tape; a graph has the variance and the mean",
 }  # fmt: skip
 """The ops that `dynamic` declares beside the library, by the name of the variable."""
 BY_HAND = {
@@ -57,6 +58,8 @@ BY_HAND = {
     "_Sweep": "a recurrent layer in one sweep of plain arrays; in ops elsewhere",
     "Custom": "a function whose rules are a user's, by custom_vjp or custom_jvp",
     "_StandardGamma": "numbers of a gamma distribution, which are drawn with their slopes",
+    "_Dispatched": "an op as a class says that it is, differentiated by the op's rules",
+    "UndefinedGrad": "the identity, through which gradcheck sends no gradient",
     "BackwardHookFunction": "the identity, at which the hooks of a module are called",
 }
 """The Functions with which `dynamic` computes."""
@@ -98,7 +101,7 @@ def test_every_op_of_the_eager_engine_is_registered_or_has_a_reason_not_to_be() 
     # the others are refused where a function is captured
     assert {key for key, op in _declared() if op.expand is None} == {
         "place", "as_strided", "_recorded", "diagonal", "unfold", "_select_scatter",
-        "_slice_scatter", "_diagonal_scatter",
+        "_slice_scatter", "_diagonal_scatter", "var_mean",
     }  # fmt: skip
 
 

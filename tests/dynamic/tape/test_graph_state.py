@@ -203,3 +203,65 @@ def test_scatter_by_no_index_is_a_copy() -> None:
     none = torch.zeros(0, dtype=torch.int64)
     assert x.scatter_add(0, none, torch.ones(1)).tolist() == x.tolist()
     assert x.scatter(0, none, torch.ones(1)).tolist() == x.tolist()
+
+
+def test_what_set_puts_elsewhere_is_another_leaf_for_the_graph():
+    x = torch.ones(2, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    out = x.clone()
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    with pytest.raises(RuntimeError, match="to not have been used in the graph"):
+        torch.autograd.grad(out.sum(), x)
+    assert torch.autograd.grad(out.sum(), edge)[0].tolist() == [1.0, 1.0]
+
+
+def test_hooks_of_a_tensor_that_needs_no_gradient_are_kept_and_not_called():
+    x = torch.ones(2)
+    x._backward_hooks = {}
+    x._backward_hooks["one"] = lambda: 1 / 0
+    (x * torch.ones(2, requires_grad=True)).sum().backward()
+    assert list(x._backward_hooks) == ["one"]
+
+
+def test_a_view_of_an_inference_tensor_needs_no_gradient():
+    with torch.inference_mode():
+        x = torch.ones(2, 3, requires_grad=True)
+    assert not x.view(-1).requires_grad
+    assert x.view(-1).is_inference()
+
+
+def test_variance_and_mean_are_outputs_of_one_node() -> None:
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    seen = []
+    var, mean = torch.var_mean(x, dim=0)
+    assert var.grad_fn is mean.grad_fn
+    mean.grad_fn.register_prehook(lambda gs: seen.append(gs) or tuple(2 * g for g in gs))
+    (var + mean).sum().backward()
+    assert len(seen[0]) == 2
+    expected = x.detach().clone().requires_grad_()
+    (2 * (expected.var(0) + expected.mean(0))).sum().backward()
+    assert x.grad.tolist() == expected.grad.tolist()
+    double = x.detach().double().requires_grad_()
+    for options in ({}, {"dim": 1, "keepdim": True}, {"unbiased": False}, {"correction": 0}):
+        assert torch.autograd.gradcheck(lambda x: torch.var_mean(x, **options), double)  # noqa: B023
+        assert torch.autograd.gradgradcheck(lambda x: torch.var_mean(x, **options), double)  # noqa: B023
+    mean.mul_(2)
+    var.mul_(mean)  # the rule reads neither
+
+
+def test_versions_can_be_kept() -> None:
+    x, y = torch.ones(2), torch.ones(2)
+    x.add_(1)
+    with torch.autograd._unsafe_preserve_version_counter(x):
+        x.mul_(2).mul_(3)
+    assert x._version == 1
+    with torch.autograd._unsafe_preserve_version_counter((x, y)):
+        y.mul_(3)
+    assert (x._version, y._version) == (1, 0)
+
+
+def test_the_median_of_nan_is_shared_by_all_of_them() -> None:
+    x = torch.tensor([float("nan"), 1.0, float("nan")], requires_grad=True)
+    x.median().backward()
+    assert x.grad.tolist() == [0.5, 0.0, 0.5]

@@ -12,6 +12,16 @@ import dynamic as torch
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 
 Z = torch.tensor([1 + 2j, -0.5j, 3.0])
+
+
+def _moved() -> Any:
+    """A view in float32 of what has become float64."""
+    base = torch.zeros(3)
+    view = base[:2]
+    base.data = torch.zeros(3, dtype=torch.float64)
+    return view
+
+
 SHOWN: dict[str, Callable[[], object]] = {
     "tensor([1.+2.j, 3.+0.j])": lambda: torch.tensor([1 + 2j, 3]),
     "tensor(1.+2.j)": lambda: torch.tensor(1 + 2j),
@@ -71,8 +81,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "Adam does not support complex parameters": lambda: torch.optim.Adam(
         [Z.clone().requires_grad_()]
     ),
-    "a view in float32 of a tensor in complex64": lambda: Z.clone().real.copy_(
-        torch.ones(3, requires_grad=True)
+    "a view in float32 of a tensor in float64": lambda: _moved().copy_(
+        torch.ones(2, requires_grad=True)
     ),
 }
 
@@ -89,6 +99,62 @@ def test_parts_share_memory() -> None:
     z.imag = torch.zeros(3)
     torch.view_as_real(z)[2, 1] = 4
     assert z.tolist() == [7, 0, 3 + 4j]
+
+
+def _real_part_scaled(z: Any) -> Any:
+    w = z.clone()
+    w.real.mul_(3)
+    w.imag[0] = 5.0
+    return (w * w.conj()).real.sum()
+
+
+def _transposed_parts(z: Any) -> Any:
+    w = z.clone()
+    torch.view_as_real(w).transpose(0, 1).add_(1)
+    return (w * w).real.sum()
+
+
+def _expanded_part(z: Any) -> Any:
+    w = z.clone()
+    rows = w.real.expand(2, 3)
+    w.mul_(2)
+    return (rows * torch.tensor([[1.0], [3.0]])).sum()
+
+
+def _base_then_part(z: Any) -> Any:
+    w = z.clone()
+    imag = w.imag[1:]
+    w.mul_(z)
+    return (imag**2).sum()
+
+
+@pytest.mark.parametrize(
+    "program", [_real_part_scaled, _transposed_parts, _expanded_part, _base_then_part]
+)
+def test_parts_that_were_overwritten_are_differentiated_twice(program: Callable[..., Any]) -> None:
+    z = torch.tensor([1 + 2j, -0.5j, 3.0], dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradcheck(program, z)
+    assert torch.autograd.gradgradcheck(program, z)
+
+
+def _complex_view_scaled(x: Any) -> Any:
+    y = x.clone()
+    torch.view_as_complex(y)[0].mul_(2 + 1j)
+    return (y**3).sum()
+
+
+def _real_base_then_complex_view(x: Any) -> Any:
+    y = x.clone()
+    z = torch.view_as_complex(y)
+    y.mul_(x)
+    return (z * z).real.sum()
+
+
+@pytest.mark.parametrize("program", [_complex_view_scaled, _real_base_then_complex_view])
+def test_complex_views_of_parts_are_differentiated_twice(program: Callable[..., Any]) -> None:
+    x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).requires_grad_()
+    assert torch.autograd.gradcheck(program, x)
+    assert torch.autograd.gradgradcheck(program, x)
 
 
 def test_descent_follows_the_gradient() -> None:

@@ -128,7 +128,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.index_fill(X, 0, torch.tensor([5]), 1.0), IndexError, "index 5 is out of"),
     (
         lambda: torch.scatter(X, 0, I, X, reduce="max"), ValueError,
-        "scatter: reduce is 'add' or None, not 'max'",
+        "scatter: reduce is 'add', 'multiply' or None, not 'max'",
     ),
     (
         lambda: torch.gather(X, 0, torch.tensor([[7]])), RuntimeError,

@@ -79,3 +79,12 @@ def test_close_tensors():
     text = r"(?s)^Tensor-likes are not close!.*Mismatched elements: 1 / 2 \(50.0%\)"
     with pytest.raises(AssertionError, match=text):
         torch.testing.assert_close(torch.ones(2), torch.tensor([1.0, 2.0]))
+
+
+def test_script_modules_run_as_they_are() -> None:
+    class Doubled(torch.jit.ScriptModule):
+        @torch.jit.script_method
+        def forward(self, x):
+            return x * 2
+
+    assert Doubled()(torch.ones(2)).tolist() == [2.0, 2.0]

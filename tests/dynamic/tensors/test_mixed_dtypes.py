@@ -227,3 +227,33 @@ def test_a_product_with_a_number_says_what_is_wrong() -> None:
     for make in (lambda x: x @ two, lambda x: two.matmul(x), lambda x: torch.matmul(two, two)):
         with pytest.raises(RuntimeError, match="a scalar has no axis"):  # PyTorch's kind
             make(torch.ones(2))
+
+
+_I, _F, _D = (torch.ones(2, 2, dtype=one) for one in (torch.int64, torch.float32, torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("product", "text"),
+    [
+        (lambda a, b: a @ b, "expected m1 and m2 to have the same dtype, but got: "),
+        (lambda a, b: torch.bmm(a[None], b[None]), "expected scalar type (Long|Float) but found"),
+        (lambda a, b: torch.mv(a, b[0]), "addmv input tensors must have the same dtype, but got"),
+        (lambda a, b: torch.dot(a[0], b[0]), "dot : expected both vectors to have same dtype"),
+        (lambda a, b: torch.addmm(a, b, b), "self and mat2 must have the same dtype, but got "),
+        (torch.cdist, "expected scalar type (Long|Float) but found"),
+        (torch.linalg.vecdot, "linalg.vecdot: Expected x and y to have the same dtype"),
+        (lambda a, b: torch.linalg.cross(a[:1].expand(3, 2).T, b[:1].expand(3, 2).T), "expected"),
+        (lambda a, b: torch.nn.functional.conv1d(a[None], b[None]), "expected scalar type"),
+    ],
+)
+@pytest.mark.parametrize("pair", [(_I, _F), (_F, _I), (_F, _D)])
+def test_products_take_one_dtype(product, text, pair):
+    with pytest.raises(RuntimeError, match=text):
+        product(*pair)
+
+
+def test_systems_take_one_dtype():
+    with pytest.raises(
+        RuntimeError, match=r"linalg.solve: Expected A and B to have the same dtype"
+    ):
+        torch.linalg.solve(torch.eye(2), torch.eye(2).double())

@@ -53,10 +53,42 @@ def test_gradients_are_the_same(reentrant):
             np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("reentrant", [True, False])
-def test_autograd_grad_and_higher_orders(reentrant):
+def test_the_reentrant_form_is_for_backward_alone():
     x = leaf(3)
-    y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=reentrant).sum()
+    for start in (lambda y: torch.autograd.grad(y, x), lambda y: y.backward(inputs=x)):
+        y = checkpoint(torch.exp, x, use_reentrant=True).sum()
+        with pytest.raises(RuntimeError, match=r"incompatible with \.grad\(\) or passing"):
+            start(y)
+    checkpoint(torch.exp, x, use_reentrant=True).sum().backward()
+    np.testing.assert_array_equal(x.grad, x.detach().exp())
+
+    frozen = checkpoint(lambda x: x.detach() * 2, x, use_reentrant=True)
+    with pytest.raises(RuntimeError, match="none of output has requires_grad=True"):
+        frozen.sum().backward()
+
+
+def test_what_needs_no_gradient_is_the_same_tensor_in_the_second_run():
+    seen = []
+
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, other):
+            ctx.save_for_backward(other)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.extend(ctx.saved_tensors)
+            return g * 2, None
+
+    other = torch.ones(3)
+    checkpoint(Keeps.apply, leaf(3), other, use_reentrant=False).sum().backward()
+    assert seen[0] is other
+
+
+def test_autograd_grad_and_higher_orders():
+    x = leaf(3)
+    y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=False).sum()
     values = x.detach().numpy()
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     np.testing.assert_allclose(g.detach(), np.exp(values) * (values + 1))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -65,6 +66,11 @@ def test_batches_of_all_ranks_are_those_of_one(size: int, drop_last: bool, steps
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: dist.share(np.array(1.0)), sg.ShapeError, "share: an array without an axis"),
+    (lambda: dist.share({"x": np.ones(2)}), sg.OptionError, "share: a dict has no rows"),
+    (lambda: dist.share(3), sg.OptionError, "share: a int has no rows"),
+    (lambda: dist.mean(np.ones(1), -1.0), sg.OptionError, "the weight is a number from 0, not -1"),
+    (lambda: dist.mean(np.ones(1), np.nan), sg.OptionError, "is a number from 0, not nan"),
+    (lambda: dist.average_gradients([np.ones(1)]), sg.OptionError, "a ndarray has no grad"),
     (lambda: dist.batches(np.ones(3), size=0), sg.OptionError, "the size is a positive int, not 0"),
     (lambda: dist.batches(size=1), sg.OptionError, "batches: there are no arrays"),
     (
@@ -85,3 +91,21 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_rows_of_tables_and_lists_are_taken_by_place(seed: int | None) -> None:
+    """A table that was shuffled before has labels in another order."""
+    array = np.arange(6)
+    column = pd.Series(array * 10, index=array[::-1])
+    table = pd.DataFrame({0: array, 1: -array}, index=array[::-1])
+
+    def parts() -> Any:
+        assert list(dist.share(column)) == list(dist.share(array) * 10)
+        return list(dist.batches(array, column, table, (array * 2).tolist(), size=4, seed=seed))
+
+    for found in dist.simulate(parts, size=2):
+        for rows, values, frame, items in found:
+            assert_array_equal(values, rows * 10)
+            assert_array_equal(frame, np.stack([rows, -rows], 1))
+            assert items == (rows * 2).tolist()

@@ -1,0 +1,40 @@
+"""Products of Householder reflections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.linalg.checks import require_matrices
+
+
+def householder_product(A: Any, tau: Any) -> Any:
+    """The first n columns of the product of I - tau[i] v[i] v[i]^H, A of shape (..., m, n).
+
+    v[i] is the part of column i of A below the diagonal, after a 1 and zeros (as LAPACK's orgqr).
+    RuntimeError for more columns than rows, or more factors than columns.
+    """
+    require_matrices("linalg.householder_product", A)
+    rows, columns = A.shape[-2:]
+    if columns > rows:
+        raise AutogradError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
+            f"input.shape[-1], got {rows} and {columns}"
+        )
+    if tau.shape[-1] > columns:
+        raise AutogradError(
+            "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to "
+            f"tau.shape[-1], got {columns} and {tau.shape[-1]}"
+        )
+    dtype = A._array.dtype
+    below = A.constant(np.tri(rows, columns, -1, dtype=np.bool_))
+    vectors = ops.where(below, A, A.constant(np.eye(rows, columns, dtype=dtype)))
+    product = A.constant(np.broadcast_to(np.eye(rows, columns, dtype=dtype), tuple(A.shape)))
+    for i in reversed(range(tau.shape[-1])):
+        v = vectors[..., i : i + 1]
+        along = v.mH @ product
+        product = product - tau[..., i : i + 1].unsqueeze(-1) * (v @ along)
+    return product

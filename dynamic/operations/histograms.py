@@ -1,0 +1,120 @@
+"""Histograms, differences and parts of numbers, in PyTorch's names and arguments, not NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.functions import counting, elements, sequences
+from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
+from staticgraph.dynamic.tensors.values import values_of
+
+__all__ = ["dsplit", "frexp", "gradient", "histogram", "histogramdd"]
+
+frexp = taking_input(elements.frexp)
+
+
+class Histogram(NamedTuple):
+    """How much falls into each bin, and the limits of the bins."""
+
+    hist: Any
+    bin_edges: Any
+
+
+def histogram(
+    input: Any,
+    bins: Any,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Histogram:
+    """How many elements fall into each of `bins` bins, or between the limits that a tensor has.
+
+    Each counts as `weight` says; with `density` the counts are such that their integral is 1.
+    Nothing is differentiated.
+    """
+    if not has_values(input):
+        _check_bins(bins, range)
+        found: Any = counting.histogram(input.detach(), bins, range, weight, density)
+        return Histogram(*(ops.astype(one, input.dtype) for one in found))
+    array = values_of(input)
+    given = values_of(bins) if isinstance(bins, Tensor) else bins
+    weights = None if weight is None else values_of(weight).reshape(-1)
+    try:
+        found, edges = np.histogram(array.reshape(-1), given, range, density, weights)
+    except (TypeError, ValueError) as error:
+        raise AutogradError(f"histogram: {error}") from None
+    return Histogram(*(wrap(one.astype(array.dtype)) for one in (found, edges)))
+
+
+def _check_bins(bins: Any, range: tuple[float, float] | None) -> None:
+    """Refuse what are no bins, for values that are not known."""
+    if not isinstance(bins, Tensor):
+        try:
+            np.histogram_bin_edges(np.empty(0), bins, range)
+        except (TypeError, ValueError) as error:
+            raise AutogradError(f"histogram: {error}") from None
+
+
+def histogramdd(
+    input: Any,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Histogram:
+    """`histogram` of points: the last axis has their coordinates, for each of which there are bins.
+
+    `bins` is a number for all or one for each, or the limits of each; `range` has two numbers for
+    each coordinate.
+    """
+    array = values_of(input)
+    points = array.reshape(-1, array.shape[-1])
+    given = [values_of(one) if isinstance(one, Tensor) else one for one in _each(bins)]
+    limits = None if range is None else list(zip(range[::2], range[1::2], strict=True))
+    weights = None if weight is None else values_of(weight).reshape(-1)
+    try:
+        found, edges = np.histogramdd(
+            points, given if len(given) > 1 else given[0], limits, density, weights
+        )
+    except (TypeError, ValueError) as error:
+        raise AutogradError(f"histogramdd: {error}") from None
+    return Histogram(
+        wrap(found.astype(array.dtype)), tuple(wrap(one.astype(array.dtype)) for one in edges)
+    )
+
+
+def _each(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def gradient(
+    input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Any, ...]:
+    """The slopes by differences along each axis, or those of `dim`: see NumPy's `gradient`.
+
+    `spacing` is the distance of neighbours, one for each axis, or for each its coordinates.
+    """
+    axes = range(input.ndim) if dim is None else _each(dim)
+    places = [axis_of("gradient", one, input.ndim) for one in axes]
+    spacings = [one if isinstance(one, int | float) else values_of(one) for one in _each(spacing)]
+    found = sequences.gradient(input, *spacings, axis=tuple(places), edge_order=edge_order)
+    return tuple(found) if isinstance(found, list | tuple) else (found,)
+
+
+def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+    """Views cut along the third axis: into so many equal parts, or before each index."""
+    if input.ndim < 3:
+        raise AutogradError(
+            "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with "
+            f"{input.ndim} dimensions!"
+        )
+    return tuple(input.tensor_split(indices_or_sections, 2))
