@@ -161,7 +161,7 @@ class Function(InspectedFunction):
         self._calls: dict[Any, Call] = {}
         self._signatures: dict[Any, Signature] = {}
         self._around: dict[Any, list[Surroundings]] = {}
-        self._arrays = Known()
+        self._known_arrays = Known()
         self._retraces: deque[Retrace] = deque(maxlen=KEPT)
         self._retraced = 0
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
@@ -274,7 +274,7 @@ class Function(InspectedFunction):
             if live.arrays:
                 around.keep_constant(map(id, around.live.arrays))
             served = self._served(found, around)
-            self._arrays.failed(live, around.live)
+            self._known_arrays.failed(live, around.live)
         call, operands = served
         for i in call.numbers:
             operands[i] = self._number(operands[i])
@@ -302,7 +302,7 @@ class Function(InspectedFunction):
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
-            constants = self._arrays.traced(around.live, call.compiled.trace)
+            constants = self._known_arrays.traced(around.live, call.compiled.trace)
             if constants:
                 self._drop(around.live)
                 around.keep_constant(constants)
@@ -344,8 +344,8 @@ class Function(InspectedFunction):
             before = kept[0].guards
             self._retraces.append(Retrace(before.changes()))
             self._retraced += 1
-            self._arrays.changed(self._retraces[-1].changes, before.reads)
-        constant = self._arrays.constants(around.live)
+            self._known_arrays.changed(self._retraces[-1].changes, before.reads)
+        constant = self._known_arrays.constants(around.live)
         if constant:
             around.keep_constant(constant)
         if len(kept) >= KEPT:

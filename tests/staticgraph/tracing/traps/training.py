@@ -293,3 +293,32 @@ def a_scheduler_of_numbers(t: Any) -> Any:
     f = t.capture(step)
     for _ in range(4):
         yield f(t.x), opt.param_groups[0]["lr"], scheduler.num_bad_epochs
+
+
+@trap(*TENSORS)
+def a_scheduler_is_asked_for_its_rates_and_set_back(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w)
+    scheduler = t.xp.optim.lr_scheduler.StepLR(opt, 1, 0.5)
+    start = scheduler.state_dict() | {}
+
+    def back(x: Any) -> Any:
+        scheduler.load_state_dict(start)
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step()
+        return w.detach() * 1.0
+
+    f = t.capture(back)
+    for _ in range(3):
+        yield f(t.x), opt.param_groups[0]["lr"], scheduler.last_epoch
+
+    def asked(x: Any) -> Any:
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step()
+        return x.sum() * scheduler.get_last_lr()[0]
+
+    f = t.capture(asked)
+    for _ in range(3):
+        yield f(t.x)
