@@ -70,8 +70,8 @@ class LRScheduler:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         name_constructor(cls)
-        if "step" in vars(cls):
-            cls.step = at_each_call(cls.step)  # type: ignore[method-assign]
+        for name in {"step", "load_state_dict"} & vars(cls).keys():
+            setattr(cls, name, at_each_call(vars(cls)[name]))
 
     _get_lr_called_within_step = False
     _is_initial = False

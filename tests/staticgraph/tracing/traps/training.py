@@ -322,3 +322,12 @@ def a_scheduler_is_asked_for_its_rates_and_set_back(t: Any) -> Any:
     f = t.capture(asked)
     for _ in range(3):
         yield f(t.x)
+
+
+@trap(*TENSORS)
+def a_loss_is_scaled_and_the_factor_changes(t: Any) -> Any:
+    scaler = t.xp.amp.GradScaler("cpu", init_scale=4.0)
+    f = t.capture(lambda x: scaler.scale(x.sum()))
+    yield f(t.x)
+    scaler.update(2.0)
+    yield f(t.x)
