@@ -331,3 +331,21 @@ def a_loss_is_scaled_and_the_factor_changes(t: Any) -> Any:
     yield f(t.x)
     scaler.update(2.0)
     yield f(t.x)
+
+
+@trap(*TENSORS)
+def an_optimizer_is_set_back_in_the_step(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w, momentum=0.9)
+    start = opt.state_dict()
+
+    def step(x: Any) -> Any:
+        opt.load_state_dict(start)
+        opt.zero_grad()
+        (w * x).sum().backward()
+        opt.step()
+        return w.detach() * 1.0
+
+    f = t.capture(step)
+    for _ in range(3):
+        yield f(t.x)
