@@ -50,8 +50,11 @@ def _table(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tup
     if weight.ndim != 2:
         raise ShapeError(f"{name}: weight {shown(weight)} has {weight.ndim} axes, of 2")
     rows = weight.shape[0]
-    if padding_idx is None or isinstance(rows, Dim):
-        return indices, weight, padding_idx
+    if padding_idx is None:
+        return indices, weight, None
+    if isinstance(rows, Dim):
+        last = number(rows + padding_idx, weight) if padding_idx < 0 else padding_idx
+        return indices, weight, last
     if not -rows <= padding_idx < rows:
         raise OptionError(f"{name}: padding_idx={padding_idx} is no row of {shown(weight)}")
     return indices, weight, padding_idx % rows

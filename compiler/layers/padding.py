@@ -45,6 +45,8 @@ def pad(x: Value, pad: Sequence[int], mode: str = "constant", value: float = 0.0
         raise ShapeError(f"pad: {len(widths) // 2} pairs of widths for {shown(x)}")
     pairs = pairs_of(x, widths)
     for size, (before, after) in zip(x.shape, pairs, strict=True):
+        if before == after == 0:
+            continue
         most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after))
         rest = size + min(before, 0) + min(after, 0)
         few = not isinstance(most, Dim) and max(before, after) > most

@@ -16,6 +16,7 @@ import re
 import signal
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from string import Formatter
@@ -113,6 +114,9 @@ def place_of(kind: Any) -> Getter | None:
     """What says how far iterators and generators of random numbers have come."""
     return _first(kind, _MOVED)
 
+
+weakref.finalize(getter_of, int).detach()
+"""The first of a process registers with `atexit`; else a kernel that is loaded in a trace would."""
 
 ASKED = (
     "sys.getrecursionlimit", "sys.getswitchinterval", "sys.gettrace", "sys.get_int_max_str_digits",

@@ -74,29 +74,18 @@ def cross_entropy(
     plain = weight is None and not label_smoothing
     if is_float(target.dtype):
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
-    if plain and not has_values(target):
-        return _of_unknown(input, target, ignore_index, reduction)
     if plain and (ignore_index < 0 or not _is_ignored(target, ignore_index)):
         _check_classes(input, target)
         try:
             return _in_bounds(ops.cross_entropy, input, target, reduction)
         except OutOfRangeError:
-            if not _is_ignored(target, ignore_index):
+            if not has_values(target) or not _is_ignored(target, ignore_index):
                 raise
     scores = ops.log_softmax(input, class_axis(input))
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return loss
     return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing)
-
-
-def _of_unknown(input: Any, target: Any, ignore_index: int, reduction: str) -> Any:
-    """Class indices whose values are not known: any may be the one that counts for nothing."""
-    _check_classes(input, target)
-    ignored = ops.equal(target, ignore_index)
-    losses = ops.cross_entropy(input, ops.where(ignored, 0, target), "none")
-    losses = ops.where(ignored, 0, losses)
-    return reduced(losses, reduction, ops.astype(ops.logical_not(ignored), losses.dtype))
 
 
 _plans = plans_of(ops.cross_entropy, of_target=False)

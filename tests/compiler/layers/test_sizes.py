@@ -157,3 +157,15 @@ def test_a_window_past_the_end_counts_with_known_sizes_too(pool: Any) -> None:
     message = rf"{pool.__name__}: no window \(5,\) by \(1,\) fits into"
     with pytest.raises(ShapeError, match=message):
         pool(array, 5, 2, ceil_mode=True)
+
+
+def test_the_last_of_any_number_of_rows_gets_no_gradient() -> None:
+    rows = sg.placeholder("rows", (None, 1), "float64")
+    found = nn.embedding(np.array([0, 2, 2]), rows, padding_idx=-1)
+    slope = sg.compile([rows], sg.grad(found.sum(), rows))
+    assert slope(np.ones((3, 1))).ravel().tolist() == [1.0, 0.0, 0.0]
+    assert slope(np.ones((4, 1))).ravel().tolist() == [1.0, 0.0, 2.0, 0.0]
+
+
+def test_axes_of_nothing_that_are_not_padded() -> None:
+    assert nn.pad(np.ones((0, 2, 3)), (1, 1), "reflect").shape == (0, 2, 5)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from staticgraph.tracing import tracing
+from tests.paths import ROOT
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -414,3 +419,25 @@ def test_a_table_as_an_argument_is_refused_with_what_to_pass() -> None:
         f(Table())
     with pytest.raises(sg.OptionError, match=r"of type set: .* to be \("):
         f({1, 2})
+
+
+@pytest.mark.slow
+def test_a_kernel_that_is_loaded_first_in_a_trace_is_no_effect(tmp_path: Path) -> None:
+    script = """
+import numpy as np
+import staticgraph as sg
+
+@sg.function
+def f(x):
+    y = sg.placeholder("y", (3,))
+    return x * float(sg.run(sg.sum(y * 2), {y: np.ones(3, "float32")}))
+
+print(f(np.ones(2)).tolist())
+"""
+    for _ in range(2):  # compiled, then placed by what knows no LLVM
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            check=False, capture_output=True, text=True, cwd=ROOT,
+            env=os.environ | {"STATICGRAPH_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        assert done.stdout == "[6.0, 6.0]\n", done.stderr
