@@ -13,8 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.devices import device as make_device
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -54,9 +56,14 @@ class GradScaler:
         self._stepped: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or a list or tuple of them, multiplied by the factor."""
+        """A loss, or a list or tuple of them, multiplied by the factor.
+
+        CaptureError in a function that is captured, which would keep the factor of its trace.
+        """
         if not self._enabled:
             return outputs
+        if paused and mode.capture is not None:
+            refuse("reads the factor of a GradScaler, which update() changes", "scale outside")
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, list | tuple):

@@ -31,7 +31,9 @@ class Numbered(Module):
         return list(self._modules)[position(index, len(self))]
 
     def _renumber(self, modules: Iterable[object]) -> None:
-        self._modules = {str(i): module for i, module in enumerate(modules)}
+        numbered = {str(i): module for i, module in enumerate(modules)}
+        self._modules.clear()  # captures of it know the table
+        self._modules.update(numbered)
 
     def __len__(self) -> int:
         return len(self._modules)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.optim.hooks import Hook
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
@@ -80,8 +82,11 @@ class State:
 
         Tensors of the state are cast to the dtype of their parameter, except those that count
         steps; arrays, which a symbolic optimizer saves, become tensors. Options that are not
-        among the saved ones stay. ValueError if the groups differ in number or size.
+        among the saved ones stay. ValueError if the groups differ in number or size; CaptureError
+        in a function that is captured.
         """
+        if paused and mode.capture is not None:
+            refuse("loads the state of an optimizer, which a graph would not", "load it outside")
         state_dict = dict(state_dict)
         for hook in self._load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)

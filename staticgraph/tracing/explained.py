@@ -20,11 +20,9 @@ class Retrace:
     """Why a function was traced again.
 
     Attributes:
-        around: the surroundings that it was traced with then.
         changes: what had been read, and what it was when that was found to be another.
     """
 
-    around: Surroundings
     changes: Sequence[tuple[Read, Any]]
 
     def __str__(self) -> str:
@@ -59,13 +57,15 @@ class Explanation:
     Attributes:
         name: of the function.
         traces: per surroundings and kind of arguments the traces that are kept.
-        retraces: why it was traced again, in order.
+        retraces: why it was traced again, in order; the last times, for they hold what was read.
+        retraced: how many times it was.
         cost: the seconds that checking takes in a call, as `guard_cost` measured.
     """
 
     name: str
     traces: tuple[tuple[Surroundings, tuple[Trace, ...]], ...]
     retraces: tuple[Retrace, ...]
+    retraced: int
     cost: float
 
     @property
@@ -94,6 +94,8 @@ class Explanation:
         lines += [f"  {_line_of(one)}" for one in guards]
         live = {name: None for around, _ in self.traces for name in around.live.names}
         lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
-        lines.append(f"traced again {_counted(len(self.retraces), 'time')}")
+        lines.append(f"traced again {_counted(self.retraced, 'time')}")
+        if self.retraced > len(self.retraces):
+            lines.append(f"  the last {len(self.retraces)}:")
         lines += [f"  {one}" for one in self.retraces]
         return "\n".join(lines)

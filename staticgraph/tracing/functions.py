@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -21,6 +22,7 @@ from staticgraph.compiler.graph.expression import Expression, closed, handle_amo
 from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
+from staticgraph.tracing.live import Known, LiveArrays
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.repeated import repeated
@@ -159,7 +161,9 @@ class Function(InspectedFunction):
         self._calls: dict[Any, Call] = {}
         self._signatures: dict[Any, Signature] = {}
         self._around: dict[Any, list[Surroundings]] = {}
-        self._retraces: list[Retrace] = []
+        self._known_arrays = Known()
+        self._retraces: deque[Retrace] = deque(maxlen=KEPT)
+        self._retraced = 0
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
 
     def __repr__(self) -> str:
@@ -255,19 +259,23 @@ class Function(InspectedFunction):
             self.name,
             tuple([(one.around, tuple(one.traces())) for one in self._signatures.values()]),
             tuple(self._retraces),
+            self._retraced,
             guard_cost([one.around for one in self._signatures.values()]),
         )
 
     def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
         """What serves a call, and its operands: arrays, then tensors of modules."""
         around = self._surroundings(found)
-        served = None
-        if around.live.arrays:
+        live, served = around.live, None
+        if live.arrays:
             with suppress(Exception):  # with the arrays as constants it is raised again
                 served = self._served(found, around)
-            if served is None:
+        if served is None:
+            if live.arrays:
                 around.keep_constant(map(id, around.live.arrays))
-        call, operands = served or self._served(found, around)
+            served = self._served(found, around)
+            self._known_arrays.failed(live, around.live)
+        call, operands = served
         for i in call.numbers:
             operands[i] = self._number(operands[i])
         if call.compiled.trace.casts:
@@ -294,9 +302,9 @@ class Function(InspectedFunction):
         if call is None or not (call.steady or call.compiled.trace.fits(operands)):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
-            trace = call.compiled.trace
-            constants = around.live.constants(trace.inputs, trace.outputs)
+            constants = self._known_arrays.traced(around.live, call.compiled.trace)
             if constants:
+                self._drop(around.live)
                 around.keep_constant(constants)
                 return self._served(found, around)
             if call.effects is not None:
@@ -333,7 +341,13 @@ class Function(InspectedFunction):
         roots = [self._f, *self._own, *statics]
         around = Surroundings(roots, on_tensors, self._own, statics, settings)
         if kept:
-            self._retraces.append(Retrace(around, kept[0].guards.changes()))
+            before = kept[0].guards
+            self._retraces.append(Retrace(before.changes()))
+            self._retraced += 1
+            self._known_arrays.changed(self._retraces[-1].changes, before.reads)
+        constant = self._known_arrays.constants(around.live)
+        if constant:
+            around.keep_constant(constant)
         if len(kept) >= KEPT:
             self._forget(kept.pop())
         kept.insert(0, around)
@@ -344,6 +358,12 @@ class Function(InspectedFunction):
         self._known.clear()
         for table in (self._calls, self._signatures):
             for key in [key for key in table if key[0] == id(around)]:
+                del table[key]
+
+    def _drop(self, live: LiveArrays) -> None:
+        """Drop what was traced with arrays as operands that have to be constants."""
+        for table in (self._calls, self._signatures):
+            for key in [key for key in table if key[1] == id(live)]:
                 del table[key]
 
     def _tensors_of(self, modules: Sequence[object]) -> tuple[ModuleTensors, list[Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import CellType
@@ -28,9 +28,14 @@ from staticgraph.compiler.runtime.sharing import POOL
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.inspection import file_of
 from staticgraph.tracing.modules import tracing
+from staticgraph.tracing.tracing import Trace
 
 LEAST = 1024
 """Bytes: to compare smaller arrays takes no longer than to pass them."""
+OFTEN = 8
+"""Changes of an array after which it is no constant for the sake of what is computed with it."""
+_CONTENTS = ("bytes", "memory")
+_Kind = tuple[str, np.dtype[Any]]
 Place = tuple[Any, Any]
 """A cell and None, or a dict or list and the key."""
 
@@ -57,7 +62,7 @@ class LiveArrays:
             for place, value in _places(read):
                 counts[id(value)] += 1
                 found.setdefault(id(value), {})[id(place[0]), place[1]] = place
-        owners = [one for one in reads if one.kind in ("bytes", "memory")]
+        owners = [one for one in reads if one.kind in _CONTENTS]
         live = {
             id(one.owner): one
             for one in owners
@@ -72,14 +77,17 @@ class LiveArrays:
         self._met: set[int] = set()
         self._replaced = False
 
+    def named(self) -> Iterator[tuple[str, Any]]:
+        """The arrays with what they are called."""
+        return zip(self.names, self.arrays, strict=True)
+
     def current(self) -> list[Any]:
         """The arrays."""
         return self.arrays
 
     def without_contents(self, reads: Sequence[Read]) -> list[Read]:
         """The reads but for those of what the arrays hold."""
-        contents = ("bytes", "memory")
-        return [one for one in reads if id(one.owner) not in self._ids or one.kind not in contents]
+        return [one for one in reads if id(one.owner) not in self._ids or one.kind not in _CONTENTS]
 
     def meet(self, value: object) -> None:
         """Note an array that is found where nothing stands for it."""
@@ -127,11 +135,14 @@ class LiveArrays:
                             if _get(one) is value:
                                 _put(one, array)
 
-    def constants(self, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> set[int]:
-        """The identities of those that have to be constants, after a trace.
+    def met(self) -> set[int]:
+        """The identities of those that were met in places that were not known."""
+        return set(self._met)
 
-        They were met in places that were not known; or something dear is computed with them alone,
-        which is done once if they are constants.
+    def dear(self, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> set[int]:
+        """The identities of those with which alone something dear is computed.
+
+        It is done once if they are constants.
 
         Args:
             inputs: the arguments, then what stands for the arrays.
@@ -140,7 +151,7 @@ class LiveArrays:
         count = len(inputs) - len(self.arrays)
         own = {x.serial: {id(a)} for x, a in zip(inputs[count:], self.arrays, strict=True)}
         given = {one.serial for one in inputs[:count]}
-        found = set(self._met)
+        found: set[int] = set()
         for node in ancestors(outputs):
             if node.serial in own or node.op is leaves.constant:
                 continue
@@ -157,17 +168,55 @@ class LiveArrays:
         return found
 
 
+class Known:
+    """What the calls before have shown of arrays, which are known again by their names and dtypes.
+
+    So that no trace is made twice where an array has to be a constant, and none each time that an
+    array has changed which would be one because something dear is computed with it.
+    """
+
+    def __init__(self) -> None:
+        self._needed: set[_Kind] = set()
+        self._dear: set[_Kind] = set()
+        self._changes: Counter[str] = Counter()
+
+    def constants(self, live: LiveArrays) -> set[int]:
+        """The identities of the arrays that have to be constants."""
+        kinds = self._needed | {one for one in self._dear if not self._changes_often(one[0])}
+        return {id(array) for name, array in live.named() if (name, array.dtype) in kinds}
+
+    def traced(self, live: LiveArrays, trace: Trace) -> set[int]:
+        """The identities of those that have to be, after a trace."""
+        dear = live.dear(trace.inputs, trace.outputs)
+        often = {id(array) for name, array in live.named() if self._changes_often(name)}
+        self._dear |= {(name, one.dtype) for name, one in live.named() if id(one) in dear}
+        return live.met() | (dear - often)
+
+    def failed(self, live: LiveArrays, now: LiveArrays) -> None:
+        """A trace with `live` as operands has failed, one with `now` has not."""
+        self._needed |= {(name, one.dtype) for name, one in live.named()}
+        self._needed -= {(name, one.dtype) for name, one in now.named()}
+
+    def changed(self, changes: Iterable[tuple[Read, object]], reads: Iterable[Read]) -> None:
+        """Take what is no longer what it was, of these reads."""
+        named = {id(one.owner): one.name for one in reads if one.kind in _CONTENTS}
+        found = [one.owner if one.kind in _CONTENTS else one.value for one, _ in changes]
+        self._changes.update({named[id(one)] for one in found if id(one) in named})
+
+    def _changes_often(self, name: str) -> bool:
+        return self._changes[name] >= OFTEN
+
+
 def of_others(reads: Sequence[Read], new: Mapping[int, Any]) -> list[Read]:
     """The reads with other arrays for some, by identity."""
 
-    def renewed(value: Any) -> Any:
-        if type(value) is list:
-            return [new.get(id(one), one) for one in value]
-        return new.get(id(value), value)
+    def renewed(read: Read) -> Any:
+        if read.kind in ("each", "values"):  # a list of its own, of what was there
+            return [new.get(id(one), one) for one in read.value]
+        return new.get(id(read.value), read.value)
 
     return [
-        replace(one, owner=new.get(id(one.owner), one.owner), value=renewed(one.value))
-        for one in reads
+        replace(one, owner=new.get(id(one.owner), one.owner), value=renewed(one)) for one in reads
     ]
 
 

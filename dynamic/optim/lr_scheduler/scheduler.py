@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.optim.errors import AbstractMethodError, MissingOptionError
 from staticgraph.dynamic.optim.hooks import at_each_call
 from staticgraph.dynamic.optim.optimizer import Optimizer
-from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tape.grad_mode import mode, no_grad, paused
 from staticgraph.dynamic.tensors.constructors import name_constructor
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -69,6 +70,8 @@ class LRScheduler:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         name_constructor(cls)
+        for name in {"step", "load_state_dict"} & vars(cls).keys():
+            setattr(cls, name, at_each_call(vars(cls)[name]))
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -103,12 +106,15 @@ class LRScheduler:
         """All that the scheduler keeps, except the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
+    @at_each_call
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that the last step set."""
+        """The rates that the last step set; CaptureError in a function that is captured."""
+        if paused and mode.capture is not None:
+            refuse("asks a scheduler for its rates, which steps change", "ask outside")
         return self._last_lr
 
     def get_lr(self) -> list[Any]:

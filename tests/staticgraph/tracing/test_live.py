@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import selectors
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import SimpleNamespace
@@ -14,7 +16,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.core.errors import CaptureError, EffectError, ShapeError
-from staticgraph.tracing.functions import Function
+from staticgraph.tracing.functions import KEPT, Function
+from staticgraph.tracing.live import OFTEN
 
 X = np.arange(3.0)
 TABLE = np.arange(300.0)
@@ -106,6 +109,51 @@ def test_another_array_in_the_place_is_taken_without_another_trace(again: list[i
     np.testing.assert_allclose(captured(X), X @ state["w"] + (state["w"] * 2.0)[0])
     state["w"] = np.full((3, 100), 1, "float32")
     np.testing.assert_allclose(captured(X), X @ state["w"] + (state["same"] * 2.0)[0])
+
+
+def test_another_array_in_a_list_is_taken_too() -> None:
+    few, many = [_large(1.0), None], [_large(2.0), *([None] * 20)]
+    captured = sg.function(lambda x: x @ few[0] + x @ many[0], debug=True)
+    for _ in range(4):
+        np.testing.assert_allclose(captured(X), X @ few[0] + X @ many[0])
+        few[0], many[0] = few[0] + 1.0, many[0] * 2.0
+    assert len(captured.traces) == 1
+
+
+def test_an_array_that_changes_again_and_again_is_an_operand_whatever_is_computed_with_it() -> None:
+    held = {"w": np.arange(600).reshape(3, 200)}
+    captured = sg.function(lambda x: x @ np.exp(held["w"] * -0.01), debug=True)
+    for _ in range(OFTEN + 6):
+        np.testing.assert_allclose(captured(X), X @ np.exp(held["w"] * -0.01))
+        held["w"] = held["w"] + 1
+    assert captured.explain().retraced == OFTEN
+    assert [str(one) for one in captured.traces][-1].count("int64[3, 200]") == 1
+
+
+@pytest.mark.parametrize("f", [lambda x, w: x * float(w[0, 0]), lambda x, w: x @ np.exp(w)])
+def test_what_has_to_be_a_constant_is_traced_once_per_change(f: Any) -> None:
+    held, rate = {"w": _large(1.0)}, 1.0
+    captured = sg.function(lambda x: f(x, held["w"]) * rate, debug=True)
+    for step in range(4):
+        np.testing.assert_allclose(captured(X), f(X, held["w"]) * rate)
+        assert len(captured.traces) == step + 1
+        rate += 1.0
+
+
+def test_arrays_of_before_are_not_kept_for_the_sake_of_an_explanation() -> None:
+    held = {"w": (np.zeros(500),)}
+    captured = sg.function(lambda x: x + held["w"][0][:3], debug=True)
+    arrays = []
+    for step in range(3 * KEPT):
+        arrays.append(weakref.ref(held["w"][0]))
+        captured(X)
+        held["w"] = (np.full(500, float(step)),)
+    del step
+    gc.collect()
+    explained = captured.explain()
+    assert sum(one() is not None for one in arrays) <= KEPT + 1
+    assert (explained.retraced, len(explained.retraces)) == (3 * KEPT - 1, KEPT)
+    assert f"traced again {3 * KEPT - 1} times\n  the last {KEPT}:\n" in str(explained)
 
 
 def test_an_array_that_changes_its_shape_is_traced_again() -> None:

@@ -375,3 +375,32 @@ def the_original_of_a_parametrization(t: Any) -> Any:
             layer.parametrizations.weight.original.mul_(0.5)
 
     yield from _calls(t, layer, larger, halved)
+
+
+@trap("tensors", "torch")
+def a_layer_is_deleted_inserted_and_taken_out(t: Any) -> Any:
+    model = t.nn.Sequential(t.nn.Tanh(), t.nn.Sigmoid(), t.nn.ReLU())
+    layers = t.nn.ModuleList([t.nn.Tanh(), t.nn.Sigmoid()])
+
+    def both(x: Any) -> Any:
+        x = model(x)
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    f = t.capture(both)
+    yield f(t.x)
+    del model[1]
+    yield f(t.x)
+    model.insert(0, t.nn.Sigmoid())
+    yield f(t.x)
+    model.pop(0)
+    yield f(t.x)
+    del layers[0]
+    yield f(t.x)
+    layers.insert(0, t.nn.ReLU())
+    yield f(t.x)
+    layers.pop(1)
+    yield f(t.x)
+    del model[:]
+    yield f(t.x)

@@ -249,3 +249,103 @@ def an_element_of_an_array_is_set(t: Any) -> Any:
         return out
 
     yield t.capture(f)(t.x)
+
+
+@trap(*TENSORS)
+def schedulers_with_a_step_of_their_own(t: Any) -> Any:
+    schedulers = t.xp.optim.lr_scheduler
+    makers = [
+        lambda opt: schedulers.CosineAnnealingWarmRestarts(opt, 2),
+        lambda opt: schedulers.SequentialLR(
+            opt, [schedulers.LinearLR(opt, 0.1, 1.0, 2), schedulers.ExponentialLR(opt, 0.5)], [2]
+        ),
+        lambda opt: schedulers.ChainedScheduler([schedulers.ExponentialLR(opt, 0.5)]),
+    ]
+    for make in makers:
+        w = _leaf(t, 1.0, 2.0, 3.0)
+        opt = _sgd(t, w)
+        scheduler = make(opt)
+
+        def step(x: Any, w: Any = w, opt: Any = opt, scheduler: Any = scheduler) -> Any:
+            opt.zero_grad()
+            (w * x).sum().backward()
+            opt.step()
+            scheduler.step()
+            return w.detach() * 1.0
+
+        f = t.capture(step)
+        for _ in range(4):
+            yield f(t.x), opt.param_groups[0]["lr"], scheduler.last_epoch
+
+
+@trap(*TENSORS)
+def a_scheduler_of_numbers(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w)
+    scheduler = t.xp.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0)
+
+    def step(x: Any) -> Any:
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step(1.0)
+        return w.detach() * 1.0
+
+    f = t.capture(step)
+    for _ in range(4):
+        yield f(t.x), opt.param_groups[0]["lr"], scheduler.num_bad_epochs
+
+
+@trap(*TENSORS)
+def a_scheduler_is_asked_for_its_rates_and_set_back(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w)
+    scheduler = t.xp.optim.lr_scheduler.StepLR(opt, 1, 0.5)
+    start = scheduler.state_dict() | {}
+
+    def back(x: Any) -> Any:
+        scheduler.load_state_dict(start)
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step()
+        return w.detach() * 1.0
+
+    f = t.capture(back)
+    for _ in range(3):
+        yield f(t.x), opt.param_groups[0]["lr"], scheduler.last_epoch
+
+    def asked(x: Any) -> Any:
+        (w * x).sum().backward()
+        opt.step()
+        scheduler.step()
+        return x.sum() * scheduler.get_last_lr()[0]
+
+    f = t.capture(asked)
+    for _ in range(3):
+        yield f(t.x)
+
+
+@trap(*TENSORS)
+def a_loss_is_scaled_and_the_factor_changes(t: Any) -> Any:
+    scaler = t.xp.amp.GradScaler("cpu", init_scale=4.0)
+    f = t.capture(lambda x: scaler.scale(x.sum()))
+    yield f(t.x)
+    scaler.update(2.0)
+    yield f(t.x)
+
+
+@trap(*TENSORS)
+def an_optimizer_is_set_back_in_the_step(t: Any) -> Any:
+    w = _leaf(t, 1.0, 2.0, 3.0)
+    opt = _sgd(t, w, momentum=0.9)
+    start = opt.state_dict()
+
+    def step(x: Any) -> Any:
+        opt.load_state_dict(start)
+        opt.zero_grad()
+        (w * x).sum().backward()
+        opt.step()
+        return w.detach() * 1.0
+
+    f = t.capture(step)
+    for _ in range(3):
+        yield f(t.x)
