@@ -22,9 +22,6 @@ NO = raised(ValueError("no", 3))
 SAMPLES: dict[str, list[Sample]] = {
     **pointwise.SAMPLES, **reductions.SAMPLES, **matrices.SAMPLES, **nn.SAMPLES, **shapes.SAMPLES,
     **indexing.SAMPLES,
-    "at_least": [
-        call(spread(2, 3), axis=1, count=3, of="topk"), call(spread(4), axis=0, count=1, of="sort")
-    ],
     "checkpoint": [call(spread(2, 3), region=0), call(spread(), region=3)],
     "recompute": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],
     "after": [call(spread(2, 3), integers(4)), call(spread()), call(bools(3), order=0)],

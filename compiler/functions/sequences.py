@@ -16,7 +16,6 @@ from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis, roll
 from staticgraph.compiler.functions.elements import floats
-from staticgraph.compiler.ops import sorting
 from staticgraph.compiler.ops.declare import as_operand, size_value
 from staticgraph.compiler.ops.reduction import positions
 from staticgraph.compiler.ops.slicing import slice_axis
@@ -221,11 +220,7 @@ def _with_kth(name: str, x: Value, kth: Places, axis: int | None) -> tuple[Any, 
     x, axis = axis_or_whole(name, x, axis)
     size = x.shape[axis]
     for one in np.atleast_1d(kth).tolist():
-        if isinstance(size, Dim):
-            x = sorting.at_least.bound(
-                (x,), {"axis": axis, "count": max(one + 1, -one), "of": name}
-            )
-        elif not -size <= one < size:
+        if not isinstance(size, Dim) and not -size <= one < size:
             raise OptionError(f"{name}: kth={one} of {size} elements")
     return x, axis
 
@@ -242,8 +237,6 @@ def topk(x: Value, k: int, axis: int = -1) -> list[Value]:
     size = x.shape[axis]
     if k < 0 or (not isinstance(size, Dim) and k > size):
         raise OptionError(f"topk: the {k} largest of {size} elements")
-    if isinstance(size, Dim):
-        x = sorting.at_least.bound((x,), {"axis": axis, "count": k, "of": "topk"})
     places = slice_axis(ops.argsort(x, axis, descending=True), axis, 0, k)
     return [ops.take_along_axis(x, places, axis, wrap=False), places]
 

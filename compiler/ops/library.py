@@ -92,7 +92,6 @@ from staticgraph.compiler.ops.scatter_reductions import (
     along_prod as along_prod,
 )
 from staticgraph.compiler.ops.slicing import embed as embed, strided_slice as strided_slice
-from staticgraph.compiler.ops.sorting import at_least as at_least
 from staticgraph.compiler.ops.special import log_odds as log_odds
 from staticgraph.compiler.ops.systems import (
     cholesky_factor as cholesky_factor,

@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
-from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.core.types import TensorType, fits
 from staticgraph.compiler.ops.along import axis_or_flat, host_along
-from staticgraph.compiler.ops.arithmetic import copy
-from staticgraph.compiler.ops.batching import Apply, Example, evaluated
-from staticgraph.compiler.ops.declare import INT64, composite
+from staticgraph.compiler.ops.declare import INT64
 from staticgraph.compiler.ops.indexing import along_add
 from staticgraph.compiler.reference.orders import order
 
@@ -93,24 +88,4 @@ sort: Op = host_along(
     doc="The elements along an axis in order, of the flat x if None; nan is last, or first if "
     "`descending`.",
     example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",
-)  # fmt: skip
-
-
-def _batched_at_least(
-    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
-    return apply(op, [examples[0].tensor], {**attrs, "axis": attrs["axis"] + 1})
-
-
-def _require_size(name: str, x: TensorType, *, axis: int, count: int, of: str) -> None:
-    size = x.shape[axis]
-    if not fits(count, size):
-        raise ShapeError(f"{of}: needs {count} elements along axis {axis} of {x}, which has {size}")
-
-
-at_least: Op = composite(
-    "at_least", lambda x, *, axis, count, of: copy(x), evaluate=lambda x, **attrs: x,
-    check=_require_size, vjp=(lambda g, o, a, **attrs: g,), batching=_batched_at_least,
-    linearity="linear", exact=True, complex="linear",
-    doc="x, whose axis must have so many elements where its size is known: the op `of` needs them.",
 )  # fmt: skip

@@ -96,22 +96,3 @@ REFUSED: dict[str, Callable[[], Any]] = {
 def test_it_is_refused(message: str) -> None:
     with pytest.raises(StaticGraphError, match=message):
         REFUSED[message]()
-
-
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [
-        ("partition", lambda x: sg.partition(x, 3)),
-        ("argpartition", lambda x: sg.argpartition(x, [0, -4])),
-        ("topk", lambda x: sg.topk(x, 4)[0]),
-    ],
-)
-def test_a_place_beyond_a_size_that_is_known_at_run_time_is_refused(
-    name: str, function: Any
-) -> None:
-    x = sg.placeholder("x", (None,), "float64")
-    f = sg.compile([x], function(x))
-    values = np.array([3.0, 1.0, 2.0, 0.0])
-    np.testing.assert_array_equal(f(values), function(values))
-    with pytest.raises(sg.ShapeError, match=rf"^{name}: needs 4 elements along axis 0 .* has 3"):
-        f(np.zeros(3))
