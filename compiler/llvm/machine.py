@@ -86,10 +86,18 @@ def emit_object(machine: Any, module: Any) -> bytes:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(emitted)
 
 
-@cache
+_machines = threading.local()
+
+
 def kernel_machine() -> Any:
-    """One that all kernels are compiled for; nobody makes an engine of it."""
-    return target_machine()
+    """What the kernels of a thread are compiled for; nobody makes an engine of it.
+
+    LLVM's machine keeps what it learns of functions: it is for one thread at a time.
+    """
+    made = getattr(_machines, "made", None)
+    if made is None:
+        made = _machines.made = target_machine()
+    return made
 
 
 @cache

@@ -8,7 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from llvmlite.binding import ffi
 
-from staticgraph.compiler.llvm.machine import _emissions, _NoEmissions, emit_object, target_machine
+from staticgraph.compiler.llvm.machine import (
+    _emissions,
+    _NoEmissions,
+    emit_object,
+    kernel_machine,
+    target_machine,
+)
 from staticgraph.compiler.llvm.parsed import parse
 
 LOOP = """
@@ -65,3 +71,10 @@ def test_a_fork_waits_for_the_object_code_of_other_threads() -> None:
             pass
     assert taken.wait(10)
     forks.join()
+
+
+def test_each_thread_compiles_kernels_for_a_machine_of_its_own() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(kernel_machine).result()
+        assert pool.submit(kernel_machine).result() is other
+    assert kernel_machine() is kernel_machine() is not other
