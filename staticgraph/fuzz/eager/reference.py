@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import weakref
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ class Reference:
                 [self._python, str(MACHINE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
+            self._end = weakref.finalize(self, _end, self._child)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         try:
@@ -57,11 +59,15 @@ class Reference:
         return answer
 
     def close(self) -> None:
-        """End the process."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.communicate()
+        """End the process, which ends too when nobody can ask it any more."""
+        if self._child is not None:
+            self._child = None
+            self._end()
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    child.communicate()
 
 
 @cache

@@ -285,6 +285,16 @@ def test_a_reference_that_dies_says_nothing(tmp_path: Path) -> None:
     process.close()
 
 
+def test_a_reference_that_is_dropped_ends_its_process(tmp_path: Path) -> None:
+    process = reference.Reference(other_python(tmp_path, ""))
+    assert process.ask(SINE) is not None
+    child = process._child
+    assert child is not None
+    assert child.poll() is None
+    del process
+    assert child.poll() is not None
+
+
 def test_the_interpreter_is_that_of_the_peers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(FUZZ_TORCH.name)
     for place, text in ((None, None), (Path("/p/bin/python"), "/p/bin/python")):
