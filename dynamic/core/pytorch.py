@@ -27,7 +27,9 @@ class PyTorchOp:
             "". A function of the node where it depends on more than the op: the whole name.
         series: the number behind the name.
         operands: the names of the operands.
-        numbers: those of them that are kept as numbers if they are given as such.
+        numbers: those of them that are kept as numbers if they are given as such, and are no
+            operands of the node then.
+        order: the positions of the operands in PyTorch's order, of those that it has.
         options: functions of the node: what it keeps beside tensors.
         operator: Python's name of the operator, without the underscores.
         methods: other names of methods that are the op of two tensors.
@@ -48,6 +50,7 @@ class PyTorchOp:
     series: int = 0
     operands: tuple[str, ...] = ("self", "other")
     numbers: tuple[str, ...] = ()
+    order: Callable[[Any], tuple[int, ...]] | None = None
     options: tuple[Callable[[Any], dict[str, Any]], ...] = ()
     operator: str = ""
     methods: tuple[str, ...] = ()
@@ -77,15 +80,30 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.where: PyTorchOp(operands=("condition", "self", "other"), places=True),
     ops.astype: PyTorchOp("ToCopy"),
     ops.copy: PyTorchOp(names.copy),
-    ops.add: PyTorchOp(options=(names.scaled,), operator="add"),
-    ops.subtract: PyTorchOp(names.subtract, options=(names.scaled,), operator="sub"),
-    ops.multiply: PyTorchOp("Mul", operator="mul", methods=("mul",), in_place=("mul", "multiply")),
+    ops.add: PyTorchOp(order=names.number_last, options=(names.scaled,), operator="add"),
+    ops.subtract: PyTorchOp(
+        names.subtract, order=names.without_minuend, options=(names.scaled,), operator="sub"
+    ),
+    ops.multiply: PyTorchOp(
+        "Mul",
+        order=names.number_last,
+        operator="mul",
+        methods=("mul",),
+        in_place=("mul", "multiply"),
+    ),
     ops.divide: PyTorchOp(
-        names.divide, operator="truediv", methods=("div", "divide", "true_divide")
+        names.divide,
+        order=names.number_last,
+        operator="truediv",
+        methods=("div", "divide", "true_divide"),
     ),
     ops.floor_divide: PyTorchOp(in_place=("floor_divide",)),
-    ops.remainder: PyTorchOp(names.overloaded("Remainder", 1, 0), in_place=("remainder",)),
-    ops.fmod: PyTorchOp(names.overloaded("Fmod", 1, 0), in_place=("fmod",)),
+    ops.remainder: PyTorchOp(
+        names.overloaded("Remainder", 1, 0), numbers=("self", "other"), in_place=("remainder",)
+    ),
+    ops.fmod: PyTorchOp(
+        names.overloaded("Fmod", 1, 0), numbers=("self", "other"), in_place=("fmod",)
+    ),
     ops.negative: PyTorchOp("Neg", in_place=("neg", "negative")),
     ops.square: PyTorchOp("Pow", in_place=("square",)),
     ops.reciprocal: PyTorchOp(in_place=("reciprocal",)),
@@ -105,7 +123,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.view_as_real: PyTorchOp(view=True),
     ops.view_as_complex: PyTorchOp(view=True),
     ops.abs: PyTorchOp("Abs", in_place=("abs", "absolute")),
-    ops.copysign: PyTorchOp(names.overloaded("Copysign", 0, 1), in_place=("copysign",)),
+    ops.copysign: PyTorchOp(
+        names.overloaded("Copysign", 0, 1), numbers=("other",), in_place=("copysign",)
+    ),
     ops.maximum: PyTorchOp(methods=("maximum",)),
     ops.minimum: PyTorchOp(methods=("minimum",)),
     ops.hypot: PyTorchOp(in_place=("hypot",)),
@@ -220,7 +240,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.lgamma: PyTorchOp(in_place=("lgamma",)),
     ops.digamma: PyTorchOp(in_place=("digamma",)),
     ops.polygamma: PyTorchOp(options=(names.same("n"),)),
-    ops.xlogy: PyTorchOp(names.overloaded("Xlogy", 0, 2, 1), in_place=("xlogy",)),
+    ops.xlogy: PyTorchOp(
+        names.overloaded("Xlogy", 0, 2, 1), numbers=("self", "other"), in_place=("xlogy",)
+    ),
     ops.logit: PyTorchOp(options=(names.same("eps"),), in_place=("logit",)),
     ops.deg2rad: PyTorchOp("Deg2Rad", in_place=("deg2rad",)),
     ops.rad2deg: PyTorchOp("Rad2Deg", in_place=("rad2deg",)),
@@ -251,7 +273,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.mean_dim: PyTorchOp("Mean", series=1, options=(names.reduced,)),
     eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,)),
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
-    eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
+    eager_ops.masked_fill: PyTorchOp(
+        names.masked_fill, operands=("mask", "value", "self"), order=names.filled
+    ),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
     eager_ops.bmm: PyTorchOp(
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
@@ -283,6 +307,22 @@ def node_name(node: Any) -> str:
     op = node.recipe.op
     row = known(op)
     return row.node(node) if callable(row.node) else f"{stem_of(op)}Backward{row.series}"
+
+
+def operands_shown(node: Any) -> tuple[int, ...]:
+    """The positions of the operands that PyTorch's node has, as it orders them.
+
+    Those are the tensors that may have a gradient: no indices, masks, or numbers.
+    """
+    op, edges = node.recipe.op, node.edges
+    row = known(op)
+    if row.order is not None:
+        return row.order(node)
+    every = range(len(edges))
+    if row.numbers and node.recipe.number:
+        names = row.operands
+        return tuple([i for i in every if edges[i] is not None or names[i] not in row.numbers])
+    return tuple([i for i in every if edges[i] is not None or op.rule_of(i, False) is not None])
 
 
 def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> str:

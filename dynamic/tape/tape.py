@@ -22,7 +22,7 @@ from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
+from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name, operands_shown
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
 from staticgraph.dynamic.tape.nodes import (
@@ -235,6 +235,10 @@ class Node(GraphNode):
     def places(self) -> tuple[int, ...]:
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple([i for i, _ in self.recipe.steps])
+
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the operands that PyTorch's node has, as it orders them."""
+        return operands_shown(self)
 
     def shown(self) -> Any:
         """The node, with its name as the name of its class, which tools that draw graphs print."""
