@@ -211,6 +211,9 @@ class FunctionNode(SeveralOutputs):
         """The name of the Function and Backward, as PyTorch has it."""
         return f"{self.function.__name__}Backward"
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.ctx, name)
 

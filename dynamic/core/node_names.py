@@ -79,6 +79,16 @@ def masked_fill(node: Any) -> str:
     return f"MaskedFillBackward{0 if node.edges[1] is None else 1}"
 
 
+def linear(node: Any) -> str:
+    """What adds a bias to a product is one node with it, of more axes a view of its result."""
+    return "AddmmBackward0" if len(node.shape) == 2 else "ViewBackward0"
+
+
+def bias_first(node: Any) -> tuple[int, ...]:
+    """The bias, then the product; of more axes the product alone."""
+    return (1, 0) if len(node.shape) == 2 else (0,)
+
+
 def matmul(node: Any) -> str:
     """Those of the products of vectors and matrices."""
     saved = node.saved or (None, None)

@@ -43,6 +43,8 @@ class PyTorchOp:
         renews: keeps its operand alone, so that the output may be overwritten.
         one_dtype: what to say of floating operands of different dtypes, which PyTorch refuses:
             a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
+        absorbs: the position of an operand whose node is one with this one: its operands are
+            shown instead, behind the others.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -63,6 +65,7 @@ class PyTorchOp:
     of_some: bool = False
     renews: bool = False
     one_dtype: str = ""
+    absorbs: int | None = None
     of_numbers: bool = False
 
 
@@ -280,6 +283,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.bmm: PyTorchOp(
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
     ),
+    eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
 }

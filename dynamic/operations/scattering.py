@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.scattering import cut
 from staticgraph.dynamic.core.dtypes import (
     element,
@@ -158,13 +158,20 @@ def scatter_reduce(
 
 def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> Any:
     index = index if index.ndim else ops.reshape(index, (1,))
-    return op.bound((input, source, index), {"axis": axis, "wrap": False})
+    attrs = {"axis": axis, "wrap": op is ops.index_fill}
+    try:
+        return op.bound((input, source, index), attrs)
+    except OutOfRangeError as error:
+        _, _, text = str(error).partition(": ")
+        raise OutOfRangeError(f"index out of range in self: {op.name}: {text}") from None
 
 
 @along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
     """The input with the slices of `source` added at `index` along one axis."""
     axis = axis_of("index_add", dim, input.ndim)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_add_(): Index is supposed to be a vector")
     if index.shape[0] != source.shape[axis]:
         raise AutogradError(
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "

@@ -45,6 +45,7 @@ from staticgraph.dynamic.tensors.reductions import (
     truth,
     with_numpy_names,
 )
+from staticgraph.dynamic.tensors.reinterpreted import view_of_dtype
 from staticgraph.dynamic.tensors.shapes import refuse_expanding, reshaped
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import pieces, shares_memory
@@ -262,6 +263,8 @@ class Methods(_Made, Division, Indexing):
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
             raise no_view_of_nothing()
+        if type(shape[0]) is DType:
+            return view_of_dtype(self, *shape)
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
@@ -488,6 +491,11 @@ def _only(tensor: Any) -> Any:
 
 
 @along
-def _index_select(input: object, dim: int, index: object) -> Any:
+def _index_select(input: object, dim: int, index: Any) -> Any:
     require_index("index_select(): Expected dtype int32 or int64 for index", index)
-    return eager_ops.index_select(input, index, dim)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_select(): Index is supposed to be a vector")
+    try:
+        return eager_ops.index_select(input, index, dim, wrap=False)
+    except OutOfRangeError as error:
+        raise OutOfRangeError(f"index out of range in self: {error}") from None

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
-from staticgraph.compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import DTypeError, GraphError, ShapeError, StaticGraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
@@ -29,6 +29,7 @@ from staticgraph.dynamic.core.dtypes import (
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, size_error
+from staticgraph.dynamic.core.whole_numbers import UNCHANGED, NoKernelError, refuse_whole_numbers
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
@@ -165,7 +166,11 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
                     return operand.apply(op, operands, attrs)
-            if mixed:
+            if not mixed:
+                refuse_whole_numbers(op, dtype)
+                if op in UNCHANGED:
+                    return self.apply(clone, operands, {})
+            else:
                 refuse_mixed(op, operands)
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
@@ -469,7 +474,12 @@ def _as_value(op: Op, operand: object) -> Any:
 def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) -> NoReturn:
     """Raise what the op's type rule says of the operands, or else NumPy's error."""
     if not isinstance(error, StaticGraphError):
-        _infer(op, arrays, attrs)
+        try:
+            _infer(op, arrays, attrs)
+        except DTypeError as found:
+            error = found
+    if isinstance(error, DTypeError) and not isinstance(error, NotImplementedError):
+        raise NoKernelError(str(error)) from None
     if isinstance(error, ShapeError) and not isinstance(error, SizeError):
         raise size_error(op, arrays, error) from None
     raise error
