@@ -119,9 +119,9 @@ class Abstract:
 class Batched(Tracer, plain=False):
     """One example of a batch: the tensor `data` without its first axis."""
 
-    __slots__ = ("_data",)
+    __slots__ = ()
 
-    _data: Tensor
+    _data: Tensor = vars(Tensor)["_cell"]
 
     def __init__(self, level: Level, data: Any) -> None:
         self._level = level

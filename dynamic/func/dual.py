@@ -27,10 +27,10 @@ forward = _Forward()
 class Dual(Tracer, plain=False):
     """A tensor and its derivative in the direction that the level follows."""
 
-    __slots__ = ("_primal", "_tangent")
+    __slots__ = ()
 
-    _primal: Tensor
-    _tangent: Any
+    _primal: Tensor = vars(Tensor)["_cell"]
+    _tangent: Any = vars(Tensor)["_home"]
 
     def __init__(self, level: Level, primal: Any, tangent: Any) -> None:
         self._level = level
@@ -95,6 +95,12 @@ class Dual(Tracer, plain=False):
         overwrite(self._primal, op, rest, attrs)
         overwrite(self._tangent, eager_ops.copy, [0.0 if tangent is None else tangent])
         return self
+
+    def _taken_over(self, tensor: Any) -> None:
+        """Have a plain tensor become a dual number of this level, with zeros as its tangent."""
+        from staticgraph.dynamic.func.turning import become_dual  # which makes dual numbers
+
+        become_dual(tensor, self._level, self._tangent)
 
     def _pulled(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import LintError, LintWarning
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
 from staticgraph.dynamic.core.places import Place, line_of, user_place
 from staticgraph.dynamic.tape import anomaly
@@ -299,6 +300,7 @@ def _version_of(leaf: Any) -> int:
     return int(cell[0]) if isinstance(cell, list) else 0
 
 
+_SUMS = (ops.add, ops.subtract, eager_ops.add_bias)
 _VIEWS = ("broadcast_to", "expand_dims", "reshape", "squeeze", "transpose", "t", "swapaxes")
 
 
@@ -312,7 +314,7 @@ def _weights_of(leaf: Any, nodes: Collection[Any]) -> Iterator[Any]:
             for weight in biases().get(node.edges.index(leaf), ()):
                 if isinstance(node.edges[weight], AccumulateGrad):
                     yield node.edges[weight]
-        elif isinstance(node, Node) and node.recipe.op in (ops.add, ops.subtract):
+        elif isinstance(node, Node) and node.recipe.op in _SUMS:
             for other in node.edges:
                 if other is not leaf and other is not None and node.shape != leaf.shape:
                     yield from _factors(other)
