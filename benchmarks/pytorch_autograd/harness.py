@@ -333,6 +333,19 @@ class _NoGradient(torch.autograd.Function):
         """None."""
 
 
+class Resize(torch.autograd.Function):
+    """A view of other sizes."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, sizes: tuple[int, ...]) -> Any:
+        ctx.sizes = tensor.shape
+        return tensor.contiguous().view(*sizes)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.contiguous().view(ctx.sizes), None
+
+
 class UndefinedGrad:
     """The identity, through which no gradient comes."""
 
@@ -371,6 +384,7 @@ def set_versions(tensors: Sequence[Any], versions: Sequence[int]) -> None:
 
 following.append(None)  # so that the engine describes its passes
 torch.autograd.torch = torch  # which PyTorch's module imports
+torch.autograd._functions = SimpleNamespace(Resize=Resize)
 
 
 def will_execute(node: Any) -> bool:
@@ -386,6 +400,45 @@ def will_execute(node: Any) -> bool:
     return bool(mode.task.reaches(node))
 
 
+def execution_order() -> list[Any]:
+    """The nodes that the reverse pass that is running runs, in its order."""
+    if mode.task is None:
+        raise RuntimeError("should only be called during the backward pass")
+    if torch.autograd.is_multithreading_enabled():
+        raise RuntimeError(
+            "expects the current backward to be executed with multithreading disabled"
+        )
+    task = mode.task
+    ready, found, waiting = list(dict.fromkeys(task._roots)), [], _uses(task._roots)
+    while ready:
+        node = max(ready, key=lambda one: one._sequence_nr())
+        ready.remove(node)
+        if task._needed is None or node in task._needed or node in task._wanted:
+            found.append(node)
+        for edge in node.edges:
+            if edge is not None:
+                waiting[edge] -= 1
+                if not waiting[edge] and edge not in task._roots:
+                    ready.append(edge)
+    return found
+
+
+def _uses(roots: Sequence[Any]) -> dict[Any, int]:
+    """How often each node is an operand of those that the roots lead to."""
+    seen: set[Any] = set()
+    counts: dict[Any, int] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            for edge in node.edges:
+                if edge is not None:
+                    counts[edge] = counts.get(edge, 0) + 1
+                    stack.append(edge)
+    return counts
+
+
 C = SimpleNamespace(
     _WeakTensorRef=WeakTensorRef,
     _functions=SimpleNamespace(
@@ -395,6 +448,7 @@ C = SimpleNamespace(
     _set_fwd_grad_enabled=torch.autograd.forward_ad._set_fwd_grad_enabled,
     _will_engine_execute_node=will_execute,
     _current_graph_task_id=lambda: mode.number,
+    _current_graph_task_execution_order=execution_order,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,
         _saved_tensors_hooks_is_enabled=lambda: mode.no_packing is None,

@@ -158,6 +158,17 @@ class Batched(Tracer, plain=False):
     def _exchanged(self, held: object) -> Any:
         return ops.swapaxes(held, 0, 1)
 
+    def new_zeros(self, *size: Any, **options: Any) -> Any:
+        """Zeros of a shape, which each example has its own of."""
+        return self._of_each(super().new_zeros(*size, **options))
+
+    def new_ones(self, *size: Any, **options: Any) -> Any:
+        """Ones of a shape, which each example has its own of."""
+        return self._of_each(super().new_ones(*size, **options))
+
+    def _of_each(self, one: Any) -> Batched:
+        return Batched(self._level, batch_of(one, self._level).clone())
+
     def _inside(self, function: Callable[[Any], Any]) -> Batched:
         return Batched(self._level, function(self._data))
 

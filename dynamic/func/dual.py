@@ -45,6 +45,13 @@ class Dual(Tracer, plain=False):
     def _array(self) -> Any:
         return self._primal._array
 
+    @property
+    def _base(self) -> Any:
+        """What it is a view of, as a dual number if that has become one."""
+        base = super()._base
+        turned = (reference() for reference in self._level.turned)
+        return next((one for one in turned if one is not None and one._held is base), base)
+
     def _with(self, held: object) -> Dual:
         return Dual(self._level, held, self._tangent)
 

@@ -70,10 +70,14 @@ def exit_level(level: Level) -> None:
     """
     level.open = False
     _open.levels.remove(level)
-    for reference in level.turned:
-        tensor = reference()
-        if tensor is not None:
-            move(tensor._held, tensor)
+    turned = [one for one in (reference() for reference in level.turned) if one is not None]
+    bases = {id(tensor._held): tensor for tensor in turned}
+    for tensor in turned:
+        held = tensor._held
+        move(held, tensor)
+        if type(tensor) is Tensor and tensor._note is not None:
+            base, *rest = tensor._note
+            tensor._note = (bases.get(id(base), base), *rest)
 
 
 @contextmanager

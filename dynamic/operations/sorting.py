@@ -10,8 +10,10 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.reference.orders import first_in_order
 from staticgraph.dynamic.core.dtypes import INT64
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.nodes import Failing
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -177,7 +179,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements, or slices along `dim`, in order; no gradient.
+    """The different elements, or slices along `dim`, in order, which cannot be differentiated.
 
     How many there are depends on the values: no captured function can contain it.
 
@@ -190,7 +192,9 @@ def unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     shape = array.shape if axis is None else (array.shape[axis],)
-    return _listed(values, inverse.reshape(shape), counts, return_inverse, return_counts)
+    name = "_unique2" if dim is None else "unique_dim"
+    inverse = inverse.reshape(shape)
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def unique_consecutive(
@@ -209,12 +213,18 @@ def unique_consecutive(
     if dim is None:
         inverse = inverse.reshape(array.shape)
     counts = np.diff(np.append(starts, len(rows)))
-    return _listed(values, inverse, counts, return_inverse, return_counts)
+    name = "unique_consecutive"
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def _listed(
-    values: object, inverse: object, counts: object, with_inverse: bool, with_counts: bool
-) -> Any:
+    input: Any, name: str, values: object, inverse: object, counts: object, with_inverse: bool,
+    with_counts: bool,
+) -> Any:  # fmt: skip
     found = [values, *[inverse] * with_inverse, *[counts] * with_counts]
     tensors = tuple(wrap(np.array(one)) for one in found)
+    if mode.enabled and input.requires_grad:
+        error = MissingKernelError(f"the derivative for '{name}' is not implemented.")
+        node = Failing(tensors[0]._array, error, "NotImplemented", (input._node,))
+        tensors[0]._node = node  # type: ignore[attr-defined]
     return tensors if len(tensors) > 1 else tensors[0]

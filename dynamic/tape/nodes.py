@@ -127,6 +127,10 @@ class GraphNode(Spec):
     def _sequence_nr(self) -> int:
         return self.serial
 
+    def _set_sequence_nr(self, number: int) -> None:
+        """Give the node another number: of those that are ready the largest one runs first."""
+        self.serial = number
+
     @property
     def requires_grad(self) -> bool:
         """Always: what requires no grad has no node."""

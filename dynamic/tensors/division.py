@@ -29,7 +29,8 @@ def floor_divide(x: object, y: object) -> Any:
             if mode.capture.records():
                 refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
             return result
-        result._node = Failing(result._array, AutogradError(what), "NotImplemented")
+        edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
+        result._node = Failing(result._array, AutogradError(what), "NotImplemented", edges)
     return result
 
 

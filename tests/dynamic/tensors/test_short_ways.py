@@ -200,7 +200,7 @@ def test_few_tensors_are_joined_as_numpy_does(name: str, dim: int) -> None:
     (found * torch.tensor(weights)).sum().backward()
     first = np.split(weights, 2, dim)[0]
     assert_array_equal(a.grad.numpy(), first if name == "cat" else first.squeeze(dim))
-    assert shown(found)[1] == ["torch::autograd::AccumulateGrad"]
+    assert shown(found)[1] == ["torch::autograd::AccumulateGrad", None]
 
 
 def test_what_is_joined_into_a_tensor_is_not_recorded() -> None:
