@@ -16,7 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func import dual
 from staticgraph.dynamic.func.tracer import Level, Tracer, move, zeros_of
-from staticgraph.dynamic.tensors.strided import as_strided, layout, strided
+from staticgraph.dynamic.tensors.strided import Layout, as_strided, layout, strided
 from staticgraph.dynamic.tensors.tensor import Tensor, fresh, strided_view
 
 
@@ -74,10 +74,21 @@ def _cut(view: Any, base: Any, tangent: Any) -> Any:
     if own == whole:
         return tangent
     if isinstance(tangent, Tracer):
+        return _cut_of_each(own, whole, tangent)
+    first = layout(tangent._array).start - whole.start
+    array = strided(tangent._array, own.shape, own.steps, own.start + first)
+    return strided_view(as_strided, tangent, array)
+
+
+def _cut_of_each(own: Layout, whole: Layout, tangent: Any) -> Any:
+    """The same of a batch of tangents, each of which lies in memory as the base does."""
+    held = tangent._held
+    if isinstance(held, Tracer) or layout(held._array).steps[1:] != whole.steps:
         raise AutogradError(
             "a view that is no batch of dual numbers is overwritten by one: start from a tensor of "
             "that kind, or use where, stack or concatenate"
         )
-    first = layout(tangent._array).start - whole.start
-    array = strided(tangent._array, own.shape, own.steps, own.start + first)
-    return strided_view(as_strided, tangent, array)
+    batch = layout(held._array)
+    shape, steps = (batch.shape[0], *own.shape), (batch.steps[0], *own.steps)
+    array = strided(held._array, shape, steps, batch.start + own.start - whole.start)
+    return tangent._with(strided_view(as_strided, held, array))

@@ -142,7 +142,14 @@ def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
 
     With indexing="xy" the first two axes are exchanged.
     """
-    vectors = [ravel(one) for one in _listed(tensors)]
+    given = _listed(tensors)
+    for one in given:
+        if one.ndim > 1:
+            raise AutogradError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{list(one.shape)}"
+            )
+    vectors = [ravel(one) for one in given]
     if indexing not in ("ij", "xy"):
         raise AutogradError(
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing

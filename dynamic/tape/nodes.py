@@ -137,7 +137,7 @@ class GraphNode(Spec):
         return True
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise ArgumentError(f"cannot pickle '{self.name()}' object: the graph is not copied")

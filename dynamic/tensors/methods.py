@@ -282,6 +282,11 @@ class Methods(_Made, Division, Indexing):
         first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
+        if first > last:
+            raise AutogradError(
+                f"flatten() has invalid args: start_dim cannot come after end_dim: {start_dim} and "
+                f"{end_dim} of a tensor of {self._array.ndim} axes"
+            )
         merged = (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
