@@ -29,7 +29,7 @@ def test_integers_are_whole_already(name: str, dtype: Any) -> None:
         (lambda x: x.softmax(0), "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'"),
         (
             lambda x: functional.log_softmax(x, 0),
-            '"log_softmax_lastdim_kernel_impl" not implemented',
+            '"log_softmax_lastdim_kernel_impl',
         ),
         (functional.gelu, "\"GeluKernelImpl\" not implemented for 'Long'"),
         (functional.silu, "\"silu_cpu\" not implemented for 'Long'"),
