@@ -17,12 +17,14 @@ from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
+from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 matmul = ops.matmul
 
 
+@called("LinalgCross")
 def cross(input: object, other: object, *, dim: int = -1) -> Any:
     """The vector products along an axis of size 3."""
     require_dtype("expected scalar type {0} but found {1}", input, other)
@@ -63,6 +65,7 @@ def matrix_power(A: object, n: int) -> Any:
 _DEGREE = 18
 
 
+@called("LinalgMatrixExp")
 def matrix_exp(A: Any) -> Any:
     """The exponentials of square matrices: a Taylor polynomial of degree 18, scaled and squared.
 

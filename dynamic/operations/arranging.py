@@ -16,6 +16,7 @@ from staticgraph.compiler.core.types import TensorType
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -220,6 +221,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return ops.flip(swapdims(input, first, second), second) if turns else input.clone()
 
 
+@called("Roll")
 @computed
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """The elements moved along axes, or all of them in order; those past the end come first."""
@@ -236,6 +238,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
+@called("Repeat")
 def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
     times = sizes_of(sizes if repeats is None else (repeats,), "repeat", "repeats")
@@ -435,6 +438,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return _diagonal(input, diagonal)
 
 
+@called("Trace")
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
@@ -442,6 +446,7 @@ def trace(input: Any) -> Any:
     return ops.sum(diagonal(input))
 
 
+@called("BlockDiag")
 def block_diag(*tensors: object) -> Any:
     """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows."""
     blocks = [atleast_2d(as_tensor(one)) for one in tensors]

@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -205,6 +206,7 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
     return _slices(ops.index_copy, input, axis, index, source)
 
 
+@called("MaskedSelect")
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where the mask holds, in one axis; both broadcast."""
     if mask._array.dtype.kind != "b":

@@ -13,7 +13,8 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -87,6 +88,7 @@ def _pick(x: Any, indices: object, dim: int) -> Any:
     return ops.take_along_axis(x, indices, dim) if x.ndim else x.clone()
 
 
+@called("Sort")
 def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The elements along an axis in order, nan last (first if descending), and their places."""
     indices = argsort(input, dim, descending)
@@ -98,6 +100,7 @@ def msort(input: object) -> Any:
     return sort(input, 0).values
 
 
+@called("Topk")
 @computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (smallest) elements along an axis in order, and where they are."""
@@ -125,6 +128,7 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+@called("Kthvalue")
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, k from 1, and where it is."""
@@ -134,6 +138,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return KthValue(*_at_rank(input, k - 1, dim, keepdim))
 
 
+@called("Median")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
     if dim is None:
@@ -225,6 +230,6 @@ def _listed(
     tensors = tuple(wrap(np.array(one)) for one in found)
     if mode.enabled and input.requires_grad:
         error = MissingKernelError(f"the derivative for '{name}' is not implemented.")
-        node = Failing(tensors[0]._array, error, "NotImplemented", (input._node,))
+        node = Failing(tensors[0]._array, error, f"{NAMESPACE}NotImplemented", (input._node,))
         tensors[0]._node = node  # type: ignore[attr-defined]
     return tensors if len(tensors) > 1 else tensors[0]

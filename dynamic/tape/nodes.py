@@ -26,6 +26,9 @@ _numbers = itertools.count()
 next_number = _numbers.__next__
 """The number of the next node."""
 
+NAMESPACE = "torch::autograd::"
+"""What PyTorch's names of nodes that belong to no op begin with."""
+
 _metadata: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 

@@ -232,7 +232,8 @@ class Node(GraphNode):
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return node_name(self)
+        given: str | None = type(self).__dict__.get("name_")  # that of its function, or its own
+        return node_name(self) if given is None else given
 
     def places(self) -> tuple[int, ...]:
         """The operand that each of the cotangents that `pull` finds belongs to."""
