@@ -45,6 +45,10 @@ class PyTorchOp:
             a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
         absorbs: the position of an operand whose node is one with this one: its operands are
             shown instead, behind the others.
+        whole: what the op, which is of floating numbers, is of integers: "same" if they stay, else
+            what PyTorch says, or the name of the kernel that it misses. "" if they are cast.
+        counts: booleans are counted, as integers.
+        of_truth: numbers of any dtype are taken for whether they are 0.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -66,8 +70,14 @@ class PyTorchOp:
     renews: bool = False
     one_dtype: str = ""
     absorbs: int | None = None
+    whole: str = ""
+    counts: bool = False
+    of_truth: bool = False
     of_numbers: bool = False
 
+
+_SPREAD = "std and var only support floating point and complex dtypes"
+_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}"
 
 PYTORCH: dict[Op, PyTorchOp] = {
     ops.equal: PyTorchOp(operator="eq", methods=("eq",), in_place=("eq",)),
@@ -79,7 +89,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.logical_and: PyTorchOp(in_place=("logical_and",)),
     ops.logical_or: PyTorchOp(in_place=("logical_or",)),
     ops.logical_xor: PyTorchOp(in_place=("logical_xor",)),
-    ops.logical_not: PyTorchOp(in_place=("logical_not",)),
+    ops.logical_not: PyTorchOp(in_place=("logical_not",), of_truth=True),
     ops.where: PyTorchOp(operands=("condition", "self", "other"), places=True),
     ops.astype: PyTorchOp("ToCopy"),
     ops.copy: PyTorchOp(names.copy),
@@ -108,7 +118,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
         names.overloaded("Fmod", 1, 0), numbers=("self", "other"), in_place=("fmod",)
     ),
     ops.negative: PyTorchOp("Neg", in_place=("neg", "negative")),
-    ops.square: PyTorchOp("Pow", in_place=("square",)),
+    ops.square: PyTorchOp("Pow", in_place=("square",), counts=True),
     ops.reciprocal: PyTorchOp(in_place=("reciprocal",)),
     ops.power: PyTorchOp(
         names.overloaded("Pow", 1, 0, 2),
@@ -135,10 +145,11 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.heaviside: PyTorchOp(in_place=("heaviside",)),
     ops.gcd: PyTorchOp(in_place=("gcd",)),
     ops.lcm: PyTorchOp(in_place=("lcm",)),
-    ops.floor: PyTorchOp(in_place=("floor",)),
-    ops.ceil: PyTorchOp(in_place=("ceil",)),
-    ops.trunc: PyTorchOp(in_place=("trunc", "fix")),
-    ops.frac: PyTorchOp(in_place=("frac",)),
+    ops.floor: PyTorchOp(in_place=("floor",), whole="same"),
+    ops.ceil: PyTorchOp(in_place=("ceil",), whole="same"),
+    ops.trunc: PyTorchOp(in_place=("trunc", "fix"), whole="same"),
+    ops.round: PyTorchOp(whole="same"),
+    ops.frac: PyTorchOp(in_place=("frac",), whole="frac_cpu"),
     ops.sqrt: PyTorchOp(in_place=("sqrt",)),
     ops.rsqrt: PyTorchOp(in_place=("rsqrt",)),
     ops.exp: PyTorchOp(in_place=("exp",)),
@@ -178,8 +189,8 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.argmax: PyTorchOp(of_numbers=True, of_some=True),
     ops.argmin: PyTorchOp(of_numbers=True, of_some=True),
     ops.mean: PyTorchOp(names.reduction("Mean")),
-    ops.var: PyTorchOp(options=(names.same("correction"), names.reduced)),
-    ops.std: PyTorchOp(options=(names.same("correction"), names.reduced)),
+    ops.var: PyTorchOp(options=(names.same("correction"), names.reduced), whole=_SPREAD),
+    ops.std: PyTorchOp(options=(names.same("correction"), names.reduced), whole=_SPREAD),
     ops.logsumexp: PyTorchOp(options=(names.reduced,), of_numbers=True),
     ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
     ops.strided_slice: PyTorchOp("Slice", view=True),
@@ -213,14 +224,20 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.cumsum: PyTorchOp(options=(names.along,)),
     ops.cumprod: PyTorchOp(options=(names.along,)),
     ops.relu: PyTorchOp(in_place=("relu",), bent=True),
-    ops.leaky_relu: PyTorchOp("LeakyRelu", options=(names.same("negative_slope"),), bent=True),
-    ops.elu: PyTorchOp(options=(names.same("alpha"),)),
-    ops.gelu: PyTorchOp(options=(names.same("approximate"),)),
+    ops.leaky_relu: PyTorchOp(
+        "LeakyRelu", options=(names.same("negative_slope"),), bent=True, whole="leaky_relu_cpu"
+    ),
+    ops.elu: PyTorchOp(options=(names.same("alpha"),), whole="elu_cpu"),
+    ops.gelu: PyTorchOp(options=(names.same("approximate"),), whole="GeluKernelImpl"),
+    ops.silu: PyTorchOp(whole="silu_cpu"),
+    ops.softplus: PyTorchOp(whole="softplus_cpu"),
     ops.clamp: PyTorchOp(
         series=1, operands=("self", "min", "max"), numbers=("min", "max"), places=True
     ),
-    ops.softmax: PyTorchOp(options=(names.along,)),
-    ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
+    ops.softmax: PyTorchOp(options=(names.along,), whole="softmax_lastdim_kernel_impl"),
+    ops.log_softmax: PyTorchOp(
+        "LogSoftmax", options=(names.along,), whole="log_softmax_lastdim_kernel_impl"
+    ),
     ops.layer_norm: PyTorchOp(
         "NativeLayerNorm",
         operands=("input", "weight", "bias"),
@@ -261,13 +278,13 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.svd_factors: PyTorchOp("LinalgSvd"),
     ops.svdvals: PyTorchOp("LinalgSvd"),
     ops.qr_factors: PyTorchOp("LinalgQr"),
-    ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
     eager_ops.select: PyTorchOp(names.select, view=True),
     eager_ops.copy: PyTorchOp(names.copy),
     eager_ops.fill: PyTorchOp(series=2),
     eager_ops.fill_of_tensor: PyTorchOp(names.fill),
     eager_ops.fill_where: PyTorchOp(operands=("self", "mask", "value")),
-    eager_ops.norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    eager_ops.norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
     eager_ops.stack: PyTorchOp(options=(names.along,)),
     eager_ops.transpose_2d: PyTorchOp(view=True),
     eager_ops.swap: PyTorchOp("Transpose", options=(names.exchanged,), view=True),

@@ -4,44 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.op import Op
-from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES
-
-UNCHANGED = frozenset({ops.ceil, ops.floor, ops.round, ops.trunc})
-"""What gives integers themselves, as integers."""
-
-_KERNELS = {
-    ops.elu: "elu_cpu",
-    ops.frac: "frac_cpu",
-    ops.gelu: "GeluKernelImpl",
-    ops.leaky_relu: "leaky_relu_cpu",
-    ops.log_softmax: "log_softmax_lastdim_kernel_impl",
-    ops.silu: "silu_cpu",
-    ops.softmax: "softmax_lastdim_kernel_impl",
-    ops.softplus: "softplus_cpu",
-}
-"""The kernels that PyTorch has of floating numbers alone."""
-
-_SPREAD = "std and var only support floating point and complex dtypes"
-_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}"
-_TEXTS = {ops.std: _SPREAD, ops.var: _SPREAD, ops.vector_norm: _NORM, eager_ops.norm: _NORM}
+from staticgraph.dynamic.core.pytorch import known
 
 
 class NoKernelError(DTypeError, NotImplementedError):
     """An op is not there for tensors of this dtype."""
 
 
-def refuse_whole_numbers(op: Op, dtype: Any) -> None:
-    """NotImplementedError for integers or booleans that PyTorch's op does not take."""
+def in_pytorchs_class(error: Exception) -> Exception:
+    """An error, that of a dtype as PyTorch's of a missing kernel."""
+    if isinstance(error, DTypeError) and not isinstance(error, NotImplementedError):
+        return NoKernelError(str(error))
+    return error
+
+
+def keeps_whole_numbers(op: Op, dtype: Any) -> bool:
+    """Whether an op of floating numbers gives integers as they are.
+
+    NotImplementedError for integers or booleans that PyTorch's op does not take.
+    """
+    said = known(op).whole
     legacy = DTYPES[dtype].legacy
-    text = _TEXTS.get(op)
-    if text is not None:
-        raise NoKernelError(text.format(legacy))
-    kernel = _KERNELS.get(op)
-    if op in UNCHANGED and dtype.kind == "b":
-        kernel = f"{op.name}_vml_cpu"
-    if kernel is not None:
+    if said == "same" and dtype.kind != "b":
+        return True
+    if " " in said:
+        raise NoKernelError(said.format(legacy))
+    if said:
+        kernel = f"{op.name}_vml_cpu" if said == "same" else said
         raise NoKernelError(f"\"{kernel}\" not implemented for '{legacy}': cast it with float()")
+    return False

@@ -18,6 +18,7 @@ from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
+from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -43,7 +44,8 @@ _RANKS = range(9)
 def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
-    prepared = _PREPARED.get(op)
+    row = known(op)
+    prepared = _counted if row.counts else _truth if row.of_truth else None
 
     def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
         kind = type(input)
@@ -70,9 +72,6 @@ def _truth(input: Any) -> Any:
     """Whether numbers are not 0, where NumPy has no such rule for their dtype."""
     dtype = getattr(input, "_array", input).dtype
     return ops.not_equal(input, 0) if dtype.kind == "c" or is_narrow(dtype) else input
-
-
-_PREPARED: dict[Op, Callable[[Any], Any]] = {ops.square: _counted, ops.logical_not: _truth}
 
 
 def operator(op: Op) -> Any:

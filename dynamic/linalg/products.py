@@ -17,7 +17,7 @@ from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 

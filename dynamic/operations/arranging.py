@@ -16,11 +16,11 @@ from staticgraph.compiler.core.types import TensorType
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.factory_options import check_options
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import (
     PLAIN,
     Tensor,

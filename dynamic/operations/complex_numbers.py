@@ -11,8 +11,8 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import complex_numbers as shared
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [

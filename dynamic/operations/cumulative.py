@@ -11,8 +11,8 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.views import alone
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["cdist", "cross", "dist", "pdist"]

@@ -13,8 +13,8 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
 
 __all__ = [

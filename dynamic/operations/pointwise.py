@@ -16,9 +16,9 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype, result_type
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
 

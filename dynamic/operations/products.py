@@ -15,7 +15,7 @@ from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed

@@ -17,8 +17,8 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed

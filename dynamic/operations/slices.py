@@ -10,8 +10,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 

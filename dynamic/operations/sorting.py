@@ -13,9 +13,9 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.naming import called
 from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed

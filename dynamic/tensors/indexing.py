@@ -11,10 +11,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OutOfRangeError, StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import require_index
 from staticgraph.dynamic.core.eager_ops import is_all
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.dims import along
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)
@@ -255,3 +257,15 @@ def _index_text(error: IndexError, array: Any) -> str:
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
         )
     return text.replace("axis", "dimension")
+
+
+@along
+def slices_at(input: Any, dim: int, index: Any) -> Any:
+    """The slices at `index`, a vector or a number, along one axis: see `Tensor.index_select`."""
+    require_index("index_select(): Expected dtype int32 or int64 for index", index)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_select(): Index is supposed to be a vector")
+    try:
+        return eager_ops.index_select(input, index, dim, wrap=False)
+    except OutOfRangeError as error:
+        raise OutOfRangeError(f"index out of range in self: {error}") from None

@@ -26,7 +26,6 @@ from staticgraph.dynamic.core.dtypes import (
     bfloat16,
     dtype_of_type,
     element,
-    require_index,
     require_mask,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
@@ -34,9 +33,9 @@ from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing,
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
-from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
+from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged, some_axes
 from staticgraph.dynamic.tensors.division import Division
-from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.indexing import Indexing, slices_at
 from staticgraph.dynamic.tensors.reductions import (
     extremum,
     over,
@@ -436,7 +435,7 @@ class Methods(_Made, Division, Indexing):
                 "index_select(): Index to scalar can have only 1 value, got "
                 f"{index.numel()} value(s)"
             )
-        return _index_select(self, dim, index)
+        return slices_at(self, dim, index)
 
     def masked_fill(self, mask: object, value: object) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
@@ -493,14 +492,3 @@ def _only(tensor: Any) -> Any:
             f"{tensor._array.size} elements"
         )
     return tensor
-
-
-@along
-def _index_select(input: object, dim: int, index: Any) -> Any:
-    require_index("index_select(): Expected dtype int32 or int64 for index", index)
-    if index.ndim > 1:
-        raise OutOfRangeError("index_select(): Index is supposed to be a vector")
-    try:
-        return eager_ops.index_select(input, index, dim, wrap=False)
-    except OutOfRangeError as error:
-        raise OutOfRangeError(f"index out of range in self: {error}") from None

@@ -18,7 +18,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.operations import elements
 from staticgraph.dynamic.operations.elements import prelu, sloped
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import as_one_node
 

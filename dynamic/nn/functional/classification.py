@@ -31,7 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [

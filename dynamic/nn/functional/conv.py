@@ -12,7 +12,7 @@ from staticgraph.compiler.layers.convolution import convolved, same_padding, tra
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",

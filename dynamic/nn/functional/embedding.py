@@ -17,7 +17,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.layers.folding import folded, unfolded, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import per_axis
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["fold", "unfold"]
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.distance import pairwise_distance
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",

@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler.layers.folding import dealt, shuffled, unshuffled
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

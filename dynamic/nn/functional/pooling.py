@@ -12,7 +12,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",

@@ -28,7 +28,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
     with_weight,
 )
 from staticgraph.dynamic.nn.functional.required import require
-from staticgraph.dynamic.tape.naming import called
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
 
 __all__ = [

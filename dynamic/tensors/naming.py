@@ -8,6 +8,7 @@ from typing import Any
 
 from staticgraph.dynamic.tape.nodes import class_named
 from staticgraph.dynamic.tape.tape import Node
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def called(label: str) -> Callable[[Any], Any]:
@@ -19,9 +20,10 @@ def called(label: str) -> Callable[[Any], Any]:
         def method(*args: Any, **options: Any) -> Any:
             result = function(*args, **options)
             first = result[0] if isinstance(result, tuple) else result
-            node = getattr(first, "_maker", None)
-            if type(node) is Node and not any(first is one for one in args):
-                node.__class__ = class_named(name, Node)
+            if type(first) is Tensor and not any(first is one for one in args):
+                node = first._maker
+                if type(node) is Node:
+                    node.__class__ = class_named(name, Node)
             return result
 
         return method
