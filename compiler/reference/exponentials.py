@@ -37,7 +37,9 @@ def expm(a: Any) -> Any:
 def _approximant(a: Any) -> Any:
     """p(a) / p(-a): powers of even degree make the sum, those of odd degree the difference."""
     square = a @ a
-    even, odd, power = 0, 0, np.eye(a.shape[-1], dtype=a.dtype)
+    even: Any = 0
+    odd: Any = 0
+    power = np.eye(a.shape[-1], dtype=a.dtype)
     for k in range(0, DEGREE, 2):
         even, odd = even + _PADE[k] * power, odd + _PADE[k + 1] * power
         power = power @ square
