@@ -28,7 +28,7 @@ CAUSES = (
     Cause(r"load_inline", "extensions in C++", True),
     Cause(r"jit\.(script|trace)|fork_join|profiler_propagation", "TorchScript", True),
     Cause(r"profiler|record_function|kineto", "PyTorch's profiler", True),
-    Cause(r"nested_tensor|calculate_shape|test_view_func_replay$", "nested tensors", True),
+    Cause(r"nested_tensor|calculate_shape|test_view_func_replay\n", "nested tensors", True),
     Cause(
         r"TorchDispatchMode|selective_checkpoint|_scoped_library|SelectiveActivation"
         r"|make_dual_torch_dispatch|_make_subclass",
