@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ class Batched(Tracer, plain=False):
 
     __slots__ = ()
 
-    _data: Tensor = vars(Tensor)["_cell"]
+    _data: MemberDescriptorType = vars(Tensor)["_cell"]
 
     def __init__(self, level: Level, data: Any) -> None:
         self._level = level
@@ -160,11 +161,11 @@ class Batched(Tracer, plain=False):
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
         """Zeros of a shape, which each example has its own of."""
-        return self._of_each(super().new_zeros(*size, **options))
+        return self._of_each(self._data.new_zeros(*size, **options))
 
     def new_ones(self, *size: Any, **options: Any) -> Any:
         """Ones of a shape, which each example has its own of."""
-        return self._of_each(super().new_ones(*size, **options))
+        return self._of_each(self._data.new_ones(*size, **options))
 
     def _of_each(self, one: Any) -> Batched:
         return Batched(self._level, batch_of(one, self._level).clone())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from types import MemberDescriptorType
 from typing import Any
 
 from staticgraph.compiler.core.op import Attrs, Op
@@ -29,8 +30,8 @@ class Dual(Tracer, plain=False):
 
     __slots__ = ()
 
-    _primal: Tensor = vars(Tensor)["_cell"]
-    _tangent: Any = vars(Tensor)["_home"]
+    _primal: MemberDescriptorType = vars(Tensor)["_cell"]
+    _tangent: MemberDescriptorType = vars(Tensor)["_home"]
 
     def __init__(self, level: Level, primal: Any, tangent: Any) -> None:
         self._level = level

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import MemberDescriptorType
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -105,7 +106,7 @@ class Tracer(Tensor, plain=False):
     __slots__ = ()
 
     # what a tracer has is in the slots of a tensor, so that a tensor can become one
-    _level: Level = vars(Tensor)["_note"]
+    _level: MemberDescriptorType = vars(Tensor)["_note"]
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`, by the innermost level among the operands."""

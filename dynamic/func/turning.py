@@ -46,9 +46,10 @@ def _zeros(tensor: Any, like: Any) -> Any:
 
 
 def _turn(tensor: Any, level: Level, tangent: Any) -> None:
-    if type(tensor) is not Tensor:
+    kind = type(tensor)
+    if kind is not Tensor:
         raise AutogradError(
-            f"a {type(tensor).__name__} that is no dual number is overwritten by one: start from a "
+            f"a {kind.__name__} that is no dual number is overwritten by one: start from a "
             "dual number, as zeros_like(x) + x * 0"
         )
     primal = fresh(tensor._array)

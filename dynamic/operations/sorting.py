@@ -231,5 +231,5 @@ def _listed(
     if mode.enabled and input.requires_grad:
         error = MissingKernelError(f"the derivative for '{name}' is not implemented.")
         node = Failing(tensors[0]._array, error, f"{NAMESPACE}NotImplemented", (input._node,))
-        tensors[0]._node = node  # type: ignore[attr-defined]
+        tensors[0]._node = node
     return tensors if len(tensors) > 1 else tensors[0]

@@ -262,8 +262,9 @@ class Methods(_Made, Division, Indexing):
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
             raise no_view_of_nothing()
-        if type(shape[0]) is DType:
-            return view_of_dtype(self, *shape)
+        first = shape[0]
+        if isinstance(first, DType):
+            return view_of_dtype(self, first)
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
