@@ -49,8 +49,10 @@ def relu(x: Any) -> Any:
     try:
         if x.size < _FEW:
             return _maximum(x, ZERO[x.dtype])
-    except AttributeError:  # a number
-        return relu(np.asarray(x))
+    except AttributeError:
+        if isinstance(x, bool | int | float):
+            return relu(np.asarray(x))
+        raise
     if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
     return np.maximum(x, ZERO[x.dtype])
