@@ -35,6 +35,7 @@ from staticgraph.compiler.ops.operators import Operators, method_named
 
 _serials = itertools.count()
 _line: ContextVar[str | None] = ContextVar("line", default=None)
+_caller: ContextVar[str | None] = ContextVar("caller", default=None)
 _casts: ContextVar[list[Expression] | None] = ContextVar("casts", default=None)
 _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
 
@@ -359,10 +360,22 @@ def current_line() -> str:
     return _line.get() or ""
 
 
+@contextmanager
+def called_at(source: str) -> Iterator[None]:
+    """Inside the block, what no frame of a user's is behind is attributed to this `file:line`."""
+    token = _caller.set(source)
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
 def user_line() -> str:
     """`file:line` of the innermost frame outside the project's own packages."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and is_own(frame.f_code.co_filename):
+    while is_own(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return _caller.get() or f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 

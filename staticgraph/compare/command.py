@@ -132,13 +132,11 @@ def _run_claims(given: argparse.Namespace) -> int:
     path = None if given.claims == Path("-") else _writable(given.claims)
     setup = Setup(_seconds(given), _peers(given.peers, given.peer).get("torch"))
     console = Console(stderr=True)
-    try:
-        with console.status("claims") as status:
-            write(path, given.workloads, setup, lambda name: status.update(escape(name)))
-    except KeyboardInterrupt:
-        console.print("interrupted: nothing was written", style="yellow")
-        return INTERRUPTED
-    return 0
+    with console.status("claims") as status:
+        complete = write(path, given.workloads, setup, lambda name: status.update(escape(name)))
+    if not complete:
+        console.print("interrupted: what was measured is kept", style="yellow")
+    return 0 if complete else INTERRUPTED
 
 
 def _run_over_sizes(given: argparse.Namespace) -> int:
