@@ -46,7 +46,7 @@ def ending_with_refusals() -> Iterator[None]:
 
 
 def _is_reworded(error: Exception, first: Exception) -> bool:
-    """Whether an error is a refusal in other words, as PyTorch's, and not what a user made of it."""
+    """Whether an error is a refusal in other words, as PyTorch's, and not the user's own."""
     ours = isinstance(error, StaticGraphError) and not raised_by_user(error)
     return ours and error.__context__ is first
 

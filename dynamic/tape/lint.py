@@ -311,8 +311,8 @@ def _left_out(walk: _Walk, new: NewOptimizer) -> None:
             "not_in_optimizer",
             line_of(new.place),
             f"parameters of shape {shapes} get gradients and are in no optimizer, while this one "
-            "updates others before and after them: they stay as they are: give them to the optimizer "
-            "(modules in a Python list are not registered: write ModuleList), or set their "
+            "updates others before and after them: they stay as they are: give them to the "
+            "optimizer (modules in a Python list are not registered: write ModuleList), or set their "
             "requires_grad to False",
         )
 

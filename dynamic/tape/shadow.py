@@ -54,10 +54,10 @@ def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> Non
 
 
 _WRAPS = frozenset((
-    "add", "subtract", "multiply", "square", "negative", "power", "sum", "prod", "cumsum", "cumprod",
-    "matmul", "dot", "outer",
+    "add", "subtract", "multiply", "square", "negative", "power", "sum", "prod", "cumsum",
+    "cumprod", "matmul", "dot", "outer",
 ))  # fmt: skip
-"""Ops of integers whose results may not fit: they wrap around, as in PyTorch, and nothing is said."""
+"""Ops of integers whose results may not fit: they wrap around, as in PyTorch."""
 
 
 def _look_at_integers(op: Op, operands: Sequence[Any], attrs: Attrs, array: Array) -> None:

@@ -79,7 +79,7 @@ class Meter:
     def measure(self, seconds: float, need: Need | None = None, by: str | None = None) -> None:
         """Measure again, each quantity for so many seconds; the best of all times counts.
 
-        Nothing of a measurement that is interrupted counts: limits without some quantities are none.
+        Nothing of a measurement that is interrupted counts: half of the limits are none.
 
         Args:
             need: what is needed of the machine; None: everything.
@@ -115,7 +115,7 @@ class Meter:
         ]
 
     def least(self, need: Need) -> Bound | None:
-        """The shortest time for what is needed, by what was found so far; None if that is not all."""
+        """The shortest time for what is needed, by what was found; None if that is not all."""
         found = strongest(self.limits())
         if found is None or not need.flops.keys() <= found.flops.keys():
             return None
