@@ -312,7 +312,7 @@ def _left_out(walk: _Walk, new: NewOptimizer) -> None:
             line_of(new.place),
             f"parameters of shape {shapes} get gradients and are in no optimizer, while this one "
             "updates others before and after them: they stay as they are: give them to the "
-            "optimizer (modules in a Python list are not registered: write ModuleList), or set their "
+            "optimizer (modules in a Python list are not registered: write ModuleList), or set "
             "requires_grad to False",
         )
 
