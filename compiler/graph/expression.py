@@ -24,7 +24,7 @@ from staticgraph.compiler.core.refusals import refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
-from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.compiler.core.whose_code import caller, is_own
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
 from staticgraph.compiler.graph.scope import current_scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -35,7 +35,6 @@ from staticgraph.compiler.ops.operators import Operators, method_named
 
 _serials = itertools.count()
 _line: ContextVar[str | None] = ContextVar("line", default=None)
-_caller: ContextVar[str | None] = ContextVar("caller", default=None)
 _casts: ContextVar[list[Expression] | None] = ContextVar("casts", default=None)
 _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", default=None)
 
@@ -360,24 +359,13 @@ def current_line() -> str:
     return _line.get() or ""
 
 
-@contextmanager
-def called_at(source: str) -> Iterator[None]:
-    """Inside the block, what no frame of a user's is behind is attributed to this `file:line`."""
-    token = _caller.set(source)
-    try:
-        yield
-    finally:
-        _caller.reset(token)
-
-
 def user_line() -> str:
     """`file:line` of the innermost frame outside the project's own packages."""
     frame = sys._getframe(1)
-    while is_own(frame.f_code.co_filename):
-        if frame.f_back is None:
-            return _caller.get() or f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    file = frame.f_code.co_filename
+    return (is_own(file) and caller.get()) or f"{file}:{frame.f_lineno}"
 
 
 def constant(array: Value) -> Expression:

@@ -35,7 +35,7 @@ class Way:
     def _executable(self, step: Callable[..., list[Any]], tensors: Sequence[Any]) -> Any:
         """For all sizes, or for these if the function has to know them."""
         from staticgraph.compiler.core.errors import OptionError
-        from staticgraph.compiler.graph.expression import called_at
+        from staticgraph.compiler.core.whose_code import called_at
 
         with called_at(self.line):  # no file of the user's calls it, only this process
             if self.function is None:
