@@ -362,9 +362,8 @@ def current_line() -> str:
 def user_line() -> str:
     """`file:line` of the innermost frame outside the project's own packages."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and is_own(frame.f_code.co_filename):
+    while is_own(file := frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
-    file = frame.f_code.co_filename
     return (is_own(file) and caller.get()) or f"{file}:{frame.f_lineno}"
 
 

@@ -104,8 +104,10 @@ class Loss:
             found = runner.replay(args, {})
             first = found.first
             given = [one for one in found.causes if one.op == leaves.placeholder.name]
-            if given or (first is not None and not first.is_leaf):
-                return (given or [first])[0].line, str(found)
+            if given:
+                return given[0].line, str(found)
+            if first is not None and not first.is_leaf:
+                return first.line, str(found)
             what += (
                 ", though not with the variables that are there after this call"
                 if first is None

@@ -297,11 +297,11 @@ def _left_out(walk: _Walk, new: NewOptimizer) -> None:
     if made is None:
         return
     owned, own = _owned(optimizers), _owned([made])
-    now = {one: one.leaf()._counter[0] for one in walk.leaves}
+    now = {one: int(x._counter[0]) for one in walk.leaves if (x := one.leaf()) is not None}
     before, new.counts = new.counts, now
     same = {one for one, count in now.items() if before.get(one) == count}
     free = [one for one in same if id(one.leaf()) not in owned]
-    trained = [one for one in walk.leaves if id(one.leaf()) in own and one not in same]
+    trained = [one for one in now if id(one.leaf()) in own and one not in same]
     users = _users(walk.nodes)
     above = _above(users, trained)
     found = [one for one in free if before and _is_between(users, one, above)]
