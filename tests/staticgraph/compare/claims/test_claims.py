@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -150,7 +153,9 @@ def test_claims_are_chosen_by_name(
 
 
 def _interrupted(_setup: Setup) -> Finding:
-    raise KeyboardInterrupt
+    os.kill(os.getpid(), signal.SIGTERM)  # as `timeout` does
+    time.sleep(10)
+    raise AssertionError("the process goes on")
 
 
 def test_an_interrupted_run_keeps_what_it_has(
@@ -166,6 +171,7 @@ def test_an_interrupted_run_keeps_what_it_has(
     assert "## freed" not in text
     assert "**The run was interrupted**, before freed." in text
     assert "interrupted" not in page.page({})
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_arrays_are_followed() -> None:
