@@ -31,6 +31,10 @@ class DType:
     """A dtype of a tensor: `name`, its NumPy `dtype`, and what follows from it. Final.
 
     NumPy accepts it wherever it takes a dtype, and it equals its NumPy dtype.
+
+    Example:
+        >>> dynamic.float32.is_floating_point, dynamic.int64.itemsize
+        (True, 8)
     """
 
     __slots__ = (

@@ -24,36 +24,71 @@ matmul = ops.matmul
 
 
 def cross(input: object, other: object, *, dim: int = -1) -> Any:
-    """The vector products along an axis of size 3."""
+    """The vector products along an axis of size 3.
+
+    Example:
+        >>> dynamic.linalg.cross(dynamic.tensor([1.0, 0.0, 0.0]), dynamic.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
     require_dtype("expected scalar type {0} but found {1}", input, other)
     return _cross(input, other, dim)
 
 
 def diagonal(A: object, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The diagonals of matrices, along a new last axis."""
+    """The diagonals of matrices, along a new last axis.
+
+    Example:
+        >>> dynamic.linalg.diagonal(dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1., 4.])
+    """
     return _diagonal(A, offset, dim1, dim2)
 
 
 def vander(x: object, *, N: int | None = None) -> Any:
-    """The powers of numbers from 0 on."""
+    """The powers of numbers from 0 on.
+
+    Example:
+        >>> dynamic.linalg.vander(dynamic.tensor([1, 2, 3]))
+        tensor([[1, 1, 1],
+                [1, 2, 4],
+                [1, 3, 9]])
+    """
     return _vander(x, N, increasing=True)
 
 
 def vecdot(x: object, y: Any, *, dim: int = -1) -> Any:
-    """The inner products along an axis."""
+    """The inner products along an axis.
+
+    Example:
+        >>> dynamic.linalg.vecdot(
+        ...     dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]), dynamic.tensor([1.0, 10.0])
+        ... )
+        tensor([21., 43.])
+    """
     require_dtype(SAME.format("linalg.vecdot", "x", "y"), x, y)
     return ops.sum(x * y, dim)
 
 
 def multi_dot(tensors: Sequence[object]) -> Any:
-    """The product of several matrices, of which the first and the last may be vectors."""
+    """The product of several matrices, of which the first and the last may be vectors.
+
+    Example:
+        >>> dynamic.linalg.multi_dot([dynamic.ones((2, 3)), dynamic.ones((3, 4)), dynamic.ones(4)])
+        tensor([12., 12.])
+    """
     if len(tensors) < 2:
         raise AutogradError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     return functools.reduce(ops.matmul, tensors)
 
 
 def matrix_power(A: object, n: int) -> Any:
-    """Integer powers of square matrices, by squaring; negative ones of the inverses."""
+    """Integer powers of square matrices, by squaring; negative ones of the inverses.
+
+    Example:
+        >>> dynamic.matrix_power(dynamic.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
     require_square("linalg.matrix_power", A)
     if n < 0:  # inv has PyTorch's error
         return ops.matrix_power(inv(A), -n)
@@ -67,6 +102,11 @@ def matrix_exp(A: Any) -> Any:
     """The exponentials of square matrices: a Taylor polynomial of degree 18, scaled and squared.
 
     The matrix is scaled until its norm is below 1, where the rest of the series is below 1e-17.
+
+    Example:
+        >>> dynamic.matrix_exp(dynamic.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
     """
     require_square("linalg.matrix_exp", A)
     size = float(np.abs(values_of(A)).sum(-1).max(initial=0))
@@ -84,6 +124,11 @@ def matrix_exp(A: Any) -> Any:
 def matrix_rank(
     A: object, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Any:
-    """How many singular values exceed max(atol, rtol times the largest); int64, no gradient."""
+    """How many singular values exceed max(atol, rtol times the largest); int64, no gradient.
+
+    Example:
+        >>> dynamic.linalg.matrix_rank(dynamic.tensor([[1.0, 2.0], [2.0, 4.0]]))
+        tensor(1)
+    """
     require_matrices("linalg.matrix_rank", A)
     return ops.matrix_rank(A, rtol=rtol, atol=atol, hermitian=hermitian)

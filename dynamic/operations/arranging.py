@@ -41,7 +41,12 @@ __all__ = [
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """A view with axes moved to other places; the others keep their order."""
+    """A view with axes moved to other places; the others keep their order.
+
+    Example:
+        >>> dynamic.movedim(dynamic.ones(2, 3, 4), 0, 2).shape
+        torch.Size([3, 4, 2])
+    """
     sources, targets = (
         (one,) if hasattr(one, "__index__") else one for one in (source, destination)
     )
@@ -66,7 +71,12 @@ moveaxis = movedim
 
 
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
-    """A view with two axes exchanged."""
+    """A view with two axes exchanged.
+
+    Example:
+        >>> dynamic.swapdims(dynamic.ones(2, 3, 4), 0, 2).shape
+        torch.Size([4, 3, 2])
+    """
     return input.transpose(dim0, dim1)
 
 
@@ -76,7 +86,12 @@ def ravel(input: Any) -> Any:
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
-    """One axis as several, of the given sizes, one of which may be -1."""
+    """One axis as several, of the given sizes, one of which may be -1.
+
+    Example:
+        >>> dynamic.unflatten(dynamic.ones(6, 2), 0, (2, 3)).shape
+        torch.Size([2, 3, 2])
+    """
     axis = axis_of("unflatten", dim, input.ndim, of_number=False)
     shape = tuple(input.shape)
     wanted = list(sizes)
@@ -132,7 +147,13 @@ def _listed(tensors: Any) -> list[Any]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Views of all tensors in the shape that they broadcast to."""
+    """Views of all tensors in the shape that they broadcast to.
+
+    Example:
+        >>> a, b = dynamic.broadcast_tensors(dynamic.ones(2, 1), dynamic.ones(3))
+        >>> a.shape, b.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
     shape = np.broadcast_shapes(*(one.shape for one in tensors))
     return tuple(ops.broadcast_to(one, shape) for one in tensors)
 
@@ -161,7 +182,13 @@ def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
 
 
 def cartesian_prod(*tensors: object) -> Any:
-    """All combinations of the elements of vectors, one per row."""
+    """All combinations of the elements of vectors, one per row.
+
+    Example:
+        >>> dynamic.cartesian_prod(dynamic.tensor([1, 2]), dynamic.tensor([3]))
+        tensor([[1, 3],
+                [2, 3]])
+    """
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([ravel(one) for one in meshgrid(*tensors)], 1)
@@ -171,7 +198,12 @@ def tensor_split(
     input: Any, indices_or_sections: Any = None, dim: int = 0, *,
     indices: Any = None, sections: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Views cut along an axis: so many parts, the first ones longer, or before each index."""
+    """Views cut along an axis: so many parts, the first ones longer, or before each index.
+
+    Example:
+        >>> dynamic.tensor_split(dynamic.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if indices_or_sections is None:
         indices_or_sections = sections if indices is None else indices
     if not input.ndim:
@@ -261,6 +293,10 @@ def repeat_interleave(
     """Each element, or slice along `dim`, so many times in a row; per element if a tensor.
 
     A tensor alone gives the numbers from 0 on, each so many times.
+
+    Example:
+        >>> dynamic.repeat_interleave(dynamic.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
     """
     if repeats is None:
         return wrap(np.repeat(np.arange(input.shape[0]), values_of(input)))
@@ -380,6 +416,11 @@ def as_strided(
     """The view of the memory with this shape and these steps, the first element where x has it.
 
     `storage_offset` counts from the memory's first element instead.
+
+    Example:
+        >>> dynamic.as_strided(dynamic.arange(3), (2, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2]])
     """
     array = input._array
     start = strided.layout(array).start if storage_offset is None else storage_offset
@@ -412,7 +453,12 @@ _diagonal_planes = Op(
 
 @computed
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere."""
+    """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere.
+
+    Example:
+        >>> dynamic.diag_embed(dynamic.tensor([1, 2])).tolist()
+        [[1, 0], [0, 2]]
+    """
     axis_of("diag_embed", -1, input.ndim, of_number=False)
     planes = as_one_node(_diagonal_planes, input, offset=offset)
     return movedim(planes, (-2, -1), (dim1, dim2))
@@ -436,7 +482,12 @@ def trace(input: Any) -> Any:
 
 
 def block_diag(*tensors: object) -> Any:
-    """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows."""
+    """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows.
+
+    Example:
+        >>> dynamic.block_diag(dynamic.ones(1, 2), dynamic.ones(1, 1)).shape
+        torch.Size([2, 3])
+    """
     blocks = [atleast_2d(as_tensor(one)) for one in tensors]
     if any(block.ndim != 2 for block in blocks):
         raise OptionError("block_diag: expects tensors of at most 2 axes")

@@ -26,7 +26,12 @@ def _is_complex(input: Any) -> bool:
 
 
 def is_complex(input: Any) -> bool:
-    """Whether the dtype of the tensor is complex."""
+    """Whether the dtype of the tensor is complex.
+
+    Example:
+        >>> dynamic.is_complex(dynamic.tensor([1j]))
+        True
+    """
     return _is_complex(input)
 
 
@@ -48,7 +53,12 @@ def conj(input: Any) -> Any:
 
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate, as of `conj`."""
+    """The complex conjugate, as of `conj`.
+
+    Example:
+        >>> dynamic.conj_physical(dynamic.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return conj(input)
 
 
@@ -58,22 +68,43 @@ def conjugate(input: Any) -> Any:
 
 
 def resolve_conj(input: object) -> Any:
-    """The tensor itself: conjugates are computed at once."""
+    """The tensor itself: conjugates are computed at once.
+
+    Example:
+        >>> dynamic.resolve_conj(dynamic.tensor([1j]).conj()).is_conj()
+        False
+    """
     return input
 
 
 def resolve_neg(input: object) -> Any:
-    """The tensor itself: negatives are computed at once."""
+    """The tensor itself: negatives are computed at once.
+
+    Example:
+        >>> dynamic.resolve_neg(dynamic.tensor([1.0]))
+        tensor([1.])
+    """
     return input
 
 
 def is_conj(input: object) -> bool:
-    """Whether the tensor is a conjugate that is still to be computed: never."""
+    """Whether the tensor is a conjugate that is still to be computed: never.
+
+    Example:
+        >>> dynamic.is_conj(dynamic.tensor([1j]).conj())
+        False
+    """
     return False
 
 
 def adjoint(input: Any) -> Any:
-    """The matrices of the last two axes, transposed and conjugated."""
+    """The matrices of the last two axes, transposed and conjugated.
+
+    Example:
+        >>> dynamic.adjoint(dynamic.tensor([[1 + 1j, 2.0]]))
+        tensor([[1.-1.j],
+                [2.-0.j]])
+    """
     return conj(input.mT)
 
 

@@ -89,7 +89,12 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 
 def trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart."""
+    """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart.
+
+    Example:
+        >>> dynamic.trapz(dynamic.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
     return _trapezoids(y, x, dx, dim).sum(dim)
 
 
@@ -97,7 +102,12 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """The integrals of y up to each place from the second on: see `trapezoid`."""
+    """The integrals of y up to each place from the second on: see `trapezoid`.
+
+    Example:
+        >>> dynamic.cumulative_trapezoid(dynamic.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
+    """
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 

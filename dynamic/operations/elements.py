@@ -61,7 +61,12 @@ def ldexp(input: Any, other: object) -> Any:
 
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """other - alpha * input."""
+    """other - alpha * input.
+
+    Example:
+        >>> dynamic.rsub(dynamic.tensor([1.0, 2.0]), 5)
+        tensor([4., 3.])
+    """
     number = not isinstance(other, Operand)
     if number:
         return other - (input if alpha == 1 else input * alpha)
@@ -76,7 +81,12 @@ def threshold(input: object, threshold: float, value: float) -> Any:
 
 
 def prelu(input: Any, weight: Any) -> Any:
-    """x above 0, weight * x below; one weight, or one for each index of axis 1."""
+    """x above 0, weight * x below; one weight, or one for each index of axis 1.
+
+    Example:
+        >>> nn.functional.prelu(dynamic.tensor([[-1.0, -1.0]]), dynamic.tensor([0.5, 0.25]))
+        tensor([[-0.5000, -0.2500]])
+    """
     slopes, number = weight, math.prod(weight.shape)
     if number != 1:
         if not input.ndim:

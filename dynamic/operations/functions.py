@@ -105,10 +105,20 @@ def _stack(tensors: Sequence[Any], dim: int) -> Any:
 
 
 def is_inference(input: Any) -> Any:
-    """Whether a tensor was made in inference mode."""
+    """Whether a tensor was made in inference mode.
+
+    Example:
+        >>> dynamic.is_inference(dynamic.ones(2))
+        False
+    """
     return input.is_inference()
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether an object is a Tensor."""
+    """Whether an object is a Tensor.
+
+    Example:
+        >>> dynamic.is_tensor(dynamic.ones(2)), dynamic.is_tensor(np.ones(2))
+        (True, False)
+    """
     return isinstance(obj, Tensor)

@@ -19,7 +19,12 @@ __all__ = [
 
 
 class finfo:  # noqa: N801 - PyTorch's name
-    """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution."""
+    """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution.
+
+    Example:
+        >>> dynamic.finfo(dynamic.float32).eps
+        1.1920928955078125e-07
+    """
 
     def __init__(self, dtype: object = None) -> None:
         numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
@@ -44,7 +49,12 @@ class finfo:  # noqa: N801 - PyTorch's name
 
 
 class iinfo:  # noqa: N801 - PyTorch's name
-    """The limits of an integer dtype: bits, max, min."""
+    """The limits of an integer dtype: bits, max, min.
+
+    Example:
+        >>> dynamic.iinfo(dynamic.int8).max
+        127
+    """
 
     def __init__(self, dtype: object) -> None:
         numpy = as_numpy_dtype(dtype)
@@ -79,10 +89,20 @@ def can_cast(from_: object, to: object) -> bool:
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the dtype of the tensor is floating."""
+    """Whether the dtype of the tensor is floating.
+
+    Example:
+        >>> dynamic.is_floating_point(dynamic.tensor([1]))
+        False
+    """
     return bool(input.is_floating_point())
 
 
 def is_nonzero(input: object) -> bool:
-    """Whether the only element of the tensor is not 0."""
+    """Whether the only element of the tensor is not 0.
+
+    Example:
+        >>> dynamic.is_nonzero(dynamic.tensor([2.0]))
+        True
+    """
     return bool(input)

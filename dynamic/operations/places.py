@@ -102,7 +102,13 @@ def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
 
 
 def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
-    """The input with `src`, of the shape that is left without the axis, at one index of an axis."""
+    """The input with `src`, of the shape that is left without the axis, at one index of an axis.
+
+    Example:
+        >>> dynamic.select_scatter(dynamic.zeros(2, 2), dynamic.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
     if type(input) not in PLAIN or type(src) not in PLAIN:
         result = _copy_for(src, input)
         result.select(dim, index).copy_(src)
@@ -120,7 +126,12 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Any:
-    """The input with `src`, of the slice's shape, in a slice of an axis."""
+    """The input with `src`, of the slice's shape, in a slice of an axis.
+
+    Example:
+        >>> dynamic.slice_scatter(dynamic.zeros(4), dynamic.ones(2), 0, 1, 3)
+        tensor([0., 1., 1., 0.])
+    """
     axis = axis_of("slice_scatter", dim, input.ndim, of_number=False)
     key = (_ALL,) * axis + (slice(start, end, step),)
     if type(input) not in PLAIN or type(src) not in PLAIN:
@@ -131,7 +142,13 @@ def slice_scatter(
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The input with `src` on the diagonals of the planes of two axes."""
+    """The input with `src` on the diagonals of the planes of two axes.
+
+    Example:
+        >>> dynamic.diagonal_scatter(dynamic.zeros(2, 2), dynamic.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     dim1, dim2 = (axis_of("diagonal_scatter", dim, input.ndim) for dim in (dim1, dim2))
     if type(input) in PLAIN and type(src) in PLAIN:
         axes = (offset, dim1, dim2)
@@ -188,7 +205,12 @@ def _windows(x: Any, axis: int, size: int, step: int) -> Any:
 
 
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Views of the listed sizes along an axis."""
+    """Views of the listed sizes along an axis.
+
+    Example:
+        >>> dynamic.split_with_sizes(dynamic.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     found: tuple[Any, ...] = input.split(list(split_sizes), dim)
     return found
 
@@ -206,7 +228,12 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
 
 
 def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """Tensors joined along an axis that they have."""
+    """Tensors joined along an axis that they have.
+
+    Example:
+        >>> dynamic.cat((dynamic.tensor([1, 2]), dynamic.tensor([3])))
+        tensor([1, 2, 3])
+    """
     if out is not None:
         return put_out("cat", out, concat(tensors, dim), tuple(tensors))
     short = joined(ops.concatenate, tensors, dim)
@@ -266,7 +293,13 @@ def refuse_one_tensor(function: str, tensors: object) -> None:
 
 
 def row_stack(tensors: Any) -> Any:
-    """Tensors joined along their first axis, vectors as rows."""
+    """Tensors joined along their first axis, vectors as rows.
+
+    Example:
+        >>> dynamic.row_stack((dynamic.tensor([1, 2]), dynamic.tensor([3, 4])))
+        tensor([[1, 2],
+                [3, 4]])
+    """
     grown = [as_tensor(one) for one in tensors]
     return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (1, -1)) for x in grown], 0)
 
@@ -284,7 +317,14 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """All choices of r elements of a vector, in order, one per row."""
+    """All choices of r elements of a vector, in order, one per row.
+
+    Example:
+        >>> dynamic.combinations(dynamic.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     if input.ndim != 1:
         raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations

@@ -63,7 +63,12 @@ lerp_by_number = Op(
 
 
 def lerp(input: Any, end: object, weight: Any) -> Any:
-    """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
+    """The input at weight 0, `end` at weight 1, and on the line through both elsewhere.
+
+    Example:
+        >>> dynamic.lerp(dynamic.tensor([0.0]), dynamic.tensor([10.0]), 0.3)
+        tensor([3.])
+    """
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
     weight = as_weight(input, weight)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
@@ -77,7 +82,14 @@ def lerp(input: Any, end: object, weight: Any) -> Any:
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
-    """input + value * tensor1 * tensor2, the product in the dtype of the result."""
+    """input + value * tensor1 * tensor2, the product in the dtype of the result.
+
+    Example:
+        >>> dynamic.addcmul(
+        ...     dynamic.ones(1), dynamic.tensor([4.0]), dynamic.tensor([2.0]), value=0.5
+        ... )
+        tensor([5.])
+    """
     own = input._array.dtype
     if tensor1._array.dtype is not own or tensor2._array.dtype is not own:
         dtype = result_type(one._array for one in (input, tensor1, tensor2))
@@ -112,19 +124,36 @@ _addcdiv = Op(
 
 
 def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -> Any:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2.
+
+    Example:
+        >>> dynamic.addcdiv(
+        ...     dynamic.ones(1), dynamic.tensor([4.0]), dynamic.tensor([2.0]), value=0.5
+        ... )
+        tensor([2.])
+    """
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
         return input.apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
 
 
 def clamp_min(input: Any, min: object) -> Any:
-    """The elements, at least `min`."""
+    """The elements, at least `min`.
+
+    Example:
+        >>> dynamic.clamp_min(dynamic.tensor([1.0, 3.0]), 2)
+        tensor([2., 3.])
+    """
     return input.clamp(min=min)
 
 
 def clamp_max(input: Any, max: object) -> Any:
-    """The elements, at most `max`."""
+    """The elements, at most `max`.
+
+    Example:
+        >>> dynamic.clamp_max(dynamic.tensor([1.0, 3.0]), 2)
+        tensor([1., 2.])
+    """
     return input.clamp(max=max)
 
 
@@ -215,13 +244,23 @@ def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obj
 
 
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
-    """The standard deviation and the mean; the arguments are those of `std`."""
+    """The standard deviation and the mean; the arguments are those of `std`.
+
+    Example:
+        >>> dynamic.std_mean(dynamic.tensor([1.0, 3.0]), correction=0)
+        (tensor(1.), tensor(2.))
+    """
     _check_spread("std_mean", options)
     return input.std(*args, **options), _mean_of(input, *args, **options)
 
 
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
-    """The variance and the mean; the arguments are those of `var`."""
+    """The variance and the mean; the arguments are those of `var`.
+
+    Example:
+        >>> dynamic.var_mean(dynamic.tensor([1.0, 3.0]))
+        (tensor(2.), tensor(2.))
+    """
     _check_spread("var_mean", options)
     if type(input) in PLAIN and input.requires_grad and not (paused and mode.capture is not None):
         return _recorded_at_once(input, *args, **options)

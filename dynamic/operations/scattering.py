@@ -59,7 +59,13 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
 
 @computed
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
+    """The elements at `index` along one axis: index's shape, which may be smaller off the axis.
+
+    Example:
+        >>> dynamic.gather(dynamic.tensor([[1, 2], [3, 4]]), 1, dynamic.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
     if input.ndim == 1 and not index.ndim:
@@ -70,7 +76,13 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 @along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
-    """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
+    """The elements at `indices` along one axis, of which the others broadcast; flat if None.
+
+    Example:
+        >>> dynamic.take_along_dim(dynamic.tensor([[1, 2], [3, 4]]), dynamic.tensor([[1], [0]]), 1)
+        tensor([[2],
+                [3]])
+    """
     text = "torch.take_along_dim(): dtype of indices should be Long but got {0}"
     require_index(text, indices, True)
     if dim is None:
@@ -199,7 +211,12 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
 
 
 def masked_select(input: Any, mask: Any) -> Any:
-    """The elements where the mask holds, in one axis; both broadcast."""
+    """The elements where the mask holds, in one axis; both broadcast.
+
+    Example:
+        >>> dynamic.masked_select(dynamic.tensor([1, 2, 3]), dynamic.tensor([True, False, True]))
+        tensor([1, 3])
+    """
     if mask._array.dtype.kind != "b":
         raise AutogradError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
@@ -208,7 +225,14 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """The input with the elements of `source`, in their order, where the mask holds."""
+    """The input with the elements of `source`, in their order, where the mask holds.
+
+    Example:
+        >>> dynamic.masked_scatter(
+        ...     dynamic.zeros(3), dynamic.tensor([True, False, True]), dynamic.tensor([1.0, 2.0])
+        ... )
+        tensor([1., 0., 2.])
+    """
     require_dtype(
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
         input, source,

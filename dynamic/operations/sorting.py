@@ -92,7 +92,12 @@ def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool
 
 
 def msort(input: object) -> Any:
-    """The elements along the first axis in order."""
+    """The elements along the first axis in order.
+
+    Example:
+        >>> dynamic.msort(dynamic.tensor([3, 1, 2]))
+        tensor([1, 2, 3])
+    """
     return sort(input, 0).values
 
 
@@ -125,7 +130,12 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
 
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along an axis, k from 1, and where it is."""
+    """The k-th smallest element along an axis, k from 1, and where it is.
+
+    Example:
+        >>> dynamic.kthvalue(dynamic.tensor([3, 1, 2]), 2).indices
+        tensor(2)
+    """
     axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -166,7 +176,12 @@ def shared_by_ties(flat: Any, middle: Any) -> Any:
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, along an axis or of all."""
+    """The smallest and the largest element, along an axis or of all.
+
+    Example:
+        >>> dynamic.aminmax(dynamic.tensor([3.0, 1.0, 2.0])).max
+        tensor(3.)
+    """
     return MinMax(input.amin(dim, keepdim), input.amax(dim, keepdim))
 
 
@@ -196,7 +211,12 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along `dim`, without those equal to the one before them."""
+    """The elements, or slices along `dim`, without those equal to the one before them.
+
+    Example:
+        >>> dynamic.unique_consecutive(dynamic.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     array = values_of(input)
     axis = 0 if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)

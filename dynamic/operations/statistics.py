@@ -183,7 +183,12 @@ def _most_frequent(row: Any) -> Any:
 
 @computed
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along an axis, of several the smallest, and its last place."""
+    """The most frequent element along an axis, of several the smallest, and its last place.
+
+    Example:
+        >>> dynamic.mode(dynamic.tensor([1, 2, 2])).values
+        tensor(2)
+    """
     axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
@@ -238,7 +243,12 @@ def corrcoef(input: object) -> Any:
 
 
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal."""
+    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal.
+
+    Example:
+        >>> dynamic.histc(dynamic.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
     array = values_of(input)
     low, high = (
         (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
@@ -309,7 +319,12 @@ def _places_among(rows: Any, values: Any, where: str, sorter: Any, small: bool) 
 def bucketize(
     input: object, boundaries: object, *, out_int32: bool = False, right: bool = False
 ) -> Any:
-    """The bucket of each element between boundaries in order; see `searchsorted`."""
+    """The bucket of each element between boundaries in order; see `searchsorted`.
+
+    Example:
+        >>> dynamic.bucketize(dynamic.tensor([0.5, 1.0, 9.0]), dynamic.tensor([1.0, 2.0]))
+        tensor([0, 0, 2])
+    """
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -338,7 +338,14 @@ class Autograd(Operand):
             home.shape, home.dtype = array.shape, array.dtype
 
     def clone(self, *, memory_format: object = None) -> Any:
-        """A recorded copy; `memory_format` chooses nothing."""
+        """A recorded copy; `memory_format` chooses nothing.
+
+        Example:
+            >>> x = dynamic.zeros(2)
+            >>> dynamic.clone(x)[0] = 1.0
+            >>> x
+            tensor([0., 0.])
+        """
         return self.apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:

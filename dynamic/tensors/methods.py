@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,14 @@ from staticgraph.dynamic.core.dtypes import (
     as_numpy_dtype,
     bfloat16,
     dtype_of_type,
-    element,
     require_index,
     require_mask,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
+from staticgraph.dynamic.tensors.conversions import Conversions
 from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from staticgraph.dynamic.tensors.division import Division
@@ -98,7 +97,7 @@ for _name, _method in vars(_Made).items():
         _method.__name__ = _method.__qualname__ = _name
 
 
-class Methods(_Made, Division, Indexing):
+class Methods(_Made, Division, Indexing, Conversions):
     """PyTorch's methods on shapes, indices and values."""
 
     __slots__ = ()
@@ -132,7 +131,12 @@ class Methods(_Made, Division, Indexing):
         return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape), False)]
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Example:
+            >>> dynamic.numel(dynamic.ones(2, 3))
+            6
+        """
         return int(self._array.size)
 
     nelement = numel
@@ -239,7 +243,12 @@ class Methods(_Made, Division, Indexing):
         return ops.flip(self, sizes_of(given, "flip", "dims"))
 
     def t(self) -> Any:
-        """A view of a matrix with its axes exchanged; of a vector the vector."""
+        """A view of a matrix with its axes exchanged; of a vector the vector.
+
+        Example:
+            >>> dynamic.t(dynamic.ones(2, 3)).shape
+            torch.Size([3, 2])
+        """
         if self._array.ndim > 2:
             raise SizeError(
                 f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
@@ -301,7 +310,12 @@ class Methods(_Made, Division, Indexing):
         return ops.broadcast_to(self, other._array.shape)
 
     def unsqueeze(self, dim: int) -> Any:
-        """A view with a new axis of size 1."""
+        """A view with a new axis of size 1.
+
+        Example:
+            >>> dynamic.unsqueeze(dynamic.ones(2), 0).shape
+            torch.Size([1, 2])
+        """
         return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
 
     def squeeze(self, dim: object = None) -> Any:
@@ -326,7 +340,12 @@ class Methods(_Made, Division, Indexing):
         return self[key]
 
     def narrow(self, dim: int, start: Any, length: int) -> Any:
-        """The view of `length` elements from `start` along one axis."""
+        """The view of `length` elements from `start` along one axis.
+
+        Example:
+            >>> dynamic.narrow(dynamic.arange(5), 0, 1, 3)
+            tensor([1, 2, 3])
+        """
         if not self.ndim:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
@@ -370,7 +389,12 @@ class Methods(_Made, Division, Indexing):
         return pieces(self, "SplitWithSizesBackward0", axis, sizes)
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-        """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        """At most `chunks` views of equal size along `dim`, the last one shorter.
+
+        Example:
+            >>> dynamic.chunk(dynamic.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
         if not self.ndim:
             raise AutogradError("chunk expects at least a 1-dimensional tensor")
         if chunks < 1:
@@ -378,14 +402,24 @@ class Methods(_Made, Division, Indexing):
         return self.split(max(1, -(-self.size(dim) // chunks)), dim)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
-        """The views at each index of one axis."""
+        """The views at each index of one axis.
+
+        Example:
+            >>> dynamic.unbind(dynamic.tensor([[1, 2], [3, 4]]))
+            (tensor([1, 2]), tensor([3, 4]))
+        """
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(
         self, p: Any = 2, dim: object = None, keepdim: bool = False, dtype: object = None
     ) -> Any:
-        """The p-norm of the elements; its gradient at 0 is 0."""
+        """The p-norm of the elements; its gradient at 0 is 0.
+
+        Example:
+            >>> dynamic.norm(dynamic.tensor([3.0, 4.0]))
+            tensor(5.)
+        """
         if dtype is not None:
             return self.to(dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
@@ -422,7 +456,12 @@ class Methods(_Made, Division, Indexing):
         return ops.polygamma(n, self)
 
     def index_select(self, dim: int, index: Any) -> Any:
-        """The slices at `index` along one axis."""
+        """The slices at `index` along one axis.
+
+        Example:
+            >>> dynamic.index_select(dynamic.tensor([5, 6, 7]), 0, dynamic.tensor([2, 0]))
+            tensor([7, 5])
+        """
         if not self.ndim and index.numel() != 1:
             raise AutogradError(
                 "index_select(): Index to scalar can have only 1 value, got "
@@ -438,53 +477,6 @@ class Methods(_Made, Division, Indexing):
     def where(self, condition: object, other: object) -> Any:
         """The elements where the condition holds, else those of `other`."""
         return ops.where(condition, self, other)
-
-    def __bool__(self) -> bool:
-        if self._array.size == 1:
-            return bool((values_of(self) if paused else self._array).item())
-        what = "no values" if self._array.size == 0 else "more than one value"
-        raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
-
-    def __float__(self) -> float:
-        return float(element(_only(self).item(), F64))
-
-    def __int__(self) -> int:
-        return int(_only(self).item())
-
-    def __complex__(self) -> complex:
-        return complex(_only(self).item())
-
-    def __index__(self) -> int:
-        if self._array.dtype.kind not in "iu" or self._array.size != 1:
-            raise ArgumentError(
-                "only integer tensors of a single element can be converted to an index"
-            )
-        return int(values_of(self).item())
-
-    def __len__(self) -> int:
-        if not self._array.ndim:
-            raise ArgumentError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._array.ndim:
-            raise ArgumentError("iteration over a 0-d tensor")
-        if paused and mode.capture is not None:
-            return iter(mode.capture.lifted(self).unbind())
-        return iter(self.unbind())
-
-    def __contains__(self, value: object) -> bool:
-        return bool(np.any(values_of(self) == getattr(value, "_array", value)))
-
-
-def _only(tensor: Any) -> Any:
-    """A tensor of one element; ValueError if it has more or none."""
-    if tensor._array.size != 1:
-        raise OptionError(
-            "only one element tensors can be converted to Python scalars: this has "
-            f"{tensor._array.size} elements"
-        )
-    return tensor
 
 
 @along
