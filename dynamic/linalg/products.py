@@ -14,7 +14,7 @@ from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square
 from staticgraph.dynamic.linalg.solving import inv
-from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
+from staticgraph.dynamic.operations.diagonals import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
 from staticgraph.dynamic.tensors.tensor import wrap

@@ -50,7 +50,12 @@ def _running(op: Op) -> Any:
         return op.bound((x,), {"axis": axis})
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.doc
+    third = 6  # 1 + 2 + 3, and 1 * 2 * 3
+    second = 3 if op is ops.cumsum else 2
+    function.__doc__ = (
+        f"{op.doc}\n\nExample:\n    >>> dynamic.{op.name}(dynamic.tensor([1, 2, 3]), 0)\n"
+        f"    tensor([1, {second}, {third}])\n"
+    )
     return function
 
 
@@ -68,12 +73,22 @@ def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
 
 
 def cummax(input: object, dim: int) -> Any:
-    """The largest element up to each along an axis, and where it is; of equal ones the last."""
+    """The largest element up to each along an axis, and where it is; of equal ones the last.
+
+    Example:
+        >>> dynamic.cummax(dynamic.tensor([1, 3, 2]), 0).values
+        tensor([1, 3, 3])
+    """
     return CumMax(*_extrema(input, dim, True))
 
 
 def cummin(input: object, dim: int) -> Any:
-    """The smallest element up to each along an axis, and where it is; of equal ones the last."""
+    """The smallest element up to each along an axis, and where it is; of equal ones the last.
+
+    Example:
+        >>> dynamic.cummin(dynamic.tensor([2, 3, 1]), 0).values
+        tensor([2, 2, 1])
+    """
     return CumMin(*_extrema(input, dim, False))
 
 
@@ -113,14 +128,24 @@ def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int
 
 @along
 def logcumsumexp(input: object, dim: int) -> Any:
-    """log(cumsum(exp(x))), scaled by the largest element of each row."""
+    """log(cumsum(exp(x))), scaled by the largest element of each row.
+
+    Example:
+        >>> dynamic.logcumsumexp(dynamic.zeros(2), 0)
+        tensor([0.0000, 0.6931])
+    """
     return ops.logcumsumexp(input, dim)
 
 
 def diff(
     input: Any, n: int = 1, dim: int = -1, prepend: object = None, append: object = None
 ) -> Any:
-    """The differences of neighbours along an axis, n times; bools differ or not."""
+    """The differences of neighbours along an axis, n times; bools differ or not.
+
+    Example:
+        >>> dynamic.diff(dynamic.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
     if not input.ndim:
         raise AutogradError("diff expects input to be at least one-dimensional")
     parts = [part for part in (prepend, input, append) if part is not None]

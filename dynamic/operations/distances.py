@@ -69,7 +69,12 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product along an axis of size 3: the first such axis if None."""
+    """The vector product along an axis of size 3: the first such axis if None.
+
+    Example:
+        >>> dynamic.cross(dynamic.tensor([1.0, 0.0, 0.0]), dynamic.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
     if dim is None:
         shape = np.broadcast_shapes(input.shape, other.shape)
         if 3 not in shape:

@@ -72,18 +72,33 @@ class iinfo:  # noqa: N801 - PyTorch's name
 
 
 def promote_types(type1: object, type2: object) -> DType:
-    """The smallest dtype that holds both."""
+    """The smallest dtype that holds both.
+
+    Example:
+        >>> dynamic.promote_types("int32", "float32")
+        torch.float32
+    """
     return DTYPES[dtypes.promote_types(as_numpy_dtype(type1), as_numpy_dtype(type2))]
 
 
 def result_type(tensor1: object, tensor2: object) -> DType:
-    """The dtype of an arithmetic op on two tensors or numbers."""
+    """The dtype of an arithmetic op on two tensors or numbers.
+
+    Example:
+        >>> dynamic.result_type(dynamic.tensor([1]), 2.0)
+        torch.float32
+    """
     pair = (one._array if isinstance(one, Tensor) else one for one in (tensor1, tensor2))
     return DTYPES[dtypes.result_type(pair)]
 
 
 def can_cast(from_: object, to: object) -> bool:
-    """Whether PyTorch casts one dtype to another in an op: never to a lower category."""
+    """Whether PyTorch casts one dtype to another in an op: never to a lower category.
+
+    Example:
+        >>> dynamic.can_cast("int32", "float64")
+        True
+    """
     first, second = (DTYPES[as_numpy_dtype(one)] for one in (from_, to))
     return bool(first.category <= second.category)
 

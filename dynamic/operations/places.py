@@ -15,7 +15,7 @@ from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_others
 from staticgraph.dynamic.core.results import Size
-from staticgraph.dynamic.operations.arranging import as_view, diag_embed
+from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -34,7 +34,16 @@ _ALL = slice(None)
 
 
 def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any:
-    """The input with the elements of `source` at places in the flat tensor, or added there."""
+    """The input with the elements of `source` at places in the flat tensor, or added there.
+
+    Example:
+        >>> dynamic.put(
+        ...     dynamic.tensor([1.0, 2.0, 3.0]),
+        ...     dynamic.tensor([0, -1]),
+        ...     dynamic.tensor([10.0, 30.0]),
+        ... )
+        tensor([10.,  2., 30.])
+    """
     require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     source = ops.reshape(source, tuple(index.shape))
     if not accumulate:
@@ -45,7 +54,15 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
 
 
 def index_put(input: Any, indices: object, values: object, accumulate: bool = False) -> Any:
-    """The input with `input[indices] = values`, or with them added."""
+    """The input with `input[indices] = values`, or with them added.
+
+    Example:
+        >>> dynamic.index_put(
+        ...     dynamic.zeros((2, 2)), (dynamic.tensor([0, 1]), dynamic.tensor([1, 0])), 5.0
+        ... )
+        tensor([[0., 5.],
+                [5., 0.]])
+    """
     return _copy_for(values, input).index_put_(indices, values, accumulate)
 
 
@@ -168,7 +185,13 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 
 @computed
 def diagflat(input: object, offset: int = 0) -> Any:
-    """The matrix with all elements on a diagonal."""
+    """The matrix with all elements on a diagonal.
+
+    Example:
+        >>> dynamic.diagflat(dynamic.tensor([[1.0], [2.0]]))
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
     return diag_embed(ops.reshape(input, (-1,)), offset)
 
 
@@ -216,13 +239,23 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, .
 
 
 def vsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
-    """Views cut along the first axis: so many parts, or before each index."""
+    """Views cut along the first axis: so many parts, or before each index.
+
+    Example:
+        >>> dynamic.vsplit(dynamic.tensor([[1.0], [2.0]]), 2)
+        (tensor([[1.]]), tensor([[2.]]))
+    """
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
     return found
 
 
 def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
-    """Views cut along the second axis, of vectors along their only one: see `vsplit`."""
+    """Views cut along the second axis, of vectors along their only one: see `vsplit`.
+
+    Example:
+        >>> dynamic.hsplit(dynamic.tensor([1.0, 2.0]), 2)
+        (tensor([1.]), tensor([2.]))
+    """
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
     return found
 
@@ -305,14 +338,24 @@ def row_stack(tensors: Any) -> Any:
 
 
 def atleast_3d(input: Any) -> Any:
-    """The tensor with at least three axes."""
+    """The tensor with at least three axes.
+
+    Example:
+        >>> dynamic.atleast_3d(dynamic.tensor([1.0, 2.0])).shape
+        torch.Size([1, 2, 1])
+    """
     if input.ndim > 2:
         return input
     return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, -1, 1))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes broadcast to."""
+    """The shape that tensors of these shapes broadcast to.
+
+    Example:
+        >>> dynamic.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
+    """
     return Size(np.broadcast_shapes(*shapes))
 
 
@@ -333,7 +376,13 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`."""
+    """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`.
+
+    Example:
+        >>> dynamic.vander(dynamic.tensor([2.0, 3.0]), 3)
+        tensor([[4., 2., 1.],
+                [9., 3., 1.]])
+    """
     size = x.shape[-1] if N is None else N
     powers = np.arange(size)
     powers = powers if increasing else powers[::-1]
@@ -341,5 +390,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
-    """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
+    """`steps` numbers from base**start to base**end, evenly spaced in their exponents.
+
+    Example:
+        >>> dynamic.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
     return base ** linspace(start, end, steps, **options)

@@ -36,7 +36,12 @@ sgn = ops.sign
 
 
 def positive(input: object) -> Any:
-    """The tensor itself."""
+    """The tensor itself.
+
+    Example:
+        >>> dynamic.positive(dynamic.tensor([-1.0]))
+        tensor([-1.])
+    """
     return input
 
 
@@ -160,7 +165,12 @@ def clamp_max(input: Any, max: object) -> Any:
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """nan as 0, infinities as the largest finite numbers, or as the given numbers."""
+    """nan as 0, infinities as the largest finite numbers, or as the given numbers.
+
+    Example:
+        >>> dynamic.nan_to_num(dynamic.tensor([np.nan, 2.0, np.inf]), posinf=9.0)
+        tensor([0., 2., 9.])
+    """
     if not is_float(input._array.dtype):
         return input.clone()
     known = limits(input._array.dtype)
@@ -179,7 +189,12 @@ def _same_dtype(input: Tensor, other: Tensor) -> None:
 def isclose(
     input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Per element whether |a - b| <= atol + rtol |b|."""
+    """Per element whether |a - b| <= atol + rtol |b|.
+
+    Example:
+        >>> dynamic.isclose(dynamic.tensor([1.0, 2.0]), dynamic.tensor([1.0 + 1e-9, 2.1]))
+        tensor([ True, False])
+    """
     require_number("isclose", "rtol", 3, rtol)
     require_number("isclose", "atol", 4, atol)
     _same_dtype(input, other)
@@ -201,43 +216,83 @@ def _is_close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 def allclose(
     input: object, other: object, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close: see `isclose`."""
+    """Whether all elements are close: see `isclose`.
+
+    Example:
+        >>> dynamic.allclose(dynamic.tensor([1.0, 2.0]), dynamic.tensor([1.0, 2.1]))
+        False
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and equal elements."""
+    """Whether two tensors have the same shape and equal elements.
+
+    Example:
+        >>> dynamic.equal(dynamic.ones(2), dynamic.tensor([1.0, 1.0]))
+        True
+    """
     return bool(np.array_equal(values_of(input), values_of(other)))
 
 
 def bitwise_and(input: object, other: Any) -> Any:
-    """a & b, bit by bit."""
+    """a & b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_and(dynamic.tensor([6, 5]), 3)
+        tensor([2, 1])
+    """
     return input & other
 
 
 def bitwise_or(input: object, other: Any) -> Any:
-    """a | b, bit by bit."""
+    """a | b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_or(dynamic.tensor([4, 5]), 3)
+        tensor([7, 7])
+    """
     return input | other
 
 
 def bitwise_xor(input: object, other: Any) -> Any:
-    """a ^ b, bit by bit."""
+    """a ^ b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_xor(dynamic.tensor([6, 5]), 3)
+        tensor([5, 6])
+    """
     return input ^ other
 
 
 def bitwise_not(input: Any) -> Any:
-    """~a, bit by bit."""
+    """~a, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_not(dynamic.tensor([0, 5]))
+        tensor([-1, -6])
+    """
     return ~input
 
 
 def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
-    """The sum of the elements that are not nan."""
+    """The sum of the elements that are not nan.
+
+    Example:
+        >>> dynamic.nansum(dynamic.tensor([1.0, np.nan, 2.0]))
+        tensor(3.)
+    """
     input = input if dtype is None else input.to(dtype)
     return ops.where(ops.isnan(input), 0.0, input).sum(dim, keepdim)
 
 
 def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
-    """The mean of the elements that are not nan."""
+    """The mean of the elements that are not nan.
+
+    Example:
+        >>> dynamic.nanmean(dynamic.tensor([1.0, np.nan, 2.0]))
+        tensor(1.5000)
+    """
     input = input if dtype is None else input.to(dtype)
     count = ops.logical_not(ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim) / count

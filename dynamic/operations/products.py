@@ -13,8 +13,9 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.operations.arranging import diagonal, movedim
+from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
+from staticgraph.dynamic.operations.diagonals import diagonal
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed
@@ -155,19 +156,35 @@ def ger(input: object, vec2: object) -> Any:
 
 
 def vdot(input: object, other: object) -> Any:
-    """The sum of the products of two vectors, the first conjugated."""
+    """The sum of the products of two vectors, the first conjugated.
+
+    Example:
+        >>> dynamic.vdot(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
     return ops.dot(conj(input), other)
 
 
 def inner(input: Any, other: Any) -> Any:
-    """The sums of products over the last axes: (..., k), (..., k) -> (..., ...)."""
+    """The sums of products over the last axes: (..., k), (..., k) -> (..., ...).
+
+    Example:
+        >>> dynamic.inner(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
     if not input.ndim or not other.ndim:
         return input * other
     return tensordot(input, other, ([-1], [-1]))
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """The sums of products over pairs of axes: the last `dims` with the first, or two lists."""
+    """The sums of products over pairs of axes: the last `dims` with the first, or two lists.
+
+    Example:
+        >>> dynamic.tensordot(dynamic.ones((2, 3)), dynamic.ones((3, 2)), 1)
+        tensor([[3., 3.],
+                [3., 3.]])
+    """
     if hasattr(dims, "__index__"):
         dims = (range(-int(dims), 0), range(int(dims)))
     pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
@@ -190,7 +207,12 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 @computed
 def kron(input: Any, other: Any) -> Any:
-    """The products of each element of the input with the whole other tensor, in its place."""
+    """The products of each element of the input with the whole other tensor, in its place.
+
+    Example:
+        >>> dynamic.kron(dynamic.tensor([1.0, 10.0]), dynamic.tensor([1.0, 2.0]))
+        tensor([ 1.,  2., 10., 20.])
+    """
     ndim = max(input.ndim, other.ndim)
     shapes = [(1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other)]
     spread = [[size for one in shapes[0] for size in (one, 1)],
@@ -205,6 +227,12 @@ def einsum(equation: str, *operands: Any) -> Any:
     Operands are contracted from left to right, two at a time, as one product of matrices each.
     An ellipsis stands for axes that broadcast. Without an arrow the axes are those of the letters
     that occur once, in alphabetical order, after those of the ellipsis.
+
+    Example:
+        >>> a = dynamic.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> dynamic.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 11.],
+                [11., 25.]])
     """
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])

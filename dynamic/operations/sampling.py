@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.transforms.effects import check
 from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.drawn import randn
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
 
@@ -121,18 +121,18 @@ def normal(
     if size is None and not all(map(has_values, tensors)):
         given = [one.dtype for one in tensors]
         shape = (mean * 0 + std * 0).shape
-        drawn = creation.randn(tuple(shape), generator=generator, dtype=given[0])
+        drawn = randn(tuple(shape), generator=generator, dtype=given[0])
         return (drawn * std + mean).detach()
     centre, spread = (one._array if isinstance(one, Tensor) else one for one in (mean, std))
     if np.any(np.asarray(spread) < 0):
         raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")
     if size is not None:
-        result = creation.randn(*size, generator=generator, dtype=dtype)
+        result = randn(*size, generator=generator, dtype=dtype)
     else:
         given = [one.dtype for one in (centre, spread) if isinstance(one, np.ndarray)]
         wanted = np.result_type(*given) if given else get_default_dtype().dtype
         shape = np.broadcast_shapes(np.shape(centre), np.shape(spread))
-        result = creation.randn(shape, generator=generator, dtype=wanted)
+        result = randn(shape, generator=generator, dtype=wanted)
     result._array = np.asarray(result._array * spread + centre, result._array.dtype)
     result.requires_grad = requires_grad
     return result

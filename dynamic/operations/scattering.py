@@ -119,6 +119,10 @@ def scatter(
 
     Where a place occurs twice, the last one stays. reduce="add" adds instead, "multiply"
     multiplies.
+
+    Example:
+        >>> dynamic.scatter(dynamic.zeros(3), 0, dynamic.tensor([2, 0]), dynamic.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
     """
     axis = _check("scatter", input, dim, index)
     src = _number(src, input)
@@ -142,7 +146,14 @@ def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: ob
 
 @along
 def scatter_add(input: object, dim: int, index: object, src: object) -> Any:
-    """The input with the elements of `src` added at `index` along one axis."""
+    """The input with the elements of `src` added at `index` along one axis.
+
+    Example:
+        >>> dynamic.scatter_add(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0])
+        ... )
+        tensor([0., 5.])
+    """
     axis = _check("scatter_add", input, dim, index)
     return _scattered(ops.scatter_add, input, axis, index, src)
 
@@ -158,6 +169,12 @@ def scatter_reduce(
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin", over the element of the input too unless
     `include_self` is False. Ties share the gradient evenly.
+
+    Example:
+        >>> dynamic.scatter_reduce(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0]), "amax"
+        ... )
+        tensor([0., 3.])
     """
     axis = _check("scatter_reduce", input, dim, index)
     if reduce not in _REDUCTIONS:
@@ -175,7 +192,14 @@ def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> An
 
 @along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
-    """The input with the slices of `source` added at `index` along one axis."""
+    """The input with the slices of `source` added at `index` along one axis.
+
+    Example:
+        >>> dynamic.index_add(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0])
+        ... )
+        tensor([0., 5.])
+    """
     axis = axis_of("index_add", dim, input.ndim)
     if index.shape[0] != source.shape[axis]:
         raise AutogradError(
@@ -191,7 +215,12 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
 
 @along
 def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
-    """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis."""
+    """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis.
+
+    Example:
+        >>> dynamic.index_fill(dynamic.zeros(2), 0, dynamic.tensor([1]), 7.0)
+        tensor([0., 7.])
+    """
     require_places(index)
     value = _number(value, input)
     value = value if not value.ndim else ops.reshape(value, ())
@@ -200,7 +229,12 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
 
 @along
 def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
-    """The input with the slices of `source` at `index` along one axis."""
+    """The input with the slices of `source` at `index` along one axis.
+
+    Example:
+        >>> dynamic.index_copy(dynamic.zeros(2), 0, dynamic.tensor([1]), dynamic.tensor([2.0]))
+        tensor([0., 2.])
+    """
     require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
     axis = axis_of("index", dim, input.ndim)
     require_dtype(
@@ -248,25 +282,47 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0, one per row; or one tensor per axis."""
+    """The indices of the elements that are not 0, one per row; or one tensor per axis.
+
+    Example:
+        >>> dynamic.nonzero(dynamic.tensor([0, 5, 6]))
+        tensor([[1],
+                [2]])
+    """
     if as_tuple:
         return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(values_of(input))))
     return wrap(np.argwhere(values_of(input)))
 
 
 def argwhere(input: object) -> Any:
-    """The indices of the elements that are not 0, one per row."""
+    """The indices of the elements that are not 0, one per row.
+
+    Example:
+        >>> dynamic.argwhere(dynamic.tensor([0, 5, 6]))
+        tensor([[1],
+                [2]])
+    """
     return nonzero(input)
 
 
 @along
 def count_nonzero(input: object, dim: object = None) -> Any:
-    """How many elements are not 0, along axes or of all."""
+    """How many elements are not 0, along axes or of all.
+
+    Example:
+        >>> dynamic.count_nonzero(dynamic.tensor([0.0, 2.0, np.nan]))
+        tensor(2)
+    """
     return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 occurs in a vector of them, or the sums of their weights."""
+    """How often each number from 0 occurs in a vector of them, or the sums of their weights.
+
+    Example:
+        >>> dynamic.bincount(dynamic.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1])
+    """
     array = values_of(input)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise AutogradError("bincount only supports 1-d non-negative integral inputs.")

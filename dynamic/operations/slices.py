@@ -129,7 +129,12 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 
 def nextafter(input: Any, other: Any) -> Any:
-    """The next number of the dtype from each element towards that of another tensor."""
+    """The next number of the dtype from each element towards that of another tensor.
+
+    Example:
+        >>> dynamic.nextafter(dynamic.tensor([1.0]), dynamic.tensor([2.0])) > 1
+        tensor([True])
+    """
     if mode.capture is not None:
         refuse("nextafter has no form that can be compiled", "call it outside, and pass the result")
     return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
@@ -149,7 +154,11 @@ def _shifted(name: str, function: Any) -> Any:
             raise ArgumentError(f"{name}: takes tensors of integers") from None
 
     shift.__name__ = shift.__qualname__ = name
-    shift.__doc__ = f"NumPy's {function.__name__}: the bits of integers moved."
+    shifted = int(function(6, 1))
+    shift.__doc__ = (
+        f"NumPy's {function.__name__}: the bits of integers moved.\n\nExample:\n"
+        f"    >>> dynamic.{name}(dynamic.tensor([6]), 1)\n    tensor([{shifted}])\n"
+    )
     return shift
 
 

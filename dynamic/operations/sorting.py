@@ -74,7 +74,12 @@ class MinMax(NamedTuple):
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The places of the elements along an axis in order; equal ones stay in theirs."""
+    """The places of the elements along an axis in order; equal ones stay in theirs.
+
+    Example:
+        >>> dynamic.argsort(dynamic.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
+    """
     axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
         return wrap(np.zeros((), INT64))
@@ -86,7 +91,14 @@ def _pick(x: Any, indices: object, dim: int) -> Any:
 
 
 def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The elements along an axis in order, nan last (first if descending), and their places."""
+    """The elements along an axis in order, nan last (first if descending), and their places.
+
+    Example:
+        >>> dynamic.sort(dynamic.tensor([3.0, 1.0, 2.0]), descending=True)
+        torch.return_types.sort(
+        values=tensor([3., 2., 1.]),
+        indices=tensor([0, 2, 1]))
+    """
     indices = argsort(input, dim, descending)
     return Sorted(_pick(input, indices, dim), indices)
 
@@ -103,7 +115,14 @@ def msort(input: object) -> Any:
 
 @computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (smallest) elements along an axis in order, and where they are."""
+    """The k largest (smallest) elements along an axis in order, and where they are.
+
+    Example:
+        >>> dynamic.topk(dynamic.tensor([3.0, 1.0, 2.0]), 2)
+        torch.return_types.topk(
+        values=tensor([3., 2.]),
+        indices=tensor([0, 2]))
+    """
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
         raise AutogradError("selected index k out of range")
@@ -143,7 +162,12 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
+    """The middle element, of two the smaller one; with `dim` also where it is; nan wins.
+
+    Example:
+        >>> dynamic.median(dynamic.tensor([1.0, 9.0, 2.0]))
+        tensor(2.)
+    """
     if dim is None:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
@@ -198,6 +222,10 @@ def unique(
 
     With the options also, in a tuple, the place of each element in the result, and how often each
     occurs.
+
+    Example:
+        >>> dynamic.unique(dynamic.tensor([3, 1, 3]))
+        tensor([1, 3])
     """
     array = values_of(input)
     axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)

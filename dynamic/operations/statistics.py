@@ -136,6 +136,10 @@ def quantile(
 
     `interpolation` between neighbours is linear, lower, higher, midpoint or nearest. nan if there
     is a nan.
+
+    Example:
+        >>> dynamic.quantile(dynamic.tensor([1.0, 2.0, 4.0]), 0.75)
+        tensor(3.)
     """
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
@@ -149,14 +153,24 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Any:
-    """The quantiles of the elements that are not nan: see `quantile`."""
+    """The quantiles of the elements that are not nan: see `quantile`.
+
+    Example:
+        >>> dynamic.nanquantile(dynamic.tensor([1.0, np.nan, 3.0]), 0.5)
+        tensor(2.)
+    """
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
 @along
 @computed
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element of those that are not nan; with `dim` also where it is."""
+    """The middle element of those that are not nan; with `dim` also where it is.
+
+    Example:
+        >>> dynamic.nanmedian(dynamic.tensor([1.0, np.nan, 3.0]))
+        tensor(1.)
+    """
     if dim is None:
         flat = ops.reshape(input, (-1,))
         middle: Any = nanmedian(flat, 0)
@@ -204,6 +218,11 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     """The covariances of variables, one per row, over observations, one per column.
 
     `fweights` counts and `aweights` weighs the observations.
+
+    Example:
+        >>> dynamic.cov(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     if input.ndim > 2:
         raise AutogradError(
@@ -234,7 +253,13 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 def corrcoef(input: object) -> Any:
-    """The correlations of variables, one per row, within [-1, 1]."""
+    """The correlations of variables, one per row, within [-1, 1].
+
+    Example:
+        >>> dynamic.corrcoef(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     found = cov(input)
     if not found.ndim:
         return found / found
@@ -268,7 +293,12 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """Where numbers would be inserted to keep rows in order: before equal ones, or after."""
+    """Where numbers would be inserted to keep rows in order: before equal ones, or after.
+
+    Example:
+        >>> dynamic.searchsorted(dynamic.tensor([1.0, 2.0, 3.0]), dynamic.tensor([2.0, 9.0]))
+        tensor([1, 3])
+    """
     if side not in (None, "left", "right"):
         raise AutogradError(
             "torch.searchsorted(): side can only be 'left' or 'right' but got " + side
@@ -331,7 +361,12 @@ def bucketize(
 def isin(
     elements: object, test_elements: object, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:
-    """Per element whether it is among others."""
+    """Per element whether it is among others.
+
+    Example:
+        >>> dynamic.isin(dynamic.tensor([1.0, 2.0, 3.0]), dynamic.tensor([3.0, 1.0]))
+        tensor([ True, False,  True])
+    """
     first, second = (
         values_of(one) if isinstance(one, Tensor) else np.asarray(one)
         for one in (elements, test_elements)

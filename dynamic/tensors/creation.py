@@ -256,7 +256,12 @@ def empty(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Uninitialised memory of this shape."""
+    """Uninitialised memory of this shape.
+
+    Example:
+        >>> dynamic.empty((2, 3)).shape
+        torch.Size([2, 3])
+    """
     out = check_options("empty", options) if options else None
     made = _filled(np.empty, shape_given("empty", sizes, size), 0, float_dtype(dtype))
     return leaf(made, requires_grad, out)
@@ -269,7 +274,12 @@ def zeros(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Zeros of this shape."""
+    """Zeros of this shape.
+
+    Example:
+        >>> dynamic.zeros(2, dtype=dynamic.int64)
+        tensor([0, 0])
+    """
     out = check_options("zeros", options) if options else None
     made = _filled(np.zeros, shape_given("zeros", sizes, size), 0, float_dtype(dtype))
     return leaf(made, requires_grad, out)
@@ -282,7 +292,12 @@ def ones(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Ones of this shape."""
+    """Ones of this shape.
+
+    Example:
+        >>> dynamic.ones(2, 3).shape
+        torch.Size([2, 3])
+    """
     out = check_options("ones", options) if options else None
     made = _filled(_ones, shape_given("ones", sizes, size), 1, float_dtype(dtype))
     return leaf(made, requires_grad, out)
@@ -301,7 +316,12 @@ def full(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """One number in this shape; its dtype that of the number as a tensor."""
+    """One number in this shape; its dtype that of the number as a tensor.
+
+    Example:
+        >>> dynamic.full((2,), 7.0)
+        tensor([7., 7.])
+    """
     out = check_options("full", options)
     if paused and mode.capture is not None and isinstance(fill_value, Tensor):
         return _of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
@@ -377,6 +397,10 @@ def arange(
     """The numbers from `start` (0) up to `end`, without it, by `step`: (ceil((end-start)/step),).
 
     int64 if all three are integers, else the default dtype.
+
+    Example:
+        >>> dynamic.arange(1, 7, 2)
+        tensor([1, 3, 5])
     """
     out = check_options("arange", options)
     if end is None:
@@ -416,7 +440,12 @@ def linspace(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, equally far apart."""
+    """`steps` numbers from `start` to `end`, both included, equally far apart.
+
+    Example:
+        >>> dynamic.linspace(0, 1, 3)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
     array = np.linspace(first, last, int(steps)).astype(float_dtype(dtype))
@@ -431,7 +460,13 @@ def eye(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """The identity matrix, of n rows and m columns (n)."""
+    """The identity matrix, of n rows and m columns (n).
+
+    Example:
+        >>> dynamic.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     out = check_options("eye", options)
     if paused and _is_unknown((n, m)):
         rows, columns = (mode.capture.counted(one, INT64) for one in (n, n if m is None else m))

@@ -9,9 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
-from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
-from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     BOOL,
@@ -21,18 +19,15 @@ from staticgraph.dynamic.core.dtypes import (
     INT64,
     DType,
     as_element,
-    as_numpy_dtype,
     bfloat16,
-    dtype_of_type,
     require_index,
     require_mask,
 )
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.conversions import Conversions
-from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
+from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
 from staticgraph.dynamic.tensors.division import Division
 from staticgraph.dynamic.tensors.indexing import Indexing
@@ -45,7 +40,6 @@ from staticgraph.dynamic.tensors.reductions import (
     with_numpy_names,
 )
 from staticgraph.dynamic.tensors.shapes import refuse_expanding, reshaped
-from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import pieces, shares_memory
 
 
@@ -141,90 +135,26 @@ class Methods(_Made, Division, Indexing, Conversions):
 
     nelement = numel
 
-    def item(self) -> Any:
-        """The only element, as a Python number; RuntimeError if there are more or none."""
-        if self._array.size != 1:
-            raise AutogradError(
-                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
-            )
-        if paused and mode.capture is not None and by_user():
-            lifted = mode.capture.lifted(self)
-            if lifted is not self:
-                return lifted.number()
-        array = values_of(self) if paused else self._array
-        return (array.astype(F32) if array.dtype.kind == "V" else array).item()
-
-    def tolist(self) -> Any:
-        """The elements as nested lists; a number for a 0-d tensor."""
-        array = values_of(self)
-        return (array.astype(F32) if array.dtype.kind == "V" else array).tolist()
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is one of floats."""
-        return is_float(self._array.dtype)
-
-    def is_contiguous(self, memory_format: object = None) -> bool:
-        """Whether the memory is in row-major order; in no other, whatever is asked for."""
-        if memory_format is not None:
-            check_format("is_contiguous", memory_format)
-            if memory_format is not contiguous_format:
-                return False
-        return bool(self._array.flags.c_contiguous)
-
-    def contiguous(self, memory_format: object = None) -> Any:
-        """The tensor itself if it is in row-major order, else a copy that is.
-
-        Other orders are accepted as `memory_format`, and are row-major too.
-        """
-        check_format("contiguous", memory_format)
-        if self.is_contiguous():
-            return self
-        return self.apply(eager_ops.contiguous, (self,), {})
-
-    def element_size(self) -> int:
-        """The bytes of an element."""
-        return int(self._array.itemsize)
-
-    def to(self, *args: object, dtype: object = None, copy: bool = False, **options: object) -> Any:
-        """The tensor cast to a dtype, or to that of another tensor.
-
-        RuntimeError for a device that is not the CPU.
-        """
-        dtype = dtype_of_target(args, dtype, **options)
-        wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
-        if wanted != self._array.dtype:
-            return ops.astype(self, wanted)
-        return self.apply(eager_ops.clone, (self,), {}) if copy else self
-
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None.
-
-        A typed constructor (`torch.LongTensor`) or its name is a dtype, too.
-        """
-        if dtype is None:
-            return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
-        known = dtype_of_type(dtype)
-        if known is None and isinstance(dtype, str):
-            raise OptionError(f"invalid type: {dtype!r}")
-        return self.to(dtype if known is None else known)
-
-    def type_as(self, other: Any) -> Any:
-        """The tensor cast to the dtype of another."""
-        return self.to(other._array.dtype)
-
-    def cpu(self, memory_format: object = None) -> Any:
-        """The tensor itself."""
-        check_format("cpu", memory_format)
-        return self
-
     def transpose(self, dim0: int, dim1: int) -> Any:
-        """A view with two axes exchanged."""
+        """A view with two axes exchanged.
+
+        Example:
+            >>> dynamic.swapaxes(dynamic.tensor([[1.0, 2.0]]), 0, 1)
+            tensor([[1.],
+                    [2.]])
+        """
         return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
     swapaxes = transpose
 
     def permute(self, *axes: object, dims: object = None) -> Any:
-        """A view with the axes in another order."""
+        """A view with the axes in another order.
+
+        Example:
+            >>> dynamic.permute(dynamic.tensor([[1.0, 2.0]]), 1, 0)
+            tensor([[1.],
+                    [2.]])
+        """
         order = sizes_of(axes if dims is None else (dims,), "permute", "dims")
         if len(order) != self.ndim:
             raise AutogradError(
@@ -268,7 +198,12 @@ class Methods(_Made, Division, Indexing, Conversions):
         return self.transpose(-2, -1)
 
     def view(self, *shape: object) -> Any:
-        """A view of another shape, or the tensor in another dtype."""
+        """A view of another shape, or the tensor in another dtype.
+
+        Example:
+            >>> dynamic.zeros(2, 3).view(6).shape
+            torch.Size([6])
+        """
         if not shape:
             raise no_view_of_nothing()
         result = reshaped("view", self, shape)
@@ -361,7 +296,12 @@ class Methods(_Made, Division, Indexing, Conversions):
         return (slice(None),) * axis + (key,)
 
     def split(self, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
-        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes."""
+        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes.
+
+        Example:
+            >>> dynamic.split(dynamic.tensor([1.0, 2.0, 3.0, 4.0]), 2)
+            (tensor([1., 2.]), tensor([3., 4.]))
+        """
         size = split_size
         if not self.ndim:
             raise AutogradError("split expects at least a 1-dimensional tensor")
@@ -445,7 +385,12 @@ class Methods(_Made, Division, Indexing, Conversions):
         return ops.clip(self, min, max)
 
     def round(self, *, decimals: int = 0) -> Any:
-        """The nearest integers, or multiples of 10**-decimals; halves to even."""
+        """The nearest integers, or multiples of 10**-decimals; halves to even.
+
+        Example:
+            >>> dynamic.round(dynamic.tensor([0.5, 1.5, -1.7]))
+            tensor([ 0.,  2., -2.])
+        """
         if not decimals:
             return ops.round(self)
         scale = 10.0**decimals
@@ -470,7 +415,12 @@ class Methods(_Made, Division, Indexing, Conversions):
         return _index_select(self, dim, index)
 
     def masked_fill(self, mask: object, value: object) -> Any:
-        """`value` where the mask holds, the elements elsewhere."""
+        """`value` where the mask holds, the elements elsewhere.
+
+        Example:
+            >>> dynamic.masked_fill(dynamic.tensor([1.0, 2.0]), dynamic.tensor([True, False]), -1.0)
+            tensor([-1.,  2.])
+        """
         require_mask(mask)
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 

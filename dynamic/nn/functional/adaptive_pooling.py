@@ -107,9 +107,8 @@ def adaptive_max_pool3d(input: object, output_size: object, return_indices: bool
     """The largest elements of parts of the last three axes; with `return_indices` also where.
 
     Example:
-        >>> nn.functional.adaptive_max_pool3d(dynamic.arange(8.0).reshape(1, 2, 2, 2), (2, 1, 1))
-        tensor([[[[3.]],
-
-                 [[7.]]]])
+        >>> x = dynamic.arange(8.0).reshape(1, 2, 2, 2)
+        >>> nn.functional.adaptive_max_pool3d(x, (2, 1, 1)).flatten()
+        tensor([3., 7.])
     """
     return _maxima(3, input, output_size, return_indices)
