@@ -1,4 +1,6 @@
-"""What the code of docs/index.md and docs/guide prints: `python -m tests.project.guide` writes it into the pages.
+"""What the code of docs/index.md and docs/guide prints.
+
+`python -m tests.project.guide` writes it into the pages.
 
 The Python blocks of a page are one script, named as the page; the block of text behind one is what
 it prints, the last line of an error included. `test_guide.py` compares.
