@@ -123,8 +123,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__}: a sample_weight is a number from 0, not {weight.min()}"
             )
         rows = weight > 0
-        total = float(weight.sum())
-        return X[rows], y[rows], weight[rows] * (np.count_nonzero(rows) / total), total
+        largest = weight.max()
+        kept = weight[rows] / largest  # so that no sum of large ones overflows
+        return X[rows], y[rows], kept / kept.mean(), float(kept.sum()) * float(largest)
 
     def _check(self) -> None:
         """OptionError for what no fit can do with."""

@@ -146,6 +146,14 @@ def test_a_weight_is_how_often_a_row_counts() -> None:
         np.testing.assert_array_equal(zeros.predict(x), left_out.predict(x))
 
 
+def test_large_weights_do_not_overflow() -> None:
+    x = np.eye(4)
+    options = {"hidden": (3,), "max_iter": 2, "alpha": 0.0, "random_state": 0}
+    large = NetworkRegressor(**options).fit(x, np.arange(4.0), sample_weight=[1e308] * 4)
+    plain = NetworkRegressor(**options).fit(x, np.arange(4.0))
+    np.testing.assert_array_equal(large.predict(x), plain.predict(x))
+
+
 def test_weights_that_cannot_be_are_refused() -> None:
     with pytest.raises(sg.OptionError, match=r"sample_weight is a number from 0, not -1.0"):
         NetworkRegressor().fit(np.eye(4), np.arange(4.0), sample_weight=[1, 1, -1, 1])
