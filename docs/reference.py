@@ -134,7 +134,7 @@ def _entry(name: str, value: Any) -> list[str]:
         ["compiler"],
     ):
         for own, member in sorted(_methods(value).items()):
-            if own in vars(value):
+            if own in vars(value) and _is_ours(member):
                 lines += [f"   {line}".rstrip() for line in _entry(f"{name}.{own}", member)]
     return lines
 
