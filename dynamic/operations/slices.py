@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -135,9 +135,7 @@ def nextafter(input: Any, other: Any) -> Any:
         >>> dynamic.nextafter(dynamic.tensor([1.0]), dynamic.tensor([2.0])) > 1
         tensor([True])
     """
-    if mode.capture is not None:
-        refuse("nextafter has no form that can be compiled", "call it outside, and pass the result")
-    return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
+    return _nextafter(input, other)
 
 
 def _shifted(name: str, function: Any) -> Any:
