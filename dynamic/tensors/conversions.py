@@ -24,6 +24,7 @@ class Conversions:
 
     _array: Any
     apply: Any
+    unbind: Any
 
     def item(self) -> Any:
         """The only element, as a Python number; RuntimeError if there are more or none."""

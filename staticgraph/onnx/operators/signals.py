@@ -29,7 +29,8 @@ def _window(call: Call) -> Any:
     period = size if call.attribute("periodic", 1) else size - 1
     turns = 2 * np.pi * np.arange(size) / max(period, 1)
     weights = _WINDOWS[call.step.operator]
-    return sum(w * np.cos(k * turns) for k, w in enumerate(weights)).astype(dtype)
+    cosines = np.cos(np.arange(len(weights))[:, None] * turns)
+    return np.sum(np.array(weights)[:, None] * cosines, 0).astype(dtype)
 
 
 @reads("DFT")
