@@ -10,7 +10,14 @@ from staticgraph.dynamic.core.errors import ArgumentError
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's."""
+    """The shape of a tensor: a tuple that prints as PyTorch's.
+
+    Example:
+        >>> dynamic.ones(2, 3).shape
+        torch.Size([2, 3])
+        >>> dynamic.Size([2, 3]).numel()
+        6
+    """
 
     __slots__ = ()
 

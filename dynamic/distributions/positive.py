@@ -20,7 +20,12 @@ _POSITIVE = constraints.positive
 
 
 class Exponential(Distribution):
-    """Waiting times of events that come at a rate."""
+    """Waiting times of events that come at a rate.
+
+    Example:
+        >>> dynamic.distributions.Exponential(4.0).mean
+        tensor(0.2500)
+    """
 
     arg_constraints: ClassVar[Any] = {"rate": _POSITIVE}
     support = constraints.nonnegative
@@ -75,7 +80,12 @@ class Exponential(Distribution):
 
 
 class Gamma(Distribution):
-    """The gamma distribution with a shape parameter and a rate."""
+    """The gamma distribution with a shape parameter and a rate.
+
+    Example:
+        >>> dynamic.distributions.Gamma(3.0, 2.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = constraints.nonnegative
@@ -123,7 +133,12 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared standard normal numbers."""
+    """The sum of `df` squared standard normal numbers.
+
+    Example:
+        >>> dynamic.distributions.Chi2(3.0).mean
+        tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {"df": _POSITIVE}
 
@@ -138,7 +153,12 @@ class Chi2(Gamma):
 
 
 class InverseGamma(Distribution):
-    """The reciprocals of numbers of a gamma distribution."""
+    """The reciprocals of numbers of a gamma distribution.
+
+    Example:
+        >>> dynamic.distributions.InverseGamma(3.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = _POSITIVE
@@ -187,7 +207,12 @@ class InverseGamma(Distribution):
 
 
 class Weibull(Distribution):
-    """Waiting times of events whose rate is a power of time."""
+    """Waiting times of events whose rate is a power of time.
+
+    Example:
+        >>> dynamic.distributions.Weibull(1.0, 1.0).sample((3,)).shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {"scale": _POSITIVE, "concentration": _POSITIVE}
     support = _POSITIVE
@@ -243,7 +268,12 @@ class Weibull(Distribution):
 
 
 class Pareto(Distribution):
-    """Numbers from `scale` on, whose density falls as a power."""
+    """Numbers from `scale` on, whose density falls as a power.
+
+    Example:
+        >>> dynamic.distributions.Pareto(1.0, 3.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"alpha": _POSITIVE, "scale": _POSITIVE}
     has_rsample = True
@@ -300,7 +330,12 @@ class Pareto(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """Quotients of two chi-squared numbers, each divided by its degrees of freedom."""
+    """Quotients of two chi-squared numbers, each divided by its degrees of freedom.
+
+    Example:
+        >>> dynamic.distributions.FisherSnedecor(3.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints: ClassVar[Any] = {"df1": _POSITIVE, "df2": _POSITIVE}
     support = _POSITIVE
@@ -346,7 +381,12 @@ class FisherSnedecor(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Shares of several parts, which sum up to 1."""
+    """Shares of several parts, which sum up to 1.
+
+    Example:
+        >>> dynamic.distributions.Dirichlet(dynamic.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(_POSITIVE, 1)}
     support = constraints.simplex
@@ -399,7 +439,12 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Shares of two parts: the first one of a Dirichlet distribution."""
+    """Shares of two parts: the first one of a Dirichlet distribution.
+
+    Example:
+        >>> dynamic.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration1": _POSITIVE, "concentration0": _POSITIVE}
     support = constraints.unit_interval

@@ -37,6 +37,13 @@ class Module(Conversion, State):
 
     Attributes:
         training: whether layers such as dropout behave as in training.
+
+    Example:
+        >>> class Twice(nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Twice()(dynamic.ones(2))
+        tensor([2., 2.])
     """
 
     def __init_subclass__(cls) -> None:

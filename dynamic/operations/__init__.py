@@ -13,6 +13,7 @@ from staticgraph.dynamic.operations import (
     attributes,
     complex_numbers,
     cumulative,
+    diagonals,
     distances,
     elements,
     memory,
@@ -30,8 +31,8 @@ from staticgraph.dynamic.operations import (
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
-    arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise,
-    products, sampling, scattering, slices, sorting, statistics,
+    arranging, complex_numbers, cumulative, diagonals, distances, elements, numeric_types, places,
+    pointwise, products, sampling, scattering, slices, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__

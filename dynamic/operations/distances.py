@@ -19,7 +19,12 @@ __all__ = ["cdist", "cross", "dist", "pdist"]
 
 
 def dist(input: object, other: Any, p: float = 2) -> Any:
-    """The p-norm of the difference of two tensors, which broadcast."""
+    """The p-norm of the difference of two tensors, which broadcast.
+
+    Example:
+        >>> dynamic.dist(dynamic.tensor([0.0, 0.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     return (input - other).norm(p)
 
 
@@ -29,6 +34,10 @@ def cdist(
     """The p-norm distances of all pairs of rows: (..., m, k), (..., n, k) -> (..., m, n).
 
     The gradient at distance 0 is 0. `compute_mode` changes nothing: differences are always taken.
+
+    Example:
+        >>> dynamic.cdist(dynamic.tensor([[0.0, 0.0]]), dynamic.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
     """
     for name, one in (("X1", x1), ("X2", x2)):
         if one.ndim < 2:
@@ -47,7 +56,12 @@ def cdist(
 
 @called("Pdist")
 def pdist(input: Any, p: float = 2.0) -> Any:
-    """The p-norm distances of each row from those after it, in one vector."""
+    """The p-norm distances of each row from those after it, in one vector.
+
+    Example:
+        >>> dynamic.pdist(dynamic.tensor([[0.0], [1.0], [3.0]]))
+        tensor([1., 3., 2.])
+    """
     if input.ndim != 2:
         raise AutogradError("pdist only supports 2D tensors, got: " + f"{input.ndim}D")
     if p < 0:
@@ -58,7 +72,12 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 @called("LinalgCross")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product along an axis of size 3: the first such axis if None."""
+    """The vector product along an axis of size 3: the first such axis if None.
+
+    Example:
+        >>> dynamic.cross(dynamic.tensor([1.0, 0.0, 0.0]), dynamic.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
     if dim is None:
         shape = np.broadcast_shapes(input.shape, other.shape)
         if 3 not in shape:

@@ -77,7 +77,12 @@ class MinMax(NamedTuple):
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The places of the elements along an axis in order; equal ones stay in theirs."""
+    """The places of the elements along an axis in order; equal ones stay in theirs.
+
+    Example:
+        >>> dynamic.argsort(dynamic.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
+    """
     axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
         return wrap(np.zeros((), INT64))
@@ -90,20 +95,39 @@ def _pick(x: Any, indices: object, dim: int) -> Any:
 
 @called("Sort")
 def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The elements along an axis in order, nan last (first if descending), and their places."""
+    """The elements along an axis in order, nan last (first if descending), and their places.
+
+    Example:
+        >>> dynamic.sort(dynamic.tensor([3.0, 1.0, 2.0]), descending=True)
+        torch.return_types.sort(
+        values=tensor([3., 2., 1.]),
+        indices=tensor([0, 2, 1]))
+    """
     indices = argsort(input, dim, descending)
     return Sorted(_pick(input, indices, dim), indices)
 
 
 def msort(input: object) -> Any:
-    """The elements along the first axis in order."""
+    """The elements along the first axis in order.
+
+    Example:
+        >>> dynamic.msort(dynamic.tensor([3, 1, 2]))
+        tensor([1, 2, 3])
+    """
     return sort(input, 0).values
 
 
 @called("Topk")
 @computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (smallest) elements along an axis in order, and where they are."""
+    """The k largest (smallest) elements along an axis in order, and where they are.
+
+    Example:
+        >>> dynamic.topk(dynamic.tensor([3.0, 1.0, 2.0]), 2)
+        torch.return_types.topk(
+        values=tensor([3., 2.]),
+        indices=tensor([0, 2]))
+    """
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
         raise AutogradError("selected index k out of range")
@@ -131,7 +155,12 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
 @called("Kthvalue")
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along an axis, k from 1, and where it is."""
+    """The k-th smallest element along an axis, k from 1, and where it is.
+
+    Example:
+        >>> dynamic.kthvalue(dynamic.tensor([3, 1, 2]), 2).indices
+        tensor(2)
+    """
     axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -140,7 +169,12 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 @called("Median")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
+    """The middle element, of two the smaller one; with `dim` also where it is; nan wins.
+
+    Example:
+        >>> dynamic.median(dynamic.tensor([1.0, 9.0, 2.0]))
+        tensor(2.)
+    """
     if dim is None:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
@@ -173,7 +207,12 @@ def shared_by_ties(flat: Any, middle: Any) -> Any:
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, along an axis or of all."""
+    """The smallest and the largest element, along an axis or of all.
+
+    Example:
+        >>> dynamic.aminmax(dynamic.tensor([3.0, 1.0, 2.0])).max
+        tensor(3.)
+    """
     return MinMax(input.amin(dim, keepdim), input.amax(dim, keepdim))
 
 
@@ -190,6 +229,10 @@ def unique(
 
     With the options also, in a tuple, the place of each element in the result, and how often each
     occurs.
+
+    Example:
+        >>> dynamic.unique(dynamic.tensor([3, 1, 3]))
+        tensor([1, 3])
     """
     array = values_of(input)
     axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
@@ -205,7 +248,12 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along `dim`, without those equal to the one before them."""
+    """The elements, or slices along `dim`, without those equal to the one before them.
+
+    Example:
+        >>> dynamic.unique_consecutive(dynamic.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     array = values_of(input)
     axis = 0 if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)

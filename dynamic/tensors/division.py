@@ -19,7 +19,12 @@ from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 
 
 def floor_divide(x: object, y: object) -> Any:
-    """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
+    """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y.
+
+    Example:
+        >>> dynamic.floor_divide(dynamic.tensor([7, -7]), 2)
+        tensor([ 3, -4])
+    """
     _refuse_bools("div_floor", x, y)
     refuse_zero(x, y)
     result = ops.floor_divide(x, y)
@@ -57,14 +62,24 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
 
 
 def remainder(x: object, y: object) -> Any:
-    """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError."""
+    """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError.
+
+    Example:
+        >>> dynamic.remainder(dynamic.tensor([5.0, -5.0]), 3.0)
+        tensor([2., 1.])
+    """
     _refuse_bools("remainder", x, y)
     refuse_zero(x, y)
     return ops.remainder(x, y)
 
 
 def fmod(x: object, y: object) -> Any:
-    """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError."""
+    """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError.
+
+    Example:
+        >>> dynamic.fmod(dynamic.tensor([5.0, -5.0]), 3.0)
+        tensor([ 2., -2.])
+    """
     _refuse_bools("fmod", x, y)
     refuse_zero(x, y)
     return ops.fmod(x, y)

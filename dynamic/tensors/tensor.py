@@ -68,6 +68,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     `Tensor(2, 3)` is uninitialised, `Tensor(data)` a copy of `data`, both of the default dtype;
     the factory functions of the package say more.
+
+    Example:
+        >>> dynamic.Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
+        tensor([4., 6.])
     """
 
     __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")

@@ -37,6 +37,7 @@ OTHERS = {
     "dynamic/capture/numbers.py": "ops that Python has for numbers, and its errors",
     "dynamic/core/keywords.py": "operands of methods, by PyTorch's names of both",
     "dynamic/tensors/bits.py": "Python's operators of bits, by the names of NumPy's functions",
+    "dynamic/operations/functions.py": "examples of functions that are made of methods",
     "dynamic/sparse/coordinates.py": "what the few ops are that sparse tensors have",
     "dynamic/tape/shadow.py": "ops of integers that may wrap around, a rule of the lint",
     "dynamic/fast_paths/views.py": "methods of small tensors, by their names",

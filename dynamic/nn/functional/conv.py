@@ -27,6 +27,12 @@ def conv1d(
     """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
 
     `padding` is a number of zeros on both sides, "valid" (0) or "same" (l' = l, with stride 1).
+
+    Example:
+        >>> nn.functional.conv1d(
+        ...     dynamic.tensor([[[1.0, 2.0, 4.0]]]), dynamic.tensor([[[-1.0, 1.0]]])
+        ... )
+        tensor([[[1., 2.]]])
     """
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -38,6 +44,12 @@ def conv2d(
     """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
 
     n is optional; options are one number or two; `padding` as that of `conv1d`.
+
+    Example:
+        >>> x = dynamic.arange(6.0).reshape(1, 1, 2, 3)
+        >>> nn.functional.conv2d(x, dynamic.ones((1, 1, 2, 2)), padding="same")
+        tensor([[[[ 8., 12.,  7.],
+                  [ 7.,  9.,  5.]]]])
     """
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -49,6 +61,10 @@ def conv3d(
     """Cross-correlation: (n, c, d, h, w), (f, c / groups, kd, kh, kw), (f,) -> (n, f, d', h', w').
 
     n is optional; options are one number or three; `padding` as that of `conv1d`.
+
+    Example:
+        >>> nn.functional.conv3d(dynamic.ones((1, 1, 2, 2, 2)), dynamic.ones((1, 1, 2, 2, 2)))
+        tensor([[[[[8.]]]]])
     """
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -144,7 +160,14 @@ def conv_transpose1d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
-    """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l')."""
+    """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l').
+
+    Example:
+        >>> nn.functional.conv_transpose1d(
+        ...     dynamic.tensor([[[1.0, 2.0]]]), dynamic.tensor([[[1.0, 3.0]]]), stride=2
+        ... )
+        tensor([[[1., 3., 2., 6.]]])
+    """
     options = (stride, padding, output_padding, dilation)
     return _transposed(1, input, weight, bias, groups, *options)
 
@@ -156,6 +179,12 @@ def conv_transpose2d(
     """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
 
     h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1; n is optional.
+
+    Example:
+        >>> nn.functional.conv_transpose2d(
+        ...     dynamic.tensor([[[[1.0, 2.0]]]]), dynamic.ones((1, 1, 1, 2))
+        ... )
+        tensor([[[[1., 3., 2.]]]])
     """
     options = (stride, padding, output_padding, dilation)
     return _transposed(2, input, weight, bias, groups, *options)
@@ -165,7 +194,14 @@ def conv_transpose3d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
-    """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,)."""
+    """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,).
+
+    Example:
+        >>> nn.functional.conv_transpose3d(
+        ...     dynamic.ones((1, 1, 1, 1, 2)), dynamic.ones((1, 1, 1, 1, 2))
+        ... )
+        tensor([[[[[1., 2., 1.]]]]])
+    """
     options = (stride, padding, output_padding, dilation)
     return _transposed(3, input, weight, bias, groups, *options)
 

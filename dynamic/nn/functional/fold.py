@@ -21,7 +21,13 @@ __all__ = ["fold", "unfold"]
 def unfold(
     input: Any, kernel_size: object, dilation: object = 1, padding: object = 0, stride: object = 1
 ) -> Any:
-    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional."""
+    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional.
+
+    Example:
+        >>> nn.functional.unfold(dynamic.arange(4.0).reshape(1, 2, 2), (1, 2))
+        tensor([[0., 2.],
+                [1., 3.]])
+    """
     size, spread, edge, step = (
         per_axis(one, 2) for one in (kernel_size, dilation, padding, stride)
     )
@@ -39,7 +45,12 @@ def fold(
     padding: object = 0,
     stride: Any = 1,
 ) -> Any:
-    """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional."""
+    """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional.
+
+    Example:
+        >>> nn.functional.fold(dynamic.ones((2, 2)), (1, 3), (1, 2))
+        tensor([[[1., 2., 1.]]])
+    """
     size, spread, edge, step = (
         per_axis(one, 2) for one in (kernel_size, dilation, padding, stride)
     )

@@ -21,7 +21,14 @@ _with_bias = forward(eager_ops.add_bias)
 
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
-    """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
+    """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...).
+
+    Example:
+        >>> nn.functional.linear(
+        ...     dynamic.tensor([1.0, 2.0]), dynamic.tensor([[3.0, 4.0]]), dynamic.tensor([0.5])
+        ... )
+        tensor([11.5000])
+    """
     if type(input) in PLAIN:
         dtype = input._array.dtype
         if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
@@ -69,7 +76,13 @@ def _of_linear(text: str, input: Any, weight: Any) -> str:
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: object = None) -> Any:
-    """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k)."""
+    """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k).
+
+    Example:
+        >>> x, y = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> nn.functional.bilinear(x, y, dynamic.tensor([[[1.0], [1.0]]]))
+        tensor([9.])
+    """
     _, first, second = weight.shape
     for number, (operand, size) in enumerate(((input1, first), (input2, second)), 1):
         if differ(operand.shape[-1:], (size,)):

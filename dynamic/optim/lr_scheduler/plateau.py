@@ -31,6 +31,14 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: the number of epochs after a reduction that are not counted.
         min_lr: a lower bound of lr, or one per group.
         eps: a smaller change of lr is not made.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD([dynamic.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = dynamic.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> for loss in (1.0, 2.0):
+        ...     schedule.step(loss)
+        >>> schedule.get_last_lr()
+        [0.1]
     """
 
     def __init__(
