@@ -173,7 +173,7 @@ def method_named(name: str) -> Callable[..., Value] | None:
     op = None if name.startswith("_") else ops.public_named(name)
     if op is None or not (name in _NAMED or _is_of_elements(op) or _is_of_rows(op)):
         return None
-    method = _method(op)
+    method: Callable[..., Value] = _method(op)
     setattr(Operators, name, method)
     return method
 
