@@ -1,0 +1,350 @@
+"""The program of a function on arrays: which loops of NumPy's it runs, found by running it.
+
+`program_of` calls the function with arrays that note each ufunc that is applied to them, twice, on
+arrays of different sizes and values. What such arrays do not note is refused: another function of
+NumPy's, a value that decides what is done, a result that another way than through ufuncs leads to.
+A number may decide, if it is an operand; then the program is for that number. Both times the
+programs must be equal, and give the bits that the function gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.llvm.loop_words import SCALAR, WHOLE
+from staticgraph.compiler.runtime.loops import (
+    Program,
+    Slot,
+    Step,
+    loops_function,
+    select_loop,
+    ufunc_loop,
+    widen_loop,
+)
+
+_I8 = np.dtype(np.int8)
+_BOOL = np.dtype(bool)
+_SHAPES = ((3, 5), (4, 7))
+
+
+class Untraceable(Exception):
+    """A function does what is not noted."""
+
+
+@record
+class Kind(Record):
+    """What is given: arrays of a dtype and one shape, or numbers; `value`: of what has no axes."""
+
+    dtype: DType
+    kind: int = WHOLE
+    value: Any = None
+
+
+def program_of(function: Callable[..., Any], kinds: Sequence[Kind]) -> Program | None:
+    """The program of a function for such operands; None if it has none."""
+    shapes: Sequence[tuple[int, ...]] = _SHAPES if any(not one.kind for one in kinds) else ((), ())
+    found: list[Program] = []
+    for seed, shape in enumerate(shapes):
+        arrays = _operands(kinds, shape, np.random.default_rng(seed))
+        try:
+            with np.errstate(all="ignore"):
+                trace = _Trace(shape, arrays, kinds)
+                found.append(trace.program(function(*trace.inputs)))
+                expected = function(*arrays)
+        except (Untraceable, TypeError, ValueError, AttributeError, IndexError):
+            return None
+        if not _gives(found[-1], arrays, expected):
+            return None
+    return found[0] if _text(found[0]) == _text(found[1]) else None
+
+
+def _operands(
+    kinds: Sequence[Kind], shape: tuple[int, ...], generator: np.random.Generator
+) -> list[Any]:
+    """Values of the kinds, neither large nor 0."""
+    arrays = []
+    for one in kinds:
+        if one.value is not None:
+            arrays.append(np.array(one.value, one.dtype))
+            continue
+        drawn = generator.uniform(0.1, 0.9, () if one.kind else shape)
+        arrays.append(np.array(drawn > 0.5 if one.dtype == _BOOL else drawn, one.dtype))
+    return arrays
+
+
+def _gives(program: Program, arrays: Sequence[Any], expected: Any) -> bool:
+    """Whether the program gives the bits that are expected."""
+    inputs = tuple([Slot(one.dtype, one.kind and SCALAR, one.value) for one in program.inputs])
+    plain = Program(
+        inputs, program.results, program.scratch, program.constants, program.steps, program.rows
+    )
+    function = loops_function(plain, lambda *_: None)
+    found = None if function is None else function(*arrays)
+    if found is None:
+        return False
+    several = isinstance(expected, list | tuple)
+    pairs = zip(found, expected, strict=True) if several and len(expected) > 1 else None
+    if pairs is None:
+        pairs = zip((found,), tuple(expected) if several else (expected,), strict=True)
+    return all(
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        for one, other in pairs
+    )
+
+
+def _text(program: Program) -> object:
+    """What equal programs have in common."""
+    constants = [(one.dtype, one.kind, one.value.tobytes()) for one in program.constants if one.kind]  # type: ignore[union-attr]
+    inputs = [(one.dtype, one.kind, one.value is None) for one in program.inputs]
+    results = [(one.dtype, one.kind) for one in program.results]
+    return inputs, results, program.scratch, constants, program.steps, program.rows
+
+
+class _Trace:
+    """The steps of a function that is running.
+
+    Slots are numbered as they are made: inputs, then the values of steps and constants as they
+    come; `program` orders them.
+    """
+
+    def __init__(self, shape: tuple[int, ...], arrays: Sequence[Any], kinds: Sequence[Kind]) -> None:
+        self.shape = shape
+        self.slots: list[Slot] = []
+        self.steps: list[Step] = []
+        self.roots: list[int] = []  # by slot that of the same memory, for one that is read anew
+        self.constants: list[int] = []
+        self.numbers: dict[int, tuple[Any, int]] = {}  # by id the array, which so stays, its slot
+        self.guarded: dict[int, Any] = {}
+        self.inputs = []
+        for array, kind in zip(arrays, kinds, strict=True):
+            slot = self._slot(array.dtype, kind.kind)
+            self.inputs.append(self._known(array, slot))
+
+    def _slot(self, dtype: DType, kind: int, value: Any = None) -> int:
+        self.slots.append(Slot(dtype, kind, value))
+        self.roots.append(len(self.roots))
+        return len(self.slots) - 1
+
+    def _known(self, array: Any, slot: int) -> Any:
+        """An array that notes what is done with it, known to be that of a slot."""
+        view = array.view(_Noting)
+        view.trace = self
+        for one in (array, view):
+            self.numbers[id(one)] = one, slot
+        return view
+
+    def alias(self, view: Any, array: object) -> Any:
+        """A view that has the elements of an array, read as another dtype perhaps."""
+        root = self.slot_of(array)
+        slot = self._slot(view.dtype, self.slots[root].kind)
+        self.roots[slot] = self.roots[root]
+        return self._known(view, slot)
+
+    def slot_of(self, array: object) -> int:
+        """The slot of an array that is known."""
+        found = self.numbers.get(id(array))
+        if found is None:
+            raise Untraceable
+        return found[1]
+
+    def value(self, array: Any) -> Any:
+        """A number that is an input, for which alone the program is from now on."""
+        slot = self.slot_of(array)
+        if slot >= len(self.inputs) or not self.slots[slot].kind:
+            raise Untraceable
+        self.guarded[slot] = array.view(np.ndarray)
+        return array.view(np.ndarray).item()
+
+    def operand(self, given: Any, dtype: DType) -> int:
+        """The slot of an operand of a loop that takes this dtype; numbers become constants."""
+        if id(given) in self.numbers:
+            slot = self.numbers[id(given)][1]
+            if self.slots[slot].dtype != dtype:
+                raise Untraceable
+            return slot
+        plain = type(given) is np.ndarray or isinstance(given, np.generic | float | int)
+        array = np.asarray(given)
+        known = [one.view(np.ndarray) for one, _ in self.numbers.values()]
+        shared = any(np.may_share_memory(array, one) for one in known)
+        if not plain or array.ndim or shared:
+            raise Untraceable
+        slot = self._slot(dtype, SCALAR, np.array(array, dtype))
+        self.constants.append(slot)
+        return slot
+
+    def call(self, ufunc: Any, given: Sequence[Any], out: Any) -> Any:
+        """A ufunc on operands, written to `out` if that is not None."""
+        plain = [one.view(np.ndarray) if isinstance(one, _Noting) else one for one in given]
+        if ufunc.nout != 1 or ufunc.signature is not None:
+            raise Untraceable
+        result = np.asarray(ufunc(*plain))
+        dtypes = [
+            type(one) if isinstance(one, float | int) and not isinstance(one, np.generic)
+            else one.dtype
+            for one in given
+        ]  # fmt: skip
+        resolved = ufunc.resolve_dtypes((*dtypes, None))
+        return self.step(ufunc_loop(ufunc, resolved), given, resolved[:-1], result, out)
+
+    def step(
+        self, loop: tuple[int, int] | None, given: Sequence[Any], dtypes: Sequence[DType],
+        result: Any, out: Any = None, core: bool = False,
+    ) -> Any:  # fmt: skip
+        """Note a loop, and its result."""
+        if loop is None or (result.shape != self.shape and result.ndim):
+            raise Untraceable
+        slots = [self.operand(one, dtype) for one, dtype in zip(given, dtypes, strict=True)]
+        slot = self._slot(result.dtype, WHOLE if result.ndim else SCALAR)
+        self.steps.append(Step(*loop, (*slots, slot), core))
+        if out is None:
+            return self._known(result, slot)
+        if out.shape != result.shape or out.dtype != result.dtype:
+            raise Untraceable
+        target = out.view(np.ndarray)
+        target[...] = result
+        self.numbers[id(out)] = out, slot
+        return out if isinstance(out, _Noting) else self._known(out, slot)
+
+    def program(self, result: Any) -> Program:
+        """The program, whose results are these."""
+        results = list(result) if isinstance(result, list | tuple) else [result]
+        shown = [self.slot_of(one) for one in results]
+        given = [self.roots[slot] for slot in shown]
+        count = len(self.inputs)
+        steps = [(one, tuple([self.roots[i] for i in one.slots])) for one in self.steps]
+        if len(set(given)) < len(given) or not {slots[-1] for _, slots in steps}.issuperset(given):
+            raise Untraceable  # an operand itself, or a value twice
+        places = _Places([slots for _, slots in steps], count, given, self.constants)
+        if len({self.slots[i].kind for i in places.between}) > 1:
+            raise Untraceable
+        inputs = [
+            Slot(one.dtype, one.kind, self.guarded.get(i))
+            for i, one in enumerate(self.slots[:count])
+        ]
+        placed = [
+            Step(one.loop, one.data, tuple([places.found[i] for i in slots]), one.core)
+            for one, slots in steps
+        ]
+        return Program(
+            tuple(inputs), tuple([self.slots[i] for i in shown]), places.scratch,
+            tuple([self.slots[i] for i in self.constants]), tuple(placed),
+            len(placed) == 1 and count == 2 and len(placed[0].slots) == 3,
+        )  # fmt: skip
+
+
+class _Places:
+    """Where values are: a scratch array is used again when its value is read no more.
+
+    Attributes:
+        found: by the slot of the trace that of the program.
+        scratch: how many scratch arrays there are.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[tuple[int, ...]],
+        inputs: int,
+        results: Sequence[int],
+        constants: Sequence[int],
+    ) -> None:
+        self.found = {i: i for i in range(inputs)}
+        self.found |= {slot: inputs + i for i, slot in enumerate(results)}
+        self.between: list[int] = []
+        last = {slot: i for i, slots in enumerate(steps) for slot in slots}
+        fixed = {*self.found, *constants}
+        free: list[int] = []
+        self.scratch = 0
+        base = inputs + len(results)
+        for i, slots in enumerate(steps):
+            made = slots[-1]
+            if made not in fixed:
+                self.between.append(made)
+                if not free:
+                    free.append(base + self.scratch)
+                    self.scratch += 1
+                self.found[made] = free.pop()
+            for slot in set(slots):
+                if slot not in fixed and last[slot] == i:
+                    free.append(self.found[slot])
+        base += self.scratch
+        self.found |= {slot: base + i for i, slot in enumerate(constants)}
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise Untraceable
+
+
+class _Noting(np.ndarray[Any, Any]):
+    """An array that notes what is done with it.
+
+    Attributes:
+        trace: where.
+    """
+
+    trace: _Trace | None = None
+
+    def _own(self) -> _Trace:
+        if self.trace is None:
+            raise Untraceable
+        return self.trace
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *given: Any, out: Any = None, **options: object
+    ) -> Any:
+        trace = next(
+            one.trace for one in (*given, *(out or ())) if isinstance(one, _Noting) and one.trace
+        )
+        if method != "__call__" or options:
+            raise Untraceable
+        return trace.call(ufunc, given, None if out is None else out[0])
+
+    def __array_function__(
+        self, function: Any, types: object, given: Any, options: Any
+    ) -> Any:
+        trace = self._own()
+        plain = [one.view(np.ndarray) if isinstance(one, _Noting) else one for one in given]
+        if function is np.empty_like and not options and len(given) == 1:
+            made = np.empty_like(plain[0]).view(_Noting)
+            made.trace = trace
+            return made
+        if function is np.where and not options and len(given) == 3:
+            result = np.asarray(np.where(*plain))
+            dtypes = (_BOOL, result.dtype, result.dtype)
+            return trace.step(select_loop(result.dtype), given, dtypes, result)
+        if function is np.shape:
+            return self.shape
+        raise Untraceable
+
+    def view(self, *kinds: Any) -> Any:
+        """The elements as those of another dtype of as many bytes."""
+        found = super().view(*kinds)
+        if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], np.ndarray):
+            return found
+        if found.shape != self.shape or self.trace is None:
+            raise Untraceable
+        return self._own().alias(super().view(np.ndarray).view(*kinds), self)
+
+    def astype(self, dtype: Any, *options: object, **others: object) -> Any:
+        """The elements in another dtype: ints of int8."""
+        if options or others or self.dtype != _I8:
+            raise Untraceable
+        wanted = np.dtype(dtype)
+        result = self.view(np.ndarray).astype(wanted)
+        return self._own().step(widen_loop(wanted), (self,), (_I8,), result)
+
+    def item(self, *at: object) -> Any:
+        """The number of an operand without axes."""
+        if at or self.ndim:
+            raise Untraceable
+        return self._own().value(self)
+
+    __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    __iter__ = __contains__ = __complex__ = _refuse
+    argmax = argmin = tolist = tobytes = any = all = sum = max = min = dot = ravel = _refuse
+    reshape = copy = fill = take = transpose = squeeze = mean = nonzero = flatten = _refuse
+
