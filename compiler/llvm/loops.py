@@ -146,12 +146,12 @@ class _Loops:
         self.require(builder.icmp_unsigned("==", names, NULL))
         self.require(builder.icmp_signed("==", given, inputs))
         tensors = builder.icmp_signed("!=", self.constant("tensors"), INT64(0))
+        for place, value in ((self.ndim, -1), (self.row, 0), (self.noted, 0)):
+            builder.store(INT64(value), place)
         with builder.if_then(tensors):
             paused = builder.inttoptr(self.constant("paused"), POINTER)
             length = self.field(paused, self.fields.data, INT64)  # of a list
-            self.require(builder.icmp_signed("==", length, INT64(0)))
-        for place, value in ((self.ndim, -1), (self.row, 0), (self.noted, 0)):
-            builder.store(INT64(value), place)
+            builder.store(length, self.noted)
         self.forget_exceptions()
         with _loop(builder, inputs) as i:
             self.read_input(_at(builder, arguments, i), i, tensors)

@@ -119,6 +119,7 @@ class _Trace:
         self.roots: list[int] = []  # by slot that of the same memory, for one that is read anew
         self.constants: list[int] = []
         self.numbers: dict[int, tuple[Any, int]] = {}  # by id the array, which so stays, its slot
+        self.fixed = [one.value is not None for one in kinds]
         self.guarded: dict[int, Any] = {}
         self.inputs = []
         for array, kind in zip(arrays, kinds, strict=True):
@@ -155,7 +156,7 @@ class _Trace:
     def value(self, array: Any) -> Any:
         """A number that is an input, for which alone the program is from now on."""
         slot = self.slot_of(array)
-        if slot >= len(self.inputs) or not self.slots[slot].kind:
+        if slot >= len(self.inputs) or not self.fixed[slot]:
             raise Untraceable
         self.guarded[slot] = array.view(np.ndarray)
         return array.view(np.ndarray).item()
@@ -287,6 +288,7 @@ class _Noting(np.ndarray[Any, Any]):
     """
 
     trace: _Trace | None = None
+    notes_calls = True
 
     def _own(self) -> _Trace:
         if self.trace is None:

@@ -122,7 +122,12 @@ HOLDER_SLOTS = ("array", "cell", "home", "maker", "note")
 
 
 def loops_function(
-    program: Program, general: Function, holder: Holder | None = None, finish: object = None
+    program: Program,
+    general: Function,
+    holder: Holder | None = None,
+    finish: object = None,
+    name: str = "kernel",
+    documentation: str = "",
 ) -> Function | None:
     """The builtin function of a program, whose other calls go to `general`; None if it is long.
 
@@ -161,9 +166,17 @@ def loops_function(
         others = (0,) * (_ARITY - len(step.slots))
         words += (step.loop, step.data, len(step.slots), step.core, *step.slots, *others)
     code = loops_code()
-    kept = general, program, code, holder, finish
+    kept = _Module("staticgraph.dynamic")
+    kept.held = general, program, code, holder, finish
     convention = METH_FASTCALL | METH_KEYWORDS
-    return builtin(code.addresses[0], convention, np.array(words, np.int64), kept)
+    shown = name, documentation
+    return builtin(code.addresses[0], convention, np.array(words, np.int64), kept, shown)
+
+
+class _Module(str):
+    """The name of the module of a function; it keeps what the function needs."""
+
+    held: object = None
 
 
 def _guard(slot: Slot) -> tuple[int, int]:
@@ -234,6 +247,7 @@ def widen_loop(dtype: DType) -> tuple[int, int] | None:
     return loops_code().addresses[1 + len(sizes) + sizes.index(dtype.itemsize)], 0
 
 
+@cache
 def _c_function(name: str) -> int:
     found = getattr(ctypes.CDLL(None), name, None)
     return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0

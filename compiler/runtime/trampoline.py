@@ -102,12 +102,24 @@ def native_trampoline(
     return bind
 
 
-def builtin(code: int, convention: int, words: Any, kept: object = None) -> Callable[..., Any]:
+def builtin(
+    code: int,
+    convention: int,
+    words: Any,
+    kept: object = None,
+    shown: tuple[str, str] = ("kernel", ""),
+) -> Callable[..., Any]:
     """The builtin function of machine code, whose `self` is an ndarray of words.
 
-    `kept`: what lives as long as it does; Python takes it for the function's module.
+    Args:
+        code: the address of the code.
+        convention: CPython's flags of how it is called.
+        words: those.
+        kept: what lives as long as it does; Python takes it for the function's module.
+        shown: the function's name, and its documentation.
     """
-    made: Callable[..., Any] = _maker()(ctypes.addressof(_method(code, convention)), words, kept)
+    method = ctypes.addressof(_method(code, convention, *shown))
+    made: Callable[..., Any] = _maker()(method, words, kept)
     return made
 
 
@@ -261,8 +273,10 @@ class _MethodDef(ctypes.Structure):
 
 
 @Once
-def _method(code: int, convention: int) -> _MethodDef:
-    made = _MethodDef(b"kernel", code, convention, None)
+def _method(
+    code: int, convention: int, name: str = "kernel", documentation: str = ""
+) -> _MethodDef:
+    made = _MethodDef(name.encode(), code, convention, documentation.encode() or None)
     # A builtin function reads it when it is freed, which may be after this module is, at the end.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

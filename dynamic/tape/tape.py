@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
+from staticgraph.dynamic.kernels.quick import Quick
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
@@ -56,6 +57,7 @@ class Recipe:
         number: whether one of two operands is a Python number (for PyTorch's names).
         flat: whether all cotangents are 0 everywhere.
         narrow: whether an operand is of floats of 16 bits, though the result need not be.
+        quick: machine code for small arrays, or None.
     """
 
     op: Op
@@ -69,6 +71,7 @@ class Recipe:
     number: bool = False
     flat: bool = False
     narrow: bool = False
+    quick: Quick | None = None
 
 
 def _reduces(op: Op) -> bool:
@@ -76,6 +79,14 @@ def _reduces(op: Op) -> bool:
     return op.sweep in ("windows", "pairs") or (
         op.sweep == "reduction" and op.linearity != "linear"
     )
+
+
+def _quick(
+    op: Op, steps: tuple[tuple[int, Rule], ...], keeps: tuple[bool, ...], keeps_output: bool
+) -> Quick | None:
+    if not op.elementwise or not steps or not isinstance(op.vjp, tuple):
+        return None
+    return Quick(op, steps, op.vjp_arrays, keeps, keeps_output)
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool, bool], Recipe] = {}
@@ -105,6 +116,7 @@ def recipe(
         op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
         "o" in letters, bool(letters), _reduces(op), number,
         bool(steps) and all(is_flat(rule) for _, rule in steps), narrow,
+        _quick(op, steps, keeps, "o" in letters) if not of_complex and not narrow else None,
     )  # fmt: skip
     _recipes[op, needs, number, of_complex, narrow] = made
     return made

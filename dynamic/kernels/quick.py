@@ -1,0 +1,130 @@
+"""The cotangents of small elementwise ops by machine code: NumPy's loops in one call.
+
+A node that was run often gets a builtin function that runs the loops of its rules
+(`compiler.runtime.loops`), with the same bits. What it is not for is left to the rules: arrays that
+broadcast, others than small row-major ones of one dtype, values of which NumPy warns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.op import Op, Rule
+from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.compiler.llvm.loop_words import SCALAR, WHOLE
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
+from staticgraph.dynamic.core.spec import Spec
+
+OFTEN = 100
+"""The runs after which the operands are looked at, again and again."""
+ENOUGH = 2000
+"""The runs of all nodes before the first are: loading the machine code takes as long."""
+TRIES = 6
+"""How many kinds of operands a function is looked for."""
+
+_LOOPS = "staticgraph.compiler.runtime.loops"
+_TRACES = "staticgraph.compiler.runtime.loop_traces"
+
+
+class _Total:
+    """How often nodes were run before the first had a function."""
+
+    runs = 0
+
+
+_total = _Total()
+
+
+def _nothing(*_: object) -> None:
+    """What is left to the rules."""
+
+
+class Quick:
+    """The functions for the operands of an op that require grad.
+
+    Attributes:
+        function: the last one, which asks the others; it gives an array or a tuple of several.
+        reads: which operands the rules read, -1 for the result.
+        bare: the operands that get a cotangent and are not read, whose shapes nobody else sees.
+    """
+
+    __slots__ = ("_arrays", "_known", "_left", "_op", "_steps", "bare", "function", "reads")
+
+    def __init__(
+        self,
+        op: Op,
+        steps: Sequence[tuple[int, Rule]],
+        arrays: Callable[..., Sequence[Any]] | None,
+        keeps: Sequence[bool],
+        keeps_output: bool,
+    ) -> None:
+        self._op, self._steps, self._arrays = op, steps, arrays
+        self.reads = (*[i for i, kept in enumerate(keeps) if kept], *(-1,) * keeps_output)
+        bare = [i for i, _ in steps if not keeps[i]]
+        self.bare = tuple(bare) if len(keeps) > 1 else ()
+        self.function: Callable[..., Any] = _nothing
+        self._known: set[object] = set()
+        self._left = OFTEN
+
+    def found(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
+        """The cotangents: an array, or a tuple if there are several; None if rules have to."""
+        for i in self.bare:
+            if operands[i].shape != g.shape:
+                return None
+        reads = self.reads
+        if len(reads) == 1:
+            (i,) = reads
+            found = self.function(g, out if i < 0 else operands[i])
+        elif not reads:
+            found = self.function(g)
+        else:
+            found = self.function(g, *[out if i < 0 else operands[i] for i in reads])
+        if found is None:
+            self._left -= 1
+            if not self._left:
+                self._left = OFTEN
+                _total.runs += OFTEN
+                if _total.runs >= ENOUGH and len(self._known) < TRIES:
+                    self._look([g, *[out if i < 0 else operands[i] for i in reads]])
+        return found
+
+    def _look(self, arrays: Sequence[Any]) -> None:
+        kinds = _kinds(arrays)
+        if kinds is None or kinds in self._known or COMPILE_SMALL_OPS.is_off:
+            return
+        self._known.add(kinds)
+        with fork.importing():
+            loops, traces = import_module(_LOOPS), import_module(_TRACES)
+        if not loops.loops_are_there():
+            return
+        program = traces.program_of(self._rules, [traces.Kind(*one) for one in kinds])
+        if program is not None:
+            made = loops.loops_function(program, self.function)
+            if made is not None:
+                self.function = made
+
+    def _rules(self, g: Any, *read: Any) -> Sequence[Any]:
+        """The cotangents by the rules, of arrays of one shape."""
+        values = dict(zip(self.reads, read, strict=True))
+        other = Spec(g.shape, g.dtype)
+        count = max([len(self._op.vjp), *[i + 1 for i in self.reads]])  # type: ignore[arg-type]
+        operands = [values.get(i, other) for i in range(count)]
+        out = values.get(-1, other)
+        if self._arrays is not None:
+            return self._arrays(tuple([i for i, _ in self._steps]), g, out, *operands)
+        return [rule(g, out, *operands) for _, rule in self._steps]
+
+
+def _kinds(arrays: Sequence[Any]) -> tuple[tuple[Any, int], ...] | None:
+    """Of small row-major arrays of one shape and dtype, and numbers, dtype and kind."""
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    found = []
+    for one in arrays:
+        fits = one.shape in (shape, ()) and one.flags.c_contiguous
+        if not fits or (one.dtype is not dtype and one.dtype is not BOOL):
+            return None
+        found.append((one.dtype, WHOLE if one.ndim else SCALAR))
+    return tuple(found) if dtype is F32 or dtype is F64 else None
