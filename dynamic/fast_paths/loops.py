@@ -48,10 +48,12 @@ class Way(Record):
     Attributes:
         evaluate: the value for arrays, one per operand, numbers among them.
         finish: `(array, *operands) -> tensor`, recorded if need be.
+        watched: whether there may be a builtin function.
     """
 
     evaluate: Function
     finish: Function
+    watched: bool = True
 
 
 WAYS: dict[Function, Way] = {}
@@ -201,7 +203,7 @@ def watched(function: Function) -> Function:
     if function in _watched:
         return _watched[function]
     way = WAYS.get(function)
-    if way is None:
+    if way is None or not way.watched:
         return function
     state = Watched(way)
 

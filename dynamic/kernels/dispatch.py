@@ -20,7 +20,6 @@ from staticgraph.compiler.core.op_arguments import in_computing
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels import memory, native, native_windows
-from staticgraph.dynamic.kernels.quick import Quick
 
 LARGE = native.LEAST
 """The least number of elements that is worth a look for a kernel."""
@@ -48,10 +47,6 @@ class Rules(Protocol):
     @property
     def arrays(self) -> Callable[..., Sequence[Any]] | None:
         """The op's rule on plain arrays, for all of them at once; or None."""
-
-    @property
-    def quick(self) -> Quick | None:
-        """Machine code for small arrays, or None."""
 
     @property
     def reduces(self) -> bool:
@@ -90,13 +85,6 @@ def cotangents(
     What the rules do not read may be anything that has a shape and a dtype. None is a float of
     16 bits: `rounded_cotangents` is for these.
     """
-    quick = rules.quick
-    if quick is not None and not attrs:
-        found = quick.found(g, out, operands)
-        if found is not None:
-            if len(rules.positions) == 1:
-                return [(edges[rules.positions[0]], found)]
-            return [(edges[i], part) for i, part in zip(rules.positions, found, strict=True)]
     if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
     else:

@@ -48,10 +48,14 @@ class Quick:
     Attributes:
         function: the last one, which asks the others; it gives an array or a tuple of several.
         reads: which operands the rules read, -1 for the result.
+        positions: the operands that get a cotangent.
         bare: the operands that get a cotangent and are not read, whose shapes nobody else sees.
     """
 
-    __slots__ = ("_arrays", "_known", "_left", "_op", "_steps", "bare", "function", "reads")
+    __slots__ = (
+        "_arrays", "_known", "_left", "_op", "_steps", "bare", "function", "positions",
+        "reads",
+    )
 
     def __init__(
         self,
@@ -63,33 +67,40 @@ class Quick:
     ) -> None:
         self._op, self._steps, self._arrays = op, steps, arrays
         self.reads = (*[i for i, kept in enumerate(keeps) if kept], *(-1,) * keeps_output)
-        bare = [i for i, _ in steps if not keeps[i]]
+        self.positions = tuple([i for i, _ in steps])
+        bare = [i for i in self.positions if not keeps[i]]
         self.bare = tuple(bare) if len(keeps) > 1 else ()
         self.function: Callable[..., Any] = _nothing
         self._known: set[object] = set()
         self._left = OFTEN
 
-    def found(self, g: Any, out: Any, operands: Sequence[Any]) -> Any:
-        """The cotangents: an array, or a tuple if there are several; None if rules have to."""
+    def found(self, g: Any, saved: Sequence[Any], edges: Sequence[object]) -> Any:
+        """The cotangents, each with the edge of its operand; None if rules have to find them."""
         for i in self.bare:
-            if operands[i].shape != g.shape:
+            if saved[i].shape != g.shape:
                 return None
         reads = self.reads
         if len(reads) == 1:
-            (i,) = reads
-            found = self.function(g, out if i < 0 else operands[i])
-        elif not reads:
-            found = self.function(g)
+            part = self.function(g, saved[reads[0]])
+        elif len(reads) == 2:
+            i, j = reads
+            part = self.function(g, saved[i], saved[j])
         else:
-            found = self.function(g, *[out if i < 0 else operands[i] for i in reads])
-        if found is None:
+            part = self.function(g, *[saved[i] for i in reads])
+        if part is None:
             self._left -= 1
             if not self._left:
                 self._left = OFTEN
                 _total.runs += OFTEN
                 if _total.runs >= ENOUGH and len(self._known) < TRIES:
-                    self._look([g, *[out if i < 0 else operands[i] for i in reads]])
-        return found
+                    self._look([g, *[saved[i] for i in reads]])
+            return None
+        if type(part) is not tuple:
+            return [(edges[self.positions[0]], part)]
+        if len(part) == 2:
+            i, j = self.positions
+            return [(edges[i], part[0]), (edges[j], part[1])]
+        return [(edges[i], part[k]) for k, i in enumerate(self.positions)]
 
     def _look(self, arrays: Sequence[Any]) -> None:
         kinds = _kinds(arrays)

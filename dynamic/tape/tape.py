@@ -158,10 +158,15 @@ class Node(GraphNode):
                     break
         if create_graph:
             saved = self._tensors(g, saved)
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        quick = plan.quick
+        if quick is not None and not attrs and not create_graph:
+            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges)
+            if found is not None:
+                return found
         operands, out = saved[:-1], saved[-1]
         if out is None:
             out = self
-        edges, attrs, plan = self.edges, self.attrs, self.recipe
         if create_graph:
             if plan.op in BENT:
                 return self._tied(g, out, operands)
