@@ -7,7 +7,14 @@ LOOPS_SYMBOL, SELECT_SYMBOLS = "staticgraph_loops", {
     8: "staticgraph_select_8",
 }
 WIDEN_SYMBOLS = {4: "staticgraph_widen_4", 8: "staticgraph_widen_8"}
-"""By the bytes of an element: loops that choose between two arrays, that make ints of int8."""
+LARGEST_SYMBOLS = {4: "staticgraph_largest_4", 8: "staticgraph_largest_8"}
+SMALLEST_SYMBOLS = {4: "staticgraph_smallest_4", 8: "staticgraph_smallest_8"}
+"""By the bytes of an element: loops that choose between two arrays, that make ints of int8, that
+find the first largest or smallest float of all, or nan."""
+OWN_SYMBOLS = (
+    *SELECT_SYMBOLS.values(), *WIDEN_SYMBOLS.values(), *LARGEST_SYMBOLS.values(),
+    *SMALLEST_SYMBOLS.values(),
+)  # fmt: skip
 
 # Addresses, and how many there are of each; a record per slot and per step follows.
 PYTHON_FUNCTIONS = (

@@ -24,6 +24,7 @@ from llvmlite import ir
 from staticgraph.compiler.llvm.loop_words import (
     HEAD,
     LARGEST_INT,
+    LARGEST_SYMBOLS,
     LOOPS_SYMBOL,
     MOST_SCRATCH,
     MOST_SLOTS,
@@ -31,6 +32,7 @@ from staticgraph.compiler.llvm.loop_words import (
     SCALAR,
     SELECT_SYMBOLS,
     SLOT,
+    SMALLEST_SYMBOLS,
     STEP,
     WHOLE,
     WIDEN_SYMBOLS,
@@ -45,6 +47,8 @@ POINTER, WORDS = I8.as_pointer(), INT64.as_pointer()
 NULL = ir.Constant(POINTER, None)
 _LOOP = ir.FunctionType(ir.VoidType(), [WORDS, WORDS, WORDS, POINTER])
 _ARITY = 4
+_ROW, _REPEATED = 1, 2
+"""How an input that is smaller than another goes with it."""
 
 
 def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
@@ -57,6 +61,10 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
         _define_select(ir.Function(module, _LOOP, symbol), ir.IntType(8 * itemsize))
     for itemsize, symbol in WIDEN_SYMBOLS.items():
         _define_widen(ir.Function(module, _LOOP, symbol), ir.IntType(8 * itemsize))
+    for symbols, order in ((LARGEST_SYMBOLS, ">"), (SMALLEST_SYMBOLS, "<")):
+        for itemsize, symbol in symbols.items():
+            kind = FLOAT if itemsize == 4 else DOUBLE
+            _define_extreme(ir.Function(module, _LOOP, symbol), kind, order)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()
@@ -120,6 +128,24 @@ def _define_widen(function: Any, kind: Any) -> None:
     builder.ret_void()
 
 
+def _define_extreme(function: Any, kind: Any, order: str) -> None:
+    """The first largest or smallest element of all, or the first that is nan."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    arrays, count, strides, _ = function.args
+    target = builder.inttoptr(_at(builder, arrays, INT64(1)), kind.as_pointer())
+    first = _element(builder, (arrays, strides), 0, INT64(0), kind)
+    builder.store(builder.load(first), target)
+    with _loop(builder, builder.load(count)) as i:
+        value = builder.load(_element(builder, (arrays, strides), 0, i, kind))
+        best = builder.load(target)
+        passes = builder.or_(
+            builder.fcmp_ordered(order, value, best), builder.fcmp_unordered("uno", value, value)
+        )
+        passes = builder.and_(passes, builder.fcmp_ordered("ord", best, best))
+        builder.store(builder.select(passes, value, best), target)
+    builder.ret_void()
+
+
 class _Loops:
     def __init__(self, function: ir.Function, fields: Fields) -> None:
         self.function = function
@@ -136,6 +162,9 @@ class _Loops:
         self.counts = builder.alloca(INT64, size=2)
         self.row = builder.alloca(INT64)
         self.ndim, self.shape = builder.alloca(INT64), builder.alloca(WORDS)
+        self.ndims = builder.alloca(INT64, size=MOST_SLOTS)
+        self.shapes = builder.alloca(WORDS, size=MOST_SLOTS)
+        self.size = builder.alloca(INT64)
         self.noted = builder.alloca(INT64)
         self.overflow = builder.alloca(I32)
 
@@ -153,8 +182,14 @@ class _Loops:
             length = self.field(paused, self.fields.data, INT64)  # of a list
             builder.store(length, self.noted)
         self.forget_exceptions()
+        for i in range(_ARITY):
+            builder.store(INT64(0), builder.gep(self.rows, [INT64(i)]))
         with _loop(builder, inputs) as i:
             self.read_input(_at(builder, arguments, i), i, tensors)
+        with _loop(builder, inputs) as i:
+            whole = builder.icmp_signed("==", self.slot(i, "kind"), INT64(WHOLE))
+            with builder.if_then(whole):
+                self.require_shape(i)
         self.require_few()
         first = self.make_results(inputs, results)
         self.place_scratch(builder.add(inputs, results))
@@ -273,35 +308,53 @@ class _Loops:
         flags = builder.and_(self.field(array, fields.flags, I32), required)
         self.require(builder.icmp_signed("==", flags, required))
         ndim = builder.sext(self.field(array, fields.ndim, I32), INT64)
-        builder.store(INT64(0), builder.gep(self.rows, [i]))
         is_scalar = builder.icmp_signed("==", kind, INT64(SCALAR))
         with builder.if_else(is_scalar) as (scalar, whole):
             with scalar:
                 self.require(builder.icmp_signed("==", ndim, INT64(0)))
             with whole:
-                self.require_shape(ndim, self.field(array, fields.shape, WORDS), i)
+                self.note_shape(ndim, self.field(array, fields.shape, WORDS), i)
 
-    def require_shape(self, ndim: Any, shape: object, i: object) -> None:
-        """Note the shape of the first array, which the others have, or its last sizes."""
+    def note_shape(self, ndim: Any, shape: Any, i: object) -> None:
+        """Note the shape of an array, and that of the largest, which the others go with."""
         builder = self.builder
-        is_first = builder.icmp_signed("==", builder.load(self.ndim), INT64(-1))
-        with builder.if_else(is_first) as (first, other):
-            with first:
-                self.require(builder.icmp_signed("!=", ndim, INT64(0)))
-                builder.store(ndim, self.ndim)
-                builder.store(shape, self.shape)
-            with other:
-                before = builder.sub(builder.load(self.ndim), ndim)
-                self.require(builder.icmp_signed(">=", before, INT64(0)))
+        self.require(builder.icmp_signed("!=", ndim, INT64(0)))
+        builder.store(ndim, builder.gep(self.ndims, [i]))
+        builder.store(shape, builder.gep(self.shapes, [i]))
+        self.count(ndim, shape, self.size)
+        most = builder.load(self.ndim)
+        is_more = builder.icmp_signed(">", ndim, most)
+        is_larger = builder.icmp_signed(">", builder.load(self.size), builder.load(self.counts))
+        is_larger = builder.and_(builder.icmp_signed("==", ndim, most), is_larger)
+        with builder.if_then(builder.or_(is_more, is_larger)):
+            builder.store(ndim, self.ndim)
+            builder.store(shape, self.shape)
+            builder.store(builder.load(self.size), self.counts)
+
+    def require_shape(self, i: object) -> None:
+        """Go to `general` unless an array has the shape of the largest, its last sizes, or one
+        element; the last two only where there is one step.
+        """
+        builder = self.builder
+        ndim = builder.load(builder.gep(self.ndims, [i]))
+        shape = builder.load(builder.gep(self.shapes, [i]))
+        before = builder.sub(builder.load(self.ndim), ndim)
+        by_rows = builder.icmp_signed("!=", self.constant("rows"), INT64(0))
+        self.count(ndim, shape, self.size)
+        one = builder.icmp_signed("==", builder.load(self.size), INT64(1))
+        more = builder.icmp_signed("!=", builder.load(self.counts), INT64(1))
+        with builder.if_else(builder.and_(by_rows, builder.and_(one, more))) as (single, many):
+            with single:
+                builder.store(INT64(_REPEATED), builder.gep(self.rows, [i]))
+            with many:
                 expected = builder.gep(builder.load(self.shape), [before])
                 with _loop(builder, ndim) as axis:
                     sizes = (_at(builder, one, axis) for one in (shape, expected))
                     self.require(builder.icmp_signed("==", *sizes))
                 with builder.if_then(builder.icmp_signed("!=", before, INT64(0))):
-                    by_rows = builder.icmp_signed("!=", self.constant("rows"), INT64(0))
-                    self.require(builder.and_(by_rows, builder.icmp_signed("!=", ndim, INT64(0))))
-                    builder.store(INT64(1), builder.gep(self.rows, [i]))
-                    self.count(ndim, shape, self.row)
+                    self.require(by_rows)
+                    builder.store(INT64(_ROW), builder.gep(self.rows, [i]))
+                    builder.store(builder.load(self.size), self.row)
 
     def count(self, ndim: object, shape: object, place: Any) -> None:
         """Note the number of elements of a shape."""
@@ -388,6 +441,12 @@ class _Loops:
             address = _at(builder, self.places, slot)
             builder.store(address, builder.gep(self.arrays, [i]))
             is_scalar = builder.icmp_signed("!=", self.slot(slot, "kind"), INT64(WHOLE))
+            kept = builder.load(builder.gep(self.rows, [builder.and_(slot, INT64(_ARITY - 1))]))
+            repeats = builder.and_(
+                builder.icmp_signed("==", kept, INT64(_REPEATED)),
+                builder.icmp_signed("<", slot, self.constant("inputs")),
+            )
+            is_scalar = builder.or_(is_scalar, repeats)
             stride = builder.select(is_scalar, INT64(0), self.slot(slot, "itemsize"))
             builder.store(stride, builder.gep(self.strides, [i]))
         call = builder.inttoptr(loop, _LOOP.as_pointer())
@@ -415,7 +474,7 @@ class _Loops:
                 is_row = builder.load(builder.gep(self.rows, [i]))
                 last = builder.icmp_signed("==", i, builder.sub(arity, INT64(1)))
                 stays = builder.and_(
-                    builder.icmp_signed("!=", is_row, INT64(0)), builder.not_(last)
+                    builder.icmp_signed("==", is_row, INT64(_ROW)), builder.not_(last)
                 )
                 stride = builder.mul(_at(builder, self.strides, i), row)
                 place = builder.gep(self.arrays, [i])

@@ -16,15 +16,22 @@ import numpy as np
 
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType
-from staticgraph.compiler.llvm.loop_words import SCALAR, WHOLE
+from staticgraph.compiler.llvm.loop_words import (
+    LARGEST_SYMBOLS,
+    SCALAR,
+    SELECT_SYMBOLS,
+    SMALLEST_SYMBOLS,
+    WHOLE,
+    WIDEN_SYMBOLS,
+)
 from staticgraph.compiler.runtime.loops import (
+    MOST,
     Program,
     Slot,
     Step,
     loops_function,
-    select_loop,
+    own_loop,
     ufunc_loop,
-    widen_loop,
 )
 
 _I8 = np.dtype(np.int8)
@@ -168,6 +175,10 @@ class _Trace:
             if self.slots[slot].dtype != dtype:
                 raise Untraceable
             return slot
+        if _are_ones(given):
+            slot = self._slot(dtype, WHOLE, given.base)
+            self.constants.append(slot)
+            return slot
         plain = type(given) is np.ndarray or isinstance(given, np.generic | float | int)
         array = np.asarray(given)
         known = [one.view(np.ndarray) for one, _ in self.numbers.values()]
@@ -276,6 +287,23 @@ class _Places:
         self.found |= {slot: base + i for i, slot in enumerate(constants)}
 
 
+def _are_ones(given: Any) -> bool:
+    """Whether an array is a part of a longer one whose elements are all 1, from its start."""
+    longest = getattr(given, "base", None)
+    if type(given) is not np.ndarray or type(longest) is not np.ndarray or given.ndim != 1:
+        return False
+    starts = given.ctypes.data == longest.ctypes.data and given.flags.c_contiguous
+    return starts and longest.ndim == 1 and longest.size >= MOST and bool((longest == 1).all())
+
+
+@record
+class _Place(Record):
+    """Where in an array the first largest or smallest element is."""
+
+    array: Any
+    symbols: Any
+
+
 def _refuse(*_: object, **__: object) -> NoReturn:
     raise Untraceable
 
@@ -317,7 +345,7 @@ class _Noting(np.ndarray[Any, Any]):
         if function is np.where and not options and len(given) == 3:
             result = np.asarray(np.where(*plain))
             dtypes = (_BOOL, result.dtype, result.dtype)
-            return trace.step(select_loop(result.dtype), given, dtypes, result)
+            return trace.step(own_loop(SELECT_SYMBOLS, result.dtype, "fiub"), given, dtypes, result)
         if function is np.shape:
             return self.shape
         raise Untraceable
@@ -337,7 +365,7 @@ class _Noting(np.ndarray[Any, Any]):
             raise Untraceable
         wanted = np.dtype(dtype)
         result = self.view(np.ndarray).astype(wanted)
-        return self._own().step(widen_loop(wanted), (self,), (_I8,), result)
+        return self._own().step(own_loop(WIDEN_SYMBOLS, wanted, "i"), (self,), (_I8,), result)
 
     def item(self, *at: object) -> Any:
         """The number of an operand without axes."""
@@ -345,8 +373,37 @@ class _Noting(np.ndarray[Any, Any]):
             raise Untraceable
         return self._own().value(self)
 
-    __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    def ravel(self) -> Any:  # type: ignore[override]
+        """All elements along one axis."""
+        return self._own().alias(self.view(np.ndarray).ravel(), self)
+
+    def dot(self, other: Any) -> Any:  # type: ignore[override]
+        """The sum of all elements, as the product with ones."""
+        if self.ndim != 1 or not _are_ones(other):
+            raise Untraceable
+        result = np.asarray(self.view(np.ndarray).dot(other))
+        loop = ufunc_loop(np.vecdot, (self.dtype,) * 3)
+        return self._own().step(loop, (self, other), (self.dtype,) * 2, result, core=True)
+
+    def argmax(self) -> Any:  # type: ignore[override]
+        """Where the first largest element is."""
+        return _Place(self, LARGEST_SYMBOLS)
+
+    def argmin(self) -> Any:  # type: ignore[override]
+        """Where the first smallest element is."""
+        return _Place(self, SMALLEST_SYMBOLS)
+
+    def __getitem__(self, key: object) -> Any:
+        """The largest or smallest of all elements."""
+        if type(key) is not _Place or key.array is not self or self.ndim != 1:
+            raise Untraceable
+        plain = self.view(np.ndarray)
+        result = np.asarray(plain.max() if key.symbols is LARGEST_SYMBOLS else plain.min())
+        loop = own_loop(key.symbols, self.dtype, "f")
+        return self._own().step(loop, (self,), (self.dtype,), result)
+
+    __setitem__ = __bool__ = __float__ = __int__ = __index__ = _refuse
     __iter__ = __contains__ = __complex__ = _refuse
-    argmax = argmin = tolist = tobytes = any = all = sum = max = min = dot = ravel = _refuse
+    tolist = tobytes = any = all = sum = max = min = _refuse
     reshape = copy = fill = take = transpose = squeeze = mean = nonzero = flatten = _refuse
 

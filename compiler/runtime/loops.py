@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,9 +24,9 @@ from staticgraph.compiler.llvm.loop_words import (
     MOST_SCRATCH,
     MOST_SLOTS,
     NUMBER,
+    OWN_SYMBOLS,
     PYTHON_FUNCTIONS,
     SCALAR,
-    SELECT_SYMBOLS,
     WHOLE,
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code
@@ -231,20 +231,12 @@ def ufunc_loop(ufunc: Any, dtypes: Sequence[DType]) -> tuple[int, int] | None:
     return (loop, read_word(read_word(at + _DATA) + number)) if loop else None
 
 
-def select_loop(dtype: DType) -> tuple[int, int] | None:
-    """The loop that chooses between two arrays of a dtype, as `ufunc_loop`."""
-    sizes = list(SELECT_SYMBOLS)
-    if dtype.itemsize not in sizes:
+def own_loop(symbols: Mapping[int, str], dtype: DType, kinds: str) -> tuple[int, int] | None:
+    """The loop of these by the bytes of an element, if the dtype is of one of these kinds."""
+    symbol = symbols.get(dtype.itemsize) if dtype.kind in kinds else None
+    if symbol is None:
         return None
-    return loops_code().addresses[1 + sizes.index(dtype.itemsize)], 0
-
-
-def widen_loop(dtype: DType) -> tuple[int, int] | None:
-    """The loop that makes ints of a dtype of int8, as `ufunc_loop`."""
-    sizes = list(SELECT_SYMBOLS)
-    if dtype.kind != "i" or dtype.itemsize not in sizes:
-        return None
-    return loops_code().addresses[1 + len(sizes) + sizes.index(dtype.itemsize)], 0
+    return loops_code().addresses[1 + OWN_SYMBOLS.index(symbol)], 0
 
 
 @cache

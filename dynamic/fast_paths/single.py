@@ -227,6 +227,10 @@ def reduction(
                 pass
         return general(self, dim, keepdim)
 
+    def finish(array: object, input: Tensor) -> Tensor:
+        return new_value(plan, input, array, every[input._array.ndim])
+
+    WAYS[method] = Way(whole, finish, op.floating or op in (ops.sum, ops.max, ops.min))
     method.__doc__ = general.__doc__
     return method
 
@@ -261,6 +265,7 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
         indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
         return result(values, indices)
 
+    WAYS[method] = WAYS[of_all]
     method.__doc__ = general.__doc__
     return method
 
