@@ -22,18 +22,29 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm.loop_words import (
+    BY_ROW,
+    COLUMN,
+    EACH,
     HEAD,
     LARGEST_INT,
     LARGEST_SYMBOLS,
     LOOPS_SYMBOL,
-    MOST_SCRATCH,
+    MOST_OPERANDS,
     MOST_SLOTS,
+    NEAR,
     NUMBER,
+    OF_COLUMN,
+    OPERAND,
+    ROW_SUMS,
     SCALAR,
     SELECT_SYMBOLS,
+    SHIFT,
+    SHIFT_SYMBOLS,
     SLOT,
     SMALLEST_SYMBOLS,
     STEP,
+    SUM,
+    VECTOR,
     WHOLE,
     WIDEN_SYMBOLS,
 )
@@ -46,7 +57,7 @@ FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 POINTER, WORDS = I8.as_pointer(), INT64.as_pointer()
 NULL = ir.Constant(POINTER, None)
 _LOOP = ir.FunctionType(ir.VoidType(), [WORDS, WORDS, WORDS, POINTER])
-_ARITY = 4
+_ARITY = MOST_OPERANDS
 _ROW, _REPEATED = 1, 2
 """How an input that is smaller than another goes with it."""
 
@@ -65,6 +76,9 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
         for itemsize, symbol in symbols.items():
             kind = FLOAT if itemsize == 4 else DOUBLE
             _define_extreme(ir.Function(module, _LOOP, symbol), kind, order)
+    for itemsize, symbol in SHIFT_SYMBOLS.items():
+        kind = FLOAT if itemsize == 4 else DOUBLE
+        _define_shift(ir.Function(module, _LOOP, symbol), kind)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()
@@ -146,6 +160,39 @@ def _define_extreme(function: Any, kind: Any, order: str) -> None:
     builder.ret_void()
 
 
+def _define_shift(function: Any, kind: Any) -> None:
+    """Per row its largest element, or where all elements are near each other the largest of all."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    arrays, counts, _, _ = function.args
+    source, target = (
+        builder.inttoptr(_at(builder, arrays, INT64(i)), kind.as_pointer()) for i in range(2)
+    )
+    rows, columns = (builder.load(builder.gep(counts, [INT64(i)])) for i in range(2))
+    greatest, least = builder.alloca(kind), builder.alloca(kind)
+    for place in (greatest, least):
+        builder.store(builder.load(source), place)
+    with _loop(builder, rows) as row:
+        start = builder.gep(source, [builder.mul(row, columns)])
+        best = builder.gep(target, [row])
+        builder.store(builder.load(start), best)
+        with _loop(builder, columns) as i:
+            value = builder.load(builder.gep(start, [i]))
+            for place, order in ((best, ">"), (greatest, ">"), (least, "<")):
+                before = builder.load(place)
+                passes = builder.or_(
+                    builder.fcmp_ordered(order, value, before),
+                    builder.fcmp_unordered("uno", value, value),
+                )
+                builder.store(builder.select(passes, value, before), place)
+    wide = [builder.load(place) for place in (greatest, least)]
+    if kind is FLOAT:
+        wide = [builder.fpext(one, DOUBLE) for one in wide]
+    with builder.if_then(builder.fcmp_ordered("<", builder.fsub(*wide), DOUBLE(NEAR))):
+        with _loop(builder, rows) as row:
+            builder.store(builder.load(greatest), builder.gep(target, [row]))
+    builder.ret_void()
+
+
 class _Loops:
     def __init__(self, function: ir.Function, fields: Fields) -> None:
         self.function = function
@@ -158,7 +205,9 @@ class _Loops:
             builder.alloca(INT64, size=MOST_SLOTS) for _ in range(3)
         )
         self.arrays, self.strides = (builder.alloca(INT64, size=_ARITY) for _ in range(2))
-        self.core = builder.alloca(INT64, size=5)  # the strides where a loop sums
+        self.advances = builder.alloca(INT64, size=_ARITY)
+        self.core = builder.alloca(INT64, size=9)  # the strides where a loop sums
+        self.dims = builder.alloca(INT64, size=4)
         self.counts = builder.alloca(INT64, size=2)
         self.row = builder.alloca(INT64)
         self.ndim, self.shape = builder.alloca(INT64), builder.alloca(WORDS)
@@ -308,10 +357,15 @@ class _Loops:
         flags = builder.and_(self.field(array, fields.flags, I32), required)
         self.require(builder.icmp_signed("==", flags, required))
         ndim = builder.sext(self.field(array, fields.ndim, I32), INT64)
-        is_scalar = builder.icmp_signed("==", kind, INT64(SCALAR))
-        with builder.if_else(is_scalar) as (scalar, whole):
-            with scalar:
-                self.require(builder.icmp_signed("==", ndim, INT64(0)))
+        is_whole = builder.icmp_signed("==", kind, INT64(WHOLE))
+        with builder.if_else(is_whole) as (whole, other):
+            with other:
+                is_vector = builder.icmp_signed("==", kind, INT64(VECTOR))
+                expected = builder.zext(is_vector, INT64)
+                self.require(builder.icmp_signed("==", ndim, expected))
+                with builder.if_then(is_vector):
+                    size = builder.load(self.field(array, fields.shape, WORDS))
+                    self.require(builder.icmp_signed("==", size, self.constant("columns")))
             with whole:
                 self.note_shape(ndim, self.field(array, fields.shape, WORDS), i)
 
@@ -370,6 +424,12 @@ class _Loops:
         found = builder.load(self.counts)
         self.require(builder.icmp_signed(">", found, INT64(0)))
         self.require(builder.icmp_signed("<=", found, self.constant("most")))
+        columns = self.constant("columns")
+        with builder.if_then(builder.icmp_signed("!=", columns, INT64(0))):
+            last = builder.sub(builder.load(self.ndim), INT64(1))
+            size = _at(builder, builder.load(self.shape), last)
+            self.require(builder.icmp_signed("==", size, columns))
+            self.require(builder.icmp_signed(">", found, columns))
 
     def make_results(self, inputs: Any, results: object) -> Any:
         """The array of the only result, or the tuple of all."""
@@ -430,38 +490,97 @@ class _Loops:
         """Call a loop on the arrays in its slots, once, or for each row if one of them is a row."""
         builder = self.builder
         start = builder.add(INT64(len(HEAD)), builder.mul(INT64(len(SLOT)), self.slots()))
-        start = builder.add(start, builder.mul(number, INT64(len(STEP))))
+        length = len(STEP) + MOST_OPERANDS * len(OPERAND)
+        start = builder.add(start, builder.mul(number, INT64(length)))
 
         def word(at: Any) -> Any:
             return _at(builder, self.words, builder.add(start, at))
 
-        loop, data, arity, core = (word(INT64(i)) for i in range(4))
+        loop, data, arity, mode = (word(INT64(i)) for i in range(4))
+        columns = self.constant("columns")
+        of_column = builder.icmp_signed("==", mode, INT64(OF_COLUMN))
         with _loop(builder, arity) as i:
-            slot = word(builder.add(INT64(STEP.index("a")), i))
+            first = builder.add(INT64(len(STEP)), builder.mul(i, INT64(len(OPERAND))))
+            slot, itemsize, kind = (word(builder.add(first, INT64(k))) for k in range(3))
             address = _at(builder, self.places, slot)
             builder.store(address, builder.gep(self.arrays, [i]))
-            is_scalar = builder.icmp_signed("!=", self.slot(slot, "kind"), INT64(WHOLE))
             kept = builder.load(builder.gep(self.rows, [builder.and_(slot, INT64(_ARITY - 1))]))
             repeats = builder.and_(
                 builder.icmp_signed("==", kept, INT64(_REPEATED)),
                 builder.icmp_signed("<", slot, self.constant("inputs")),
             )
-            is_scalar = builder.or_(is_scalar, repeats)
-            stride = builder.select(is_scalar, INT64(0), self.slot(slot, "itemsize"))
+            whole, column, vector = (
+                builder.icmp_signed("==", kind, INT64(one)) for one in (WHOLE, COLUMN, VECTOR)
+            )
+            moves = builder.and_(builder.or_(whole, vector), builder.not_(repeats))
+            moves = builder.or_(moves, builder.and_(column, of_column))
+            stride = builder.select(moves, itemsize, INT64(0))
             builder.store(stride, builder.gep(self.strides, [i]))
+            by_line = builder.select(whole, builder.mul(columns, itemsize), INT64(0))
+            by_line = builder.select(column, itemsize, by_line)
+            builder.store(by_line, builder.gep(self.advances, [i]))
         call = builder.inttoptr(loop, _LOOP.as_pointer())
         data = builder.inttoptr(data, POINTER)
-        sums = builder.icmp_signed("!=", core, INT64(0))
-        rows = builder.icmp_signed("!=", builder.load(self.row), INT64(0))
-        with builder.if_else(builder.or_(sums, rows), likely=False) as (special, usual):
-            with special, builder.if_else(sums) as (sum, row):
-                with sum:
-                    counts, strides = self.counts_of_sums()
-                    builder.call(call, [self.arrays, counts, strides, data])
-                with row:
-                    self.take_rows(call, data, arity)
-            with usual:
+        usual = builder.and_(
+            builder.icmp_signed("==", mode, INT64(EACH)),
+            builder.icmp_signed("==", builder.load(self.row), INT64(0)),
+        )
+        with builder.if_else(usual, likely=True) as (each, special):
+            with each:
                 builder.call(call, [self.arrays, self.counts, self.strides, data])
+            with special:
+                self.take_special(call, data, arity, mode)
+
+    def take_special(self, call: object, data: object, arity: object, mode: object) -> None:
+        """Call a loop on rows, on a number per row, or on what it sums."""
+        builder = self.builder
+        columns = self.constant("columns")
+        found = builder.load(self.counts)
+        is_one = builder.icmp_signed("==", columns, INT64(0))
+        lines = builder.sdiv(found, builder.select(is_one, INT64(1), columns))
+        itemsize = builder.load(self.strides)
+        done = builder.append_basic_block()
+        cases = builder.switch(mode, done)
+        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT):
+            block = builder.append_basic_block()
+            cases.add_case(INT64(number), block)
+            builder.position_at_end(block)
+            dims, strides = self.dims, self.strides
+            if number == EACH:
+                self.take_rows(call, data, arity)
+            elif number == BY_ROW:
+                self.take_lines(call, data, arity, lines)
+            else:
+                steps: list[Any] = []
+                if number == SUM:
+                    sizes = [INT64(1), found]
+                    steps = [INT64(0)] * 3 + [_at(builder, strides, INT64(i)) for i in range(2)]
+                elif number == ROW_SUMS:
+                    sizes = [INT64(1), lines, columns, INT64(1)]
+                    along = builder.mul(columns, itemsize)
+                    steps = [INT64(0)] * 3 + [
+                        along, itemsize, itemsize, INT64(0), itemsize, INT64(0)
+                    ]  # fmt: skip
+                else:
+                    sizes = [lines, columns]
+                for values, place in ((sizes, dims), (steps, self.core)):
+                    for i, value in enumerate(values):
+                        builder.store(value, builder.gep(place, [INT64(i)]))
+                strides = self.core if steps else strides
+                builder.call(call, [self.arrays, dims, strides, data])
+            builder.branch(done)
+        builder.position_at_end(done)
+
+    def take_lines(self, call: object, data: object, arity: object, lines: object) -> None:
+        """Call a loop for each row."""
+        builder = self.builder
+        builder.store(self.constant("columns"), self.dims)
+        with _loop(builder, lines):
+            builder.call(call, [self.arrays, self.dims, self.strides, data])
+            with _loop(builder, arity) as i:
+                place = builder.gep(self.arrays, [i])
+                advance = _at(builder, self.advances, i)
+                builder.store(builder.add(builder.load(place), advance), place)
 
     def take_rows(self, call: object, data: object, arity: Any) -> None:
         """Call a loop for each row, of which one of the inputs, which come first, is the only."""
@@ -480,20 +599,6 @@ class _Loops:
                 place = builder.gep(self.arrays, [i])
                 moved = builder.add(builder.load(place), stride)
                 builder.store(builder.select(stays, builder.load(place), moved), place)
-
-    def counts_of_sums(self) -> tuple[Any, Any]:
-        """What a loop over the last axis is told: once, over all elements."""
-        builder = self.builder
-        with builder.goto_entry_block():
-            counts = builder.alloca(INT64, size=2)
-        builder.store(INT64(1), counts)
-        builder.store(builder.load(self.counts), builder.gep(counts, [INT64(1)]))
-        for i in range(3):
-            builder.store(INT64(0), builder.gep(self.core, [INT64(i)]))
-        for i in range(2):
-            stride = _at(builder, self.strides, INT64(i))
-            builder.store(stride, builder.gep(self.core, [INT64(3 + i)]))
-        return counts, self.core
 
     def return_tensor(self, array: Any, arguments: Any, given: Any) -> None:
         """Return a tensor of the array: of class `first_class`, or what `finish` makes."""

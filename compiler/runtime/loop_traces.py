@@ -10,6 +10,7 @@ programs must be equal, and give the bits that the function gave.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,10 +18,20 @@ import numpy as np
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.llvm.loop_words import (
+    BY_ROW,
+    COLUMN,
+    EACH,
     LARGEST_SYMBOLS,
+    NUMBER,
+    OF_COLUMN,
+    ROW_SUMS,
     SCALAR,
     SELECT_SYMBOLS,
+    SHIFT,
+    SHIFT_SYMBOLS,
     SMALLEST_SYMBOLS,
+    SUM,
+    VECTOR,
     WHOLE,
     WIDEN_SYMBOLS,
 )
@@ -52,15 +63,23 @@ class Kind(Record):
     value: Any = None
 
 
-def program_of(function: Callable[..., Any], kinds: Sequence[Kind]) -> Program | None:
-    """The program of a function for such operands; None if it has none."""
-    shapes: Sequence[tuple[int, ...]] = _SHAPES if any(not one.kind for one in kinds) else ((), ())
+def program_of(
+    function: Callable[..., Any], kinds: Sequence[Kind], columns: int = 0
+) -> Program | None:
+    """The program of a function for such operands; None if it has none.
+
+    With `columns` it is for arrays whose last axis is so long, and may go along it.
+    """
+    if columns:
+        shapes: Sequence[tuple[int, ...]] = [(r, columns) for r in (3, 4, 5) if r != columns][:2]
+    else:
+        shapes = _SHAPES if any(not one.kind for one in kinds) else ((), ())
     found: list[Program] = []
     for seed, shape in enumerate(shapes):
         arrays = _operands(kinds, shape, np.random.default_rng(seed))
         try:
             with np.errstate(all="ignore"):
-                trace = _Trace(shape, arrays, kinds)
+                trace = _Trace(shape, arrays, kinds, columns)
                 found.append(trace.program(function(*trace.inputs)))
                 expected = function(*arrays)
         except (Untraceable, TypeError, ValueError, AttributeError, IndexError):
@@ -79,17 +98,21 @@ def _operands(
         if one.value is not None:
             arrays.append(np.array(one.value, one.dtype))
             continue
-        drawn = generator.uniform(0.1, 0.9, () if one.kind else shape)
+        sizes = {WHOLE: shape, VECTOR: shape[-1:]}.get(one.kind, ())
+        drawn = generator.uniform(0.1, 0.9, sizes)
         arrays.append(np.array(drawn > 0.5 if one.dtype == _BOOL else drawn, one.dtype))
     return arrays
 
 
 def _gives(program: Program, arrays: Sequence[Any], expected: Any) -> bool:
     """Whether the program gives the bits that are expected."""
-    inputs = tuple([Slot(one.dtype, one.kind and SCALAR, one.value) for one in program.inputs])
-    plain = Program(
-        inputs, program.results, program.scratch, program.constants, program.steps, program.rows
+    inputs = tuple(
+        [
+            Slot(one.dtype, SCALAR if one.kind == NUMBER else one.kind, one.value)
+            for one in program.inputs
+        ]
     )
+    plain = replace(program, inputs=inputs)
     function = loops_function(plain, lambda *_: None)
     found = None if function is None else function(*arrays)
     if found is None:
@@ -106,10 +129,11 @@ def _gives(program: Program, arrays: Sequence[Any], expected: Any) -> bool:
 
 def _text(program: Program) -> object:
     """What equal programs have in common."""
-    constants = [(one.dtype, one.kind, one.value.tobytes()) for one in program.constants if one.kind]  # type: ignore[union-attr]
+    constants = [(one.dtype, one.kind, one.value.tobytes()) for one in program.constants if one.kind == SCALAR]  # type: ignore[union-attr]
     inputs = [(one.dtype, one.kind, one.value is None) for one in program.inputs]
     results = [(one.dtype, one.kind) for one in program.results]
-    return inputs, results, program.scratch, constants, program.steps, program.rows
+    others = program.scratch, program.steps, program.rows, program.columns
+    return inputs, results, constants, others
 
 
 class _Trace:
@@ -119,8 +143,15 @@ class _Trace:
     come; `program` orders them.
     """
 
-    def __init__(self, shape: tuple[int, ...], arrays: Sequence[Any], kinds: Sequence[Kind]) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        arrays: Sequence[Any],
+        kinds: Sequence[Kind],
+        columns: int = 0,
+    ) -> None:
         self.shape = shape
+        self.columns = columns
         self.slots: list[Slot] = []
         self.steps: list[Step] = []
         self.roots: list[int] = []  # by slot that of the same memory, for one that is read anew
@@ -205,22 +236,48 @@ class _Trace:
 
     def step(
         self, loop: tuple[int, int] | None, given: Sequence[Any], dtypes: Sequence[DType],
-        result: Any, out: Any = None, core: bool = False,
+        result: Any, out: Any = None, mode: int | None = None,
     ) -> Any:  # fmt: skip
         """Note a loop, and its result."""
-        if loop is None or (result.shape != self.shape and result.ndim):
+        kind = self.kind_of(result)
+        if loop is None:
             raise Untraceable
         slots = [self.operand(one, dtype) for one, dtype in zip(given, dtypes, strict=True)]
-        slot = self._slot(result.dtype, WHOLE if result.ndim else SCALAR)
-        self.steps.append(Step(*loop, (*slots, slot), core))
+        if mode is None:
+            mode = self.mode_of(kind, {self.slots[i].kind for i in slots})
+        slot = self._slot(result.dtype, kind)
+        operands = [(i, self.slots[i].dtype, self.slots[i].kind) for i in (*slots, slot)]
+        self.steps.append(Step(*loop, tuple(operands), mode))
         if out is None:
             return self._known(result, slot)
         if out.shape != result.shape or out.dtype != result.dtype:
             raise Untraceable
         target = out.view(np.ndarray)
         target[...] = result
+        for key, (one, _) in tuple(self.numbers.items()):
+            if one.ctypes.data == target.ctypes.data:
+                self.numbers[key] = one, slot
         self.numbers[id(out)] = out, slot
         return out if isinstance(out, _Noting) else self._known(out, slot)
+
+    def kind_of(self, array: Any) -> int:
+        """The kind of an array by its shape."""
+        rows = self.shape[:-1]
+        if array.shape == self.shape and array.ndim:
+            return WHOLE
+        if not array.ndim:
+            return SCALAR
+        if self.columns and array.shape in (rows, (*rows, 1)):
+            return COLUMN
+        raise Untraceable
+
+    def mode_of(self, kind: int, operands: set[int]) -> int:
+        """How an elementwise loop goes over operands of these kinds to a result of a kind."""
+        if kind == COLUMN:
+            if not operands <= {COLUMN, SCALAR}:
+                raise Untraceable
+            return OF_COLUMN
+        return BY_ROW if kind == WHOLE and operands & {COLUMN, VECTOR} else EACH
 
     def program(self, result: Any) -> Program:
         """The program, whose results are these."""
@@ -228,24 +285,37 @@ class _Trace:
         shown = [self.slot_of(one) for one in results]
         given = [self.roots[slot] for slot in shown]
         count = len(self.inputs)
-        steps = [(one, tuple([self.roots[i] for i in one.slots])) for one in self.steps]
+        steps = [
+            (one, tuple([self.roots[i] for i, _, _ in one.operands])) for one in self.steps
+        ]
         if len(set(given)) < len(given) or not {slots[-1] for _, slots in steps}.issuperset(given):
             raise Untraceable  # an operand itself, or a value twice
         places = _Places([slots for _, slots in steps], count, given, self.constants)
-        if len({self.slots[i].kind for i in places.between}) > 1:
+        kinds = {self.slots[i].kind for i in places.between}
+        if SCALAR in kinds and len(kinds) > 1:
             raise Untraceable
         inputs = [
             Slot(one.dtype, one.kind, self.guarded.get(i))
             for i, one in enumerate(self.slots[:count])
         ]
         placed = [
-            Step(one.loop, one.data, tuple([places.found[i] for i in slots]), one.core)
+            Step(
+                one.loop, one.data,
+                tuple(
+                    [
+                        (places.found[i], dtype, kind)
+                        for i, (_, dtype, kind) in zip(slots, one.operands, strict=True)
+                    ]
+                ),
+                one.mode,
+            )
             for one, slots in steps
         ]
         return Program(
             tuple(inputs), tuple([self.slots[i] for i in shown]), places.scratch,
             tuple([self.slots[i] for i in self.constants]), tuple(placed),
-            len(placed) == 1 and count == 2 and len(placed[0].slots) == 3,
+            len(placed) == 1 and count == 2 and len(placed[0].operands) == 3 and not self.columns,
+            self.columns,
         )  # fmt: skip
 
 
@@ -379,11 +449,22 @@ class _Noting(np.ndarray[Any, Any]):
 
     def dot(self, other: Any) -> Any:  # type: ignore[override]
         """The sum of all elements, as the product with ones."""
-        if self.ndim != 1 or not _are_ones(other):
+        trace = self._own()
+        if not _are_ones(other) or self.ndim != (2 if trace.columns else 1):
             raise Untraceable
         result = np.asarray(self.view(np.ndarray).dot(other))
-        loop = ufunc_loop(np.vecdot, (self.dtype,) * 3)
-        return self._own().step(loop, (self, other), (self.dtype,) * 2, result, core=True)
+        product, mode = (np.matmul, ROW_SUMS) if trace.columns else (np.vecdot, SUM)
+        loop = ufunc_loop(product, (self.dtype,) * 3)
+        return trace.step(loop, (self, other), (self.dtype,) * 2, result, None, mode)
+
+    def note_shift(self, axis: int) -> Any:
+        """What is subtracted before exp: `compiler.reference.direct.shift`."""
+        trace = self._own()
+        if not trace.columns or self.ndim != 2 or axis not in (1, -1):
+            raise Untraceable
+        result = np.maximum.reduce(self.view(np.ndarray), 1, keepdims=True)
+        loop = own_loop(SHIFT_SYMBOLS, self.dtype, "f")
+        return trace.step(loop, (self,), (self.dtype,), result, None, SHIFT)
 
     def argmax(self) -> Any:  # type: ignore[override]
         """Where the first largest element is."""
@@ -394,7 +475,9 @@ class _Noting(np.ndarray[Any, Any]):
         return _Place(self, SMALLEST_SYMBOLS)
 
     def __getitem__(self, key: object) -> Any:
-        """The largest or smallest of all elements."""
+        """The largest or smallest of all elements; numbers of rows with an axis more."""
+        if key == (slice(None), None) and self.ndim == 1 and self._own().columns:
+            return self._own().alias(self.view(np.ndarray)[:, None], self)
         if type(key) is not _Place or key.array is not self or self.ndim != 1:
             raise Untraceable
         plain = self.view(np.ndarray)

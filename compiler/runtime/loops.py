@@ -20,10 +20,13 @@ from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.llvm.loop_words import (
     C_FUNCTIONS,
+    EACH,
     HEAD,
+    MOST_OPERANDS,
     MOST_SCRATCH,
     MOST_SLOTS,
     NUMBER,
+    OPERAND,
     OWN_SYMBOLS,
     PYTHON_FUNCTIONS,
     SCALAR,
@@ -44,11 +47,12 @@ from staticgraph.compiler.runtime.trampoline import (
 
 MOST = 2048
 """The elements up to which the interpreter's lock is held: their loops take some microseconds."""
+FEW = 1024
+"""Those of arrays of rows, of which `reference.direct` computes others in another way."""
 _BASE = object.__basicsize__
 _NIN, _NOUT, _FUNCTIONS, _DATA, _NTYPES, _TYPES = (_BASE + at for at in (0, 4, 16, 24, 32, 48))
 _EXCEPTIONS = {"x86_64": 0x0D, "AMD64": 0x0D, "aarch64": 0x07, "arm64": 0x07}
 """By machine invalid, division by zero and overflow as <fenv.h> has them."""
-_ARITY = 4
 
 Function = Callable[..., Any]
 
@@ -70,22 +74,22 @@ class Slot(Record):
 
 @record
 class Step(Record):
-    """A loop, the address of its code and data, on arrays by their slots.
-
-    `core`: it makes one number of the last axis of two arrays.
+    """A loop: the address of its code and data, the slot, dtype and kind of each array, and how
+    it goes over them.
     """
 
     loop: int
     data: int
-    slots: tuple[int, ...]
-    core: bool = False
+    operands: tuple[tuple[int, DType, int], ...]
+    mode: int = EACH
 
 
 @record
 class Program(Record):
     """What a function does: slots of inputs, results, scratch arrays and constants; the steps.
 
-    `rows`: an input may be a row of the others, of which there is one step.
+    `rows`: an input may be a row of the others, of which there is one step; `columns`: the length
+    of the last axis that it is for, or 0.
     """
 
     inputs: tuple[Slot, ...]
@@ -94,6 +98,7 @@ class Program(Record):
     constants: tuple[Slot, ...]
     steps: tuple[Step, ...]
     rows: bool = False
+    columns: int = 0
 
 
 @record
@@ -147,8 +152,9 @@ def loops_function(
         "scratch": program.scratch,
         "constants": len(program.constants),
         "steps": len(program.steps),
-        "most": min(MOST, MOST_SCRATCH // (8 * max(program.scratch, 1))),
+        "most": min(FEW if program.columns else MOST, MOST_SCRATCH // (8 * max(program.scratch, 1))),
         "rows": program.rows,
+        "columns": program.columns,
         "float": id(float),
         "int": id(int),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
@@ -163,8 +169,10 @@ def loops_function(
         assert one.value is not None
         words += (one.value.ctypes.data, one.dtype.itemsize, one.kind, 0, 0)
     for step in program.steps:
-        others = (0,) * (_ARITY - len(step.slots))
-        words += (step.loop, step.data, len(step.slots), step.core, *step.slots, *others)
+        words += (step.loop, step.data, len(step.operands), step.mode)
+        for slot, dtype, kind in step.operands:
+            words += (slot, dtype.itemsize, kind)
+        words += (0,) * (len(OPERAND) * (MOST_OPERANDS - len(step.operands)))
     code = loops_code()
     kept = _Module("staticgraph.dynamic")
     kept.held = general, program, code, holder, finish
