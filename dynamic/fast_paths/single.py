@@ -22,6 +22,7 @@ from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.loops import WAYS, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.noted import flat
 from staticgraph.dynamic.tape.tape import Recipe, new_node, recipe
@@ -33,6 +34,7 @@ _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
 _NOTHING = object()  # what stands for an operand that is not given
+_LAST_OF_TWO: Attrs = {"axis": 1}
 _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
@@ -149,6 +151,7 @@ def along_axis(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
     general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
+    quick = QuickRows(evaluate)
 
     def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
@@ -158,7 +161,13 @@ def along_axis(op: Op) -> Any:
                     attrs = ready[x.ndim][dim]
                 except IndexError:  # many axes, none or no such axis
                     return general(input, dim)
-                return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
+                axis, shape = attrs["axis"], x.shape
+                value = None
+                if axis and axis + 1 == len(shape) and x.size <= FEW:
+                    value = quick.value((x.dtype is F32, shape[axis]), (x,), _LAST_OF_TWO)
+                if value is None:
+                    value = evaluate(x, axis=axis)
+                return new_value(plan, input, value, attrs)
         if "dtype" in options:  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)

@@ -7,7 +7,8 @@ broadcast, others than small row-major ones of one dtype, values of which NumPy 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -22,8 +23,13 @@ OFTEN = 100
 """The runs after which the operands are looked at, again and again."""
 ENOUGH = 2000
 """The runs of all nodes before the first are: loading the machine code takes as long."""
+MOST_COLUMNS, MOST_ROWS = 512, 64
+"""The longest rows that are worth a function, and for how many kinds of them an op gets one."""
 TRIES = 6
 """How many kinds of operands a function is looked for."""
+
+FEW = 1024
+"""The elements up to which rows are few: as in `compiler.reference.direct`."""
 
 _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
@@ -53,7 +59,7 @@ class Quick:
     """
 
     __slots__ = (
-        "_arrays", "_known", "_left", "_op", "_steps", "bare", "function", "positions",
+        "_arrays", "_known", "_left", "_op", "_rows", "_steps", "bare", "function", "positions",
         "reads",
     )
 
@@ -73,9 +79,18 @@ class Quick:
         self.function: Callable[..., Any] = _nothing
         self._known: set[object] = set()
         self._left = OFTEN
+        self._rows: QuickRows | None = None
+        if op.sweep == "rows":
+            self._rows = QuickRows(self._along_rows, *(WHOLE,) * len(self.reads))
 
-    def found(self, g: Any, saved: Sequence[Any], edges: Sequence[object]) -> Any:
+    def found(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
         """The cotangents, each with the edge of its operand; None if rules have to find them."""
+        if self._rows is not None:
+            return self._of_rows(g, saved, edges, attrs)
+        if attrs:
+            return None
         for i in self.bare:
             if saved[i].shape != g.shape:
                 return None
@@ -101,6 +116,27 @@ class Quick:
             i, j = self.positions
             return [(edges[i], part[0]), (edges[j], part[1])]
         return [(edges[i], part[k]) for k, i in enumerate(self.positions)]
+
+    def _of_rows(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
+        """The cotangent of the only operand of an op along one axis."""
+        ndim = g.ndim
+        if ndim < 2 or attrs["axis"] != ndim - 1 or g.size > FEW:
+            return None
+        dtype = g.dtype
+        if dtype is not F32 and dtype is not F64:
+            return None
+        arrays = [g, *[saved[i] for i in self.reads]]
+        part = self._rows.value((dtype is F32, g.shape[-1]), arrays, {"axis": 1})  # type: ignore[union-attr]
+        return None if part is None else [(edges[0], part)]
+
+    def _along_rows(self, g: Any, *read: Any, axis: int) -> Any:
+        values = dict(zip(self.reads, read, strict=True))
+        other = Spec(g.shape, g.dtype)
+        out, x = (values.get(i, other) for i in (-1, 0))
+        assert self._arrays is not None
+        return self._arrays((0,), g, out, x, axis=g.ndim - 1)
 
     def _look(self, arrays: Sequence[Any]) -> None:
         kinds = _kinds(arrays)
@@ -139,3 +175,61 @@ def _kinds(arrays: Sequence[Any]) -> tuple[tuple[Any, int], ...] | None:
             return None
         found.append((one.dtype, WHOLE if one.ndim else SCALAR))
     return tuple(found) if dtype is F32 or dtype is F64 else None
+
+
+class QuickRows:
+    """The values of an op along the last axis, of few rows, by its length and attributes.
+
+    Attributes:
+        functions: by these a function, or how often it has yet to be asked for.
+    """
+
+    __slots__ = ("_evaluate", "_kinds", "functions")
+
+    def __init__(self, evaluate: Callable[..., Any], *vectors: int) -> None:
+        self._evaluate, self._kinds = evaluate, (WHOLE, *vectors)
+        self.functions: dict[object, Any] = {}
+
+    def value(self, key: object, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        """The value for row-major arrays, the first with rows; None if NumPy has to find it.
+
+        `key` tells apart what there is a function for: dtype, the last size and the attributes.
+        """
+        found = self.functions.get(key, OFTEN)
+        if type(found) is not int:
+            return found(*arrays)
+        if found and len(self.functions) < MOST_ROWS:
+            self.functions[key] = found - 1
+            if found == 1:
+                _total.runs += OFTEN
+                if _total.runs < ENOUGH:
+                    self.functions[key] = OFTEN
+                else:
+                    self.functions[key] = self._made(arrays, attrs)
+        return None
+
+    def _made(self, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        kinds = [(one.dtype, kind) for one, kind in zip(arrays, self._kinds, strict=True)]
+        made = rows_function(partial(self._evaluate, **attrs), kinds, arrays[0].shape[-1], _nothing)
+        return made or 0
+
+
+def rows_function(
+    function: Callable[..., Any],
+    kinds: Sequence[tuple[Any, int]],
+    columns: int,
+    general: Callable[..., Any],
+) -> Callable[..., Any] | None:
+    """The builtin function of what goes along a last axis of so many elements, or None."""
+    few = 1 < columns <= MOST_COLUMNS
+    if not few or COMPILE_SMALL_OPS.is_off or any(one not in (F32, F64) for one, _ in kinds):
+        return None
+    with fork.importing():
+        loops, traces = import_module(_LOOPS), import_module(_TRACES)
+    if not loops.loops_are_there():
+        return None
+    program = traces.program_of(function, [traces.Kind(*one) for one in kinds], columns)
+    found: Callable[..., Any] | None = None
+    if program is not None:
+        found = loops.loops_function(program, general)
+    return found

@@ -84,7 +84,8 @@ def _reduces(op: Op) -> bool:
 def _quick(
     op: Op, steps: tuple[tuple[int, Rule], ...], keeps: tuple[bool, ...], keeps_output: bool
 ) -> Quick | None:
-    if not op.elementwise or not steps or not isinstance(op.vjp, tuple):
+    along_rows = op.sweep == "rows" and op.vjp_arrays is not None and len(keeps) == 1
+    if not (op.elementwise or along_rows) or not steps or not isinstance(op.vjp, tuple):
         return None
     return Quick(op, steps, op.vjp_arrays, keeps, keeps_output)
 
@@ -160,8 +161,8 @@ class Node(GraphNode):
             saved = self._tensors(g, saved)
         edges, attrs, plan = self.edges, self.attrs, self.recipe
         quick = plan.quick
-        if quick is not None and not attrs and not create_graph:
-            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges)
+        if quick is not None and not create_graph:
+            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges, attrs)
             if found is not None:
                 return found
         operands, out = saved[:-1], saved[-1]
