@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-LOOPS_SYMBOL, SELECT_SYMBOLS = "staticgraph_loops", {
-    4: "staticgraph_select_4",
-    8: "staticgraph_select_8",
-}
+LOOPS_SYMBOL, SELECT_SYMBOLS = (
+    "staticgraph_loops",
+    {
+        4: "staticgraph_select_4",
+        8: "staticgraph_select_8",
+    },
+)
 WIDEN_SYMBOLS = {4: "staticgraph_widen_4", 8: "staticgraph_widen_8"}
 LARGEST_SYMBOLS = {4: "staticgraph_largest_4", 8: "staticgraph_largest_8"}
 SMALLEST_SYMBOLS = {4: "staticgraph_smallest_4", 8: "staticgraph_smallest_8"}

@@ -14,52 +14,34 @@ object, made here if the inputs have nothing in their other slots, else by the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from staticgraph.compiler.llvm.loop_steps import I32, NULL, REPEATED, ROW, Steps
 from staticgraph.compiler.llvm.loop_words import (
-    BY_ROW,
-    COLUMN,
-    EACH,
-    HEAD,
     LARGEST_INT,
-    LARGEST_SYMBOLS,
     LOOPS_SYMBOL,
     MOST_OPERANDS,
-    MOST_SLOTS,
-    NEAR,
     NUMBER,
-    OF_COLUMN,
-    OPERAND,
-    ROW_SUMS,
-    SCALAR,
-    SELECT_SYMBOLS,
-    SHIFT,
-    SHIFT_SYMBOLS,
-    SLOT,
-    SMALLEST_SYMBOLS,
-    STEP,
-    SUM,
     VECTOR,
     WHOLE,
-    WIDEN_SYMBOLS,
 )
 from staticgraph.compiler.llvm.machine import emit_object
+from staticgraph.compiler.llvm.own_loops import (
+    DOUBLE,
+    FLOAT,
+    I8,
+    INT64,
+    POINTER,
+    WORDS,
+    define_own_loops,
+    loop_below,
+    word_at,
+)
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.trampoline_words import Fields
-
-I8, I32, INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
-POINTER, WORDS = I8.as_pointer(), INT64.as_pointer()
-NULL = ir.Constant(POINTER, None)
-_LOOP = ir.FunctionType(ir.VoidType(), [WORDS, WORDS, WORDS, POINTER])
-_ARITY = MOST_OPERANDS
-_ROW, _REPEATED = 1, 2
-"""How an input that is smaller than another goes with it."""
 
 
 def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
@@ -68,17 +50,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     module.triple = machine.triple
     kind = ir.FunctionType(POINTER, [POINTER, WORDS, INT64, POINTER])
     _Loops(ir.Function(module, kind, LOOPS_SYMBOL), fields).define()
-    for itemsize, symbol in SELECT_SYMBOLS.items():
-        _define_select(ir.Function(module, _LOOP, symbol), ir.IntType(8 * itemsize))
-    for itemsize, symbol in WIDEN_SYMBOLS.items():
-        _define_widen(ir.Function(module, _LOOP, symbol), ir.IntType(8 * itemsize))
-    for symbols, order in ((LARGEST_SYMBOLS, ">"), (SMALLEST_SYMBOLS, "<")):
-        for itemsize, symbol in symbols.items():
-            kind = FLOAT if itemsize == 4 else DOUBLE
-            _define_extreme(ir.Function(module, _LOOP, symbol), kind, order)
-    for itemsize, symbol in SHIFT_SYMBOLS.items():
-        kind = FLOAT if itemsize == 4 else DOUBLE
-        _define_shift(ir.Function(module, _LOOP, symbol), kind)
+    define_own_loops(module)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()
@@ -89,134 +61,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     return emit_object(machine, parsed)
 
 
-@contextmanager
-def _loop(builder: Any, count: object) -> Iterator[Any]:
-    """The body for each int from 0 below `count`."""
-    start = builder.block
-    head, body, done = (builder.append_basic_block() for _ in range(3))
-    builder.branch(head)
-    builder.position_at_end(head)
-    index = builder.phi(INT64)
-    index.add_incoming(INT64(0), start)
-    builder.cbranch(builder.icmp_signed("<", index, count), body, done)
-    builder.position_at_end(body)
-    yield index
-    index.add_incoming(builder.add(index, INT64(1)), builder.block)
-    builder.branch(head)
-    builder.position_at_end(done)
-
-
-def _at(builder: Any, words: object, place: Any) -> Any:
-    return builder.load(builder.gep(words, [place]))
-
-
-def _element(builder: Any, arguments: tuple[Any, Any], number: int, i: object, kind: Any) -> Any:
-    """The address of the element `i` of one of the arrays of a loop."""
-    arrays, strides = arguments
-    offset = builder.mul(i, _at(builder, strides, INT64(number)))
-    address = builder.add(_at(builder, arrays, INT64(number)), offset)
-    return builder.inttoptr(address, kind.as_pointer())
-
-
-def _define_select(function: Any, kind: Any) -> None:
-    """Of a mask and two arrays the element of the first where it holds, else of the second."""
-    builder = ir.IRBuilder(function.append_basic_block())
-    arrays, count, strides, _ = function.args
-    with _loop(builder, builder.load(count)) as i:
-        place = [_element(builder, (arrays, strides), k, i, t) for k, t in enumerate((I8, *[kind] * 3))]
-        mask, first, second = (builder.load(one) for one in place[:3])
-        holds = builder.icmp_unsigned("!=", mask, I8(0))
-        builder.store(builder.select(holds, first, second), place[3])
-    builder.ret_void()
-
-
-def _define_widen(function: Any, kind: Any) -> None:
-    """Of int8 the ints of more bytes."""
-    builder = ir.IRBuilder(function.append_basic_block())
-    arrays, count, strides, _ = function.args
-    with _loop(builder, builder.load(count)) as i:
-        source, target = (
-            _element(builder, (arrays, strides), k, i, t) for k, t in enumerate((I8, kind))
-        )
-        builder.store(builder.sext(builder.load(source), kind), target)
-    builder.ret_void()
-
-
-def _define_extreme(function: Any, kind: Any, order: str) -> None:
-    """The first largest or smallest element of all, or the first that is nan."""
-    builder = ir.IRBuilder(function.append_basic_block())
-    arrays, count, strides, _ = function.args
-    target = builder.inttoptr(_at(builder, arrays, INT64(1)), kind.as_pointer())
-    first = _element(builder, (arrays, strides), 0, INT64(0), kind)
-    builder.store(builder.load(first), target)
-    with _loop(builder, builder.load(count)) as i:
-        value = builder.load(_element(builder, (arrays, strides), 0, i, kind))
-        best = builder.load(target)
-        passes = builder.or_(
-            builder.fcmp_ordered(order, value, best), builder.fcmp_unordered("uno", value, value)
-        )
-        passes = builder.and_(passes, builder.fcmp_ordered("ord", best, best))
-        builder.store(builder.select(passes, value, best), target)
-    builder.ret_void()
-
-
-def _define_shift(function: Any, kind: Any) -> None:
-    """Per row its largest element, or where all elements are near each other the largest of all."""
-    builder = ir.IRBuilder(function.append_basic_block())
-    arrays, counts, _, _ = function.args
-    source, target = (
-        builder.inttoptr(_at(builder, arrays, INT64(i)), kind.as_pointer()) for i in range(2)
-    )
-    rows, columns = (builder.load(builder.gep(counts, [INT64(i)])) for i in range(2))
-    greatest, least = builder.alloca(kind), builder.alloca(kind)
-    for place in (greatest, least):
-        builder.store(builder.load(source), place)
-    with _loop(builder, rows) as row:
-        start = builder.gep(source, [builder.mul(row, columns)])
-        best = builder.gep(target, [row])
-        builder.store(builder.load(start), best)
-        with _loop(builder, columns) as i:
-            value = builder.load(builder.gep(start, [i]))
-            for place, order in ((best, ">"), (greatest, ">"), (least, "<")):
-                before = builder.load(place)
-                passes = builder.or_(
-                    builder.fcmp_ordered(order, value, before),
-                    builder.fcmp_unordered("uno", value, value),
-                )
-                builder.store(builder.select(passes, value, before), place)
-    wide = [builder.load(place) for place in (greatest, least)]
-    if kind is FLOAT:
-        wide = [builder.fpext(one, DOUBLE) for one in wide]
-    with builder.if_then(builder.fcmp_ordered("<", builder.fsub(*wide), DOUBLE(NEAR))):
-        with _loop(builder, rows) as row:
-            builder.store(builder.load(greatest), builder.gep(target, [row]))
-    builder.ret_void()
-
-
-class _Loops:
-    def __init__(self, function: ir.Function, fields: Fields) -> None:
-        self.function = function
-        self.fields = fields
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.general = function.append_basic_block("general")
-        builder = self.builder
-        self.words: Any = self.field(function.args[0], fields.data, WORDS)
-        self.places, self.numbers, self.rows = (
-            builder.alloca(INT64, size=MOST_SLOTS) for _ in range(3)
-        )
-        self.arrays, self.strides = (builder.alloca(INT64, size=_ARITY) for _ in range(2))
-        self.advances = builder.alloca(INT64, size=_ARITY)
-        self.core = builder.alloca(INT64, size=9)  # the strides where a loop sums
-        self.dims = builder.alloca(INT64, size=4)
-        self.counts = builder.alloca(INT64, size=2)
-        self.row = builder.alloca(INT64)
-        self.ndim, self.shape = builder.alloca(INT64), builder.alloca(WORDS)
-        self.ndims = builder.alloca(INT64, size=MOST_SLOTS)
-        self.shapes = builder.alloca(WORDS, size=MOST_SLOTS)
-        self.size = builder.alloca(INT64)
-        self.noted = builder.alloca(INT64)
-        self.overflow = builder.alloca(I32)
-
+class _Loops(Steps):
     def define(self) -> None:
         builder = self.builder
         _, arguments, given, names = self.function.args
@@ -231,18 +76,18 @@ class _Loops:
             length = self.field(paused, self.fields.data, INT64)  # of a list
             builder.store(length, self.noted)
         self.forget_exceptions()
-        for i in range(_ARITY):
+        for i in range(MOST_OPERANDS):
             builder.store(INT64(0), builder.gep(self.rows, [INT64(i)]))
-        with _loop(builder, inputs) as i:
-            self.read_input(_at(builder, arguments, i), i, tensors)
-        with _loop(builder, inputs) as i:
+        with loop_below(builder, inputs) as i:
+            self.read_input(word_at(builder, arguments, i), i, tensors)
+        with loop_below(builder, inputs) as i:
             whole = builder.icmp_signed("==", self.slot(i, "kind"), INT64(WHOLE))
             with builder.if_then(whole):
                 self.require_shape(i)
         self.require_few()
         first = self.make_results(inputs, results)
         self.place_scratch(builder.add(inputs, results))
-        with _loop(builder, self.constant("steps")) as i:
+        with loop_below(builder, self.constant("steps")) as i:
             self.take_step(i)
         fine, failed = (builder.append_basic_block() for _ in range(2))
         builder.cbranch(builder.icmp_signed("==", self.exceptions(), I32(0)), fine, failed)
@@ -287,7 +132,8 @@ class _Loops:
     def array_of(self, given: Any, tensors: object) -> Any:
         """The array of a tensor; note whether another of its fields is not None."""
         builder = self.builder
-        found = builder.alloca(POINTER)
+        with builder.goto_entry_block():
+            found = builder.alloca(POINTER)
         builder.store(given, found)
         with builder.if_then(tensors):
             kind = self.field(given, self.fields.type, INT64)
@@ -304,14 +150,17 @@ class _Loops:
                 noted = builder.zext(builder.icmp_signed("!=", held, none), INT64)
                 builder.store(builder.or_(builder.load(self.noted), noted), self.noted)
             at = builder.gep(given, [self.constant("array")])
-            builder.store(builder.load(builder.bitcast(at, POINTER.as_pointer())), found)
+            held = builder.load(builder.bitcast(at, POINTER.as_pointer()))
+            self.require(builder.icmp_unsigned("!=", held, NULL))  # of Tensor.__new__
+            builder.store(held, found)
         return builder.load(found)
 
     def read_number(self, given: Any, itemsize: object, number: Any, place: Any) -> None:
         """Convert a Python float, or an int that is not large, and note where it is."""
         builder = self.builder
         kind = self.field(given, self.fields.type, INT64)
-        value = builder.alloca(DOUBLE)
+        with builder.goto_entry_block():
+            value = builder.alloca(DOUBLE)
         is_float = builder.icmp_signed("==", kind, self.constant("float"))
         with builder.if_else(is_float) as (of_float, of_int):
             with of_float:
@@ -399,23 +248,23 @@ class _Loops:
         more = builder.icmp_signed("!=", builder.load(self.counts), INT64(1))
         with builder.if_else(builder.and_(by_rows, builder.and_(one, more))) as (single, many):
             with single:
-                builder.store(INT64(_REPEATED), builder.gep(self.rows, [i]))
+                builder.store(INT64(REPEATED), builder.gep(self.rows, [i]))
             with many:
                 expected = builder.gep(builder.load(self.shape), [before])
-                with _loop(builder, ndim) as axis:
-                    sizes = (_at(builder, one, axis) for one in (shape, expected))
+                with loop_below(builder, ndim) as axis:
+                    sizes = (word_at(builder, one, axis) for one in (shape, expected))
                     self.require(builder.icmp_signed("==", *sizes))
                 with builder.if_then(builder.icmp_signed("!=", before, INT64(0))):
                     self.require(by_rows)
-                    builder.store(INT64(_ROW), builder.gep(self.rows, [i]))
+                    builder.store(INT64(ROW), builder.gep(self.rows, [i]))
                     builder.store(builder.load(self.size), self.row)
 
     def count(self, ndim: object, shape: object, place: Any) -> None:
         """Note the number of elements of a shape."""
         builder = self.builder
         builder.store(INT64(1), place)
-        with _loop(builder, ndim) as axis:
-            builder.store(builder.mul(builder.load(place), _at(builder, shape, axis)), place)
+        with loop_below(builder, ndim) as axis:
+            builder.store(builder.mul(builder.load(place), word_at(builder, shape, axis)), place)
 
     def require_few(self) -> None:
         """Note the number of elements: some, and few."""
@@ -427,7 +276,7 @@ class _Loops:
         columns = self.constant("columns")
         with builder.if_then(builder.icmp_signed("!=", columns, INT64(0))):
             last = builder.sub(builder.load(self.ndim), INT64(1))
-            size = _at(builder, builder.load(self.shape), last)
+            size = word_at(builder, builder.load(self.shape), last)
             self.require(builder.icmp_signed("==", size, columns))
             self.require(builder.icmp_signed(">", found, columns))
 
@@ -441,7 +290,7 @@ class _Loops:
             several = self.call("PyTuple_New", POINTER, results)
             self.return_if_null(several)
             builder.store(several, made)
-        with _loop(builder, results) as i:
+        with loop_below(builder, results) as i:
             at = builder.add(inputs, i)
             array = self.empty(at)
             with builder.if_then(builder.icmp_unsigned("==", array, NULL), likely=False):
@@ -478,127 +327,13 @@ class _Loops:
         memory = builder.alloca(I8, size=builder.add(builder.mul(scratch, size), INT64(64)))
         start = builder.add(builder.ptrtoint(memory, INT64), INT64(63))
         aligned = builder.and_(start, INT64(-64))
-        with _loop(builder, scratch) as i:
+        with loop_below(builder, scratch) as i:
             place = builder.gep(self.places, [builder.add(first, i)])
             builder.store(builder.add(aligned, builder.mul(i, size)), place)
         first = builder.add(first, scratch)
-        with _loop(builder, self.constant("constants")) as i:
+        with loop_below(builder, self.constant("constants")) as i:
             at = builder.add(first, i)
             builder.store(self.slot(at, "dtype"), builder.gep(self.places, [at]))
-
-    def take_step(self, number: object) -> None:
-        """Call a loop on the arrays in its slots, once, or for each row if one of them is a row."""
-        builder = self.builder
-        start = builder.add(INT64(len(HEAD)), builder.mul(INT64(len(SLOT)), self.slots()))
-        length = len(STEP) + MOST_OPERANDS * len(OPERAND)
-        start = builder.add(start, builder.mul(number, INT64(length)))
-
-        def word(at: Any) -> Any:
-            return _at(builder, self.words, builder.add(start, at))
-
-        loop, data, arity, mode = (word(INT64(i)) for i in range(4))
-        columns = self.constant("columns")
-        of_column = builder.icmp_signed("==", mode, INT64(OF_COLUMN))
-        with _loop(builder, arity) as i:
-            first = builder.add(INT64(len(STEP)), builder.mul(i, INT64(len(OPERAND))))
-            slot, itemsize, kind = (word(builder.add(first, INT64(k))) for k in range(3))
-            address = _at(builder, self.places, slot)
-            builder.store(address, builder.gep(self.arrays, [i]))
-            kept = builder.load(builder.gep(self.rows, [builder.and_(slot, INT64(_ARITY - 1))]))
-            repeats = builder.and_(
-                builder.icmp_signed("==", kept, INT64(_REPEATED)),
-                builder.icmp_signed("<", slot, self.constant("inputs")),
-            )
-            whole, column, vector = (
-                builder.icmp_signed("==", kind, INT64(one)) for one in (WHOLE, COLUMN, VECTOR)
-            )
-            moves = builder.and_(builder.or_(whole, vector), builder.not_(repeats))
-            moves = builder.or_(moves, builder.and_(column, of_column))
-            stride = builder.select(moves, itemsize, INT64(0))
-            builder.store(stride, builder.gep(self.strides, [i]))
-            by_line = builder.select(whole, builder.mul(columns, itemsize), INT64(0))
-            by_line = builder.select(column, itemsize, by_line)
-            builder.store(by_line, builder.gep(self.advances, [i]))
-        call = builder.inttoptr(loop, _LOOP.as_pointer())
-        data = builder.inttoptr(data, POINTER)
-        usual = builder.and_(
-            builder.icmp_signed("==", mode, INT64(EACH)),
-            builder.icmp_signed("==", builder.load(self.row), INT64(0)),
-        )
-        with builder.if_else(usual, likely=True) as (each, special):
-            with each:
-                builder.call(call, [self.arrays, self.counts, self.strides, data])
-            with special:
-                self.take_special(call, data, arity, mode)
-
-    def take_special(self, call: object, data: object, arity: object, mode: object) -> None:
-        """Call a loop on rows, on a number per row, or on what it sums."""
-        builder = self.builder
-        columns = self.constant("columns")
-        found = builder.load(self.counts)
-        is_one = builder.icmp_signed("==", columns, INT64(0))
-        lines = builder.sdiv(found, builder.select(is_one, INT64(1), columns))
-        itemsize = builder.load(self.strides)
-        done = builder.append_basic_block()
-        cases = builder.switch(mode, done)
-        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT):
-            block = builder.append_basic_block()
-            cases.add_case(INT64(number), block)
-            builder.position_at_end(block)
-            dims, strides = self.dims, self.strides
-            if number == EACH:
-                self.take_rows(call, data, arity)
-            elif number == BY_ROW:
-                self.take_lines(call, data, arity, lines)
-            else:
-                steps: list[Any] = []
-                if number == SUM:
-                    sizes = [INT64(1), found]
-                    steps = [INT64(0)] * 3 + [_at(builder, strides, INT64(i)) for i in range(2)]
-                elif number == ROW_SUMS:
-                    sizes = [INT64(1), lines, columns, INT64(1)]
-                    along = builder.mul(columns, itemsize)
-                    steps = [INT64(0)] * 3 + [
-                        along, itemsize, itemsize, INT64(0), itemsize, INT64(0)
-                    ]  # fmt: skip
-                else:
-                    sizes = [lines, columns]
-                for values, place in ((sizes, dims), (steps, self.core)):
-                    for i, value in enumerate(values):
-                        builder.store(value, builder.gep(place, [INT64(i)]))
-                strides = self.core if steps else strides
-                builder.call(call, [self.arrays, dims, strides, data])
-            builder.branch(done)
-        builder.position_at_end(done)
-
-    def take_lines(self, call: object, data: object, arity: object, lines: object) -> None:
-        """Call a loop for each row."""
-        builder = self.builder
-        builder.store(self.constant("columns"), self.dims)
-        with _loop(builder, lines):
-            builder.call(call, [self.arrays, self.dims, self.strides, data])
-            with _loop(builder, arity) as i:
-                place = builder.gep(self.arrays, [i])
-                advance = _at(builder, self.advances, i)
-                builder.store(builder.add(builder.load(place), advance), place)
-
-    def take_rows(self, call: object, data: object, arity: Any) -> None:
-        """Call a loop for each row, of which one of the inputs, which come first, is the only."""
-        builder = self.builder
-        row = builder.load(self.row)
-        rows = builder.sdiv(builder.load(self.counts), row)
-        with _loop(builder, rows):
-            builder.call(call, [self.arrays, self.row, self.strides, data])
-            with _loop(builder, arity) as i:
-                is_row = builder.load(builder.gep(self.rows, [i]))
-                last = builder.icmp_signed("==", i, builder.sub(arity, INT64(1)))
-                stays = builder.and_(
-                    builder.icmp_signed("==", is_row, INT64(_ROW)), builder.not_(last)
-                )
-                stride = builder.mul(_at(builder, self.strides, i), row)
-                place = builder.gep(self.arrays, [i])
-                moved = builder.add(builder.load(place), stride)
-                builder.store(builder.select(stays, builder.load(place), moved), place)
 
     def return_tensor(self, array: Any, arguments: Any, given: Any) -> None:
         """Return a tensor of the array: of class `first_class`, or what `finish` makes."""
@@ -607,9 +342,9 @@ class _Loops:
         with builder.if_then(noted):
             handed = builder.alloca(INT64, size=builder.add(given, INT64(1)))
             builder.store(builder.ptrtoint(array, INT64), handed)
-            with _loop(builder, given) as i:
+            with loop_below(builder, given) as i:
                 place = builder.gep(handed, [builder.add(i, INT64(1))])
-                builder.store(_at(builder, arguments, i), place)
+                builder.store(word_at(builder, arguments, i), place)
             finish = builder.inttoptr(self.constant("finish"), POINTER)
             count = builder.add(given, INT64(1))
             made = self.call("PyObject_Vectorcall", POINTER, finish, handed, count, NULL)
@@ -626,43 +361,3 @@ class _Loops:
         at = builder.gep(made, [self.constant("array")])
         builder.store(array, builder.bitcast(at, POINTER.as_pointer()))
         builder.ret(made)
-
-    def slots(self) -> Any:
-        """How many there are."""
-        builder = self.builder
-        parts = (self.constant(name) for name in ("inputs", "results", "scratch", "constants"))
-        total = INT64(0)
-        for part in parts:
-            total = builder.add(total, part)
-        return total
-
-    def slot(self, number: Any, name: str) -> Any:
-        builder = self.builder
-        start = builder.mul(number, INT64(len(SLOT)))
-        place = builder.add(start, INT64(len(HEAD) + SLOT.index(name)))
-        return _at(builder, self.words, place)
-
-    def field(self, record: object, offset: int, type: ir.Type) -> Any:
-        place = self.builder.gep(record, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(place, type.as_pointer()))
-
-    def constant(self, name: str) -> Any:
-        return _at(self.builder, self.words, INT64(HEAD.index(name)))
-
-    def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """Call the function whose address is a constant of `self`."""
-        kind = ir.FunctionType(result, [argument.type for argument in arguments])
-        address = self.builder.inttoptr(self.constant(name), kind.as_pointer())
-        return self.builder.call(address, arguments)
-
-    def require(self, condition: object) -> None:
-        passed = self.function.append_basic_block()
-        self.builder.cbranch(condition, passed, self.general)
-        self.builder.position_at_end(passed)
-
-    def return_if_null(self, pointer: object, *owned: object) -> None:
-        is_null = self.builder.icmp_unsigned("==", pointer, NULL)
-        with self.builder.if_then(is_null, likely=False):
-            for reference in owned:
-                self.call("Py_DecRef", ir.VoidType(), reference)
-            self.builder.ret(NULL)

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.reference.error_function import erf
 from staticgraph.compiler.reference.numbers import HALF, ONE, ZERO, Number
-from staticgraph.compiler.reference.scratch import LARGE, floats, scratch, stays_finite
+from staticgraph.compiler.reference.scratch import floats, scratch, stays_finite
 
 _FEW, _MANY = 256, 1 << 14
 _UNSIGNED = {np.dtype("f4"): np.dtype("u4"), np.dtype("f8"): np.dtype("u8")}

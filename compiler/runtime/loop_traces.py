@@ -50,7 +50,7 @@ _BOOL = np.dtype(bool)
 _SHAPES = ((3, 5), (4, 7))
 
 
-class Untraceable(Exception):
+class UntraceableError(Exception):
     """A function does what is not noted."""
 
 
@@ -82,7 +82,7 @@ def program_of(
                 trace = _Trace(shape, arrays, kinds, columns)
                 found.append(trace.program(function(*trace.inputs)))
                 expected = function(*arrays)
-        except (Untraceable, TypeError, ValueError, AttributeError, IndexError):
+        except (UntraceableError, TypeError, ValueError, AttributeError, IndexError):
             return None
         if not _gives(found[-1], arrays, expected):
             return None
@@ -129,7 +129,11 @@ def _gives(program: Program, arrays: Sequence[Any], expected: Any) -> bool:
 
 def _text(program: Program) -> object:
     """What equal programs have in common."""
-    constants = [(one.dtype, one.kind, one.value.tobytes()) for one in program.constants if one.kind == SCALAR]  # type: ignore[union-attr]
+    constants = [
+        (one.dtype, one.kind, one.value.tobytes())
+        for one in program.constants
+        if one.kind == SCALAR
+    ]  # type: ignore[union-attr]
     inputs = [(one.dtype, one.kind, one.value is None) for one in program.inputs]
     results = [(one.dtype, one.kind) for one in program.results]
     others = program.scratch, program.steps, program.rows, program.columns
@@ -188,14 +192,14 @@ class _Trace:
         """The slot of an array that is known."""
         found = self.numbers.get(id(array))
         if found is None:
-            raise Untraceable
+            raise UntraceableError
         return found[1]
 
     def value(self, array: Any) -> Any:
         """A number that is an input, for which alone the program is from now on."""
         slot = self.slot_of(array)
         if slot >= len(self.inputs) or not self.fixed[slot]:
-            raise Untraceable
+            raise UntraceableError
         self.guarded[slot] = array.view(np.ndarray)
         return array.view(np.ndarray).item()
 
@@ -204,7 +208,7 @@ class _Trace:
         if id(given) in self.numbers:
             slot = self.numbers[id(given)][1]
             if self.slots[slot].dtype != dtype:
-                raise Untraceable
+                raise UntraceableError
             return slot
         if _are_ones(given):
             slot = self._slot(dtype, WHOLE, given.base)
@@ -215,7 +219,7 @@ class _Trace:
         known = [one.view(np.ndarray) for one, _ in self.numbers.values()]
         shared = any(np.may_share_memory(array, one) for one in known)
         if not plain or array.ndim or shared:
-            raise Untraceable
+            raise UntraceableError
         slot = self._slot(dtype, SCALAR, np.array(array, dtype))
         self.constants.append(slot)
         return slot
@@ -224,7 +228,7 @@ class _Trace:
         """A ufunc on operands, written to `out` if that is not None."""
         plain = [one.view(np.ndarray) if isinstance(one, _Noting) else one for one in given]
         if ufunc.nout != 1 or ufunc.signature is not None:
-            raise Untraceable
+            raise UntraceableError
         result = np.asarray(ufunc(*plain))
         dtypes = [
             type(one) if isinstance(one, float | int) and not isinstance(one, np.generic)
@@ -241,7 +245,7 @@ class _Trace:
         """Note a loop, and its result."""
         kind = self.kind_of(result)
         if loop is None:
-            raise Untraceable
+            raise UntraceableError
         slots = [self.operand(one, dtype) for one, dtype in zip(given, dtypes, strict=True)]
         if mode is None:
             mode = self.mode_of(kind, {self.slots[i].kind for i in slots})
@@ -251,7 +255,7 @@ class _Trace:
         if out is None:
             return self._known(result, slot)
         if out.shape != result.shape or out.dtype != result.dtype:
-            raise Untraceable
+            raise UntraceableError
         target = out.view(np.ndarray)
         target[...] = result
         for key, (one, _) in tuple(self.numbers.items()):
@@ -269,13 +273,13 @@ class _Trace:
             return SCALAR
         if self.columns and array.shape in (rows, (*rows, 1)):
             return COLUMN
-        raise Untraceable
+        raise UntraceableError
 
     def mode_of(self, kind: int, operands: set[int]) -> int:
         """How an elementwise loop goes over operands of these kinds to a result of a kind."""
         if kind == COLUMN:
             if not operands <= {COLUMN, SCALAR}:
-                raise Untraceable
+                raise UntraceableError
             return OF_COLUMN
         return BY_ROW if kind == WHOLE and operands & {COLUMN, VECTOR} else EACH
 
@@ -285,22 +289,21 @@ class _Trace:
         shown = [self.slot_of(one) for one in results]
         given = [self.roots[slot] for slot in shown]
         count = len(self.inputs)
-        steps = [
-            (one, tuple([self.roots[i] for i, _, _ in one.operands])) for one in self.steps
-        ]
+        steps = [(one, tuple([self.roots[i] for i, _, _ in one.operands])) for one in self.steps]
         if len(set(given)) < len(given) or not {slots[-1] for _, slots in steps}.issuperset(given):
-            raise Untraceable  # an operand itself, or a value twice
+            raise UntraceableError  # an operand itself, or a value twice
         places = _Places([slots for _, slots in steps], count, given, self.constants)
         kinds = {self.slots[i].kind for i in places.between}
         if SCALAR in kinds and len(kinds) > 1:
-            raise Untraceable
+            raise UntraceableError
         inputs = [
             Slot(one.dtype, one.kind, self.guarded.get(i))
             for i, one in enumerate(self.slots[:count])
         ]
         placed = [
             Step(
-                one.loop, one.data,
+                one.loop,
+                one.data,
                 tuple(
                     [
                         (places.found[i], dtype, kind)
@@ -375,7 +378,7 @@ class _Place(Record):
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    raise Untraceable
+    raise UntraceableError
 
 
 class _Noting(np.ndarray[Any, Any]):
@@ -390,7 +393,7 @@ class _Noting(np.ndarray[Any, Any]):
 
     def _own(self) -> _Trace:
         if self.trace is None:
-            raise Untraceable
+            raise UntraceableError
         return self.trace
 
     def __array_ufunc__(
@@ -400,12 +403,10 @@ class _Noting(np.ndarray[Any, Any]):
             one.trace for one in (*given, *(out or ())) if isinstance(one, _Noting) and one.trace
         )
         if method != "__call__" or options:
-            raise Untraceable
+            raise UntraceableError
         return trace.call(ufunc, given, None if out is None else out[0])
 
-    def __array_function__(
-        self, function: Any, types: object, given: Any, options: Any
-    ) -> Any:
+    def __array_function__(self, function: Any, types: object, given: Any, options: Any) -> Any:
         trace = self._own()
         plain = [one.view(np.ndarray) if isinstance(one, _Noting) else one for one in given]
         if function is np.empty_like and not options and len(given) == 1:
@@ -418,7 +419,7 @@ class _Noting(np.ndarray[Any, Any]):
             return trace.step(own_loop(SELECT_SYMBOLS, result.dtype, "fiub"), given, dtypes, result)
         if function is np.shape:
             return self.shape
-        raise Untraceable
+        raise UntraceableError
 
     def view(self, *kinds: Any) -> Any:
         """The elements as those of another dtype of as many bytes."""
@@ -426,13 +427,13 @@ class _Noting(np.ndarray[Any, Any]):
         if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], np.ndarray):
             return found
         if found.shape != self.shape or self.trace is None:
-            raise Untraceable
+            raise UntraceableError
         return self._own().alias(super().view(np.ndarray).view(*kinds), self)
 
     def astype(self, dtype: Any, *options: object, **others: object) -> Any:
         """The elements in another dtype: ints of int8."""
         if options or others or self.dtype != _I8:
-            raise Untraceable
+            raise UntraceableError
         wanted = np.dtype(dtype)
         result = self.view(np.ndarray).astype(wanted)
         return self._own().step(own_loop(WIDEN_SYMBOLS, wanted, "i"), (self,), (_I8,), result)
@@ -440,7 +441,7 @@ class _Noting(np.ndarray[Any, Any]):
     def item(self, *at: object) -> Any:
         """The number of an operand without axes."""
         if at or self.ndim:
-            raise Untraceable
+            raise UntraceableError
         return self._own().value(self)
 
     def ravel(self) -> Any:  # type: ignore[override]
@@ -451,7 +452,7 @@ class _Noting(np.ndarray[Any, Any]):
         """The sum of all elements, as the product with ones."""
         trace = self._own()
         if not _are_ones(other) or self.ndim != (2 if trace.columns else 1):
-            raise Untraceable
+            raise UntraceableError
         result = np.asarray(self.view(np.ndarray).dot(other))
         product, mode = (np.matmul, ROW_SUMS) if trace.columns else (np.vecdot, SUM)
         loop = ufunc_loop(product, (self.dtype,) * 3)
@@ -461,7 +462,7 @@ class _Noting(np.ndarray[Any, Any]):
         """What is subtracted before exp: `compiler.reference.direct.shift`."""
         trace = self._own()
         if not trace.columns or self.ndim != 2 or axis not in (1, -1):
-            raise Untraceable
+            raise UntraceableError
         result = np.maximum.reduce(self.view(np.ndarray), 1, keepdims=True)
         loop = own_loop(SHIFT_SYMBOLS, self.dtype, "f")
         return trace.step(loop, (self,), (self.dtype,), result, None, SHIFT)
@@ -479,7 +480,7 @@ class _Noting(np.ndarray[Any, Any]):
         if key == (slice(None), None) and self.ndim == 1 and self._own().columns:
             return self._own().alias(self.view(np.ndarray)[:, None], self)
         if type(key) is not _Place or key.array is not self or self.ndim != 1:
-            raise Untraceable
+            raise UntraceableError
         plain = self.view(np.ndarray)
         result = np.asarray(plain.max() if key.symbols is LARGEST_SYMBOLS else plain.min())
         loop = own_loop(key.symbols, self.dtype, "f")
@@ -489,4 +490,3 @@ class _Noting(np.ndarray[Any, Any]):
     __iter__ = __contains__ = __complex__ = _refuse
     tolist = tobytes = any = all = sum = max = min = _refuse
     reshape = copy = fill = take = transpose = squeeze = mean = nonzero = flatten = _refuse
-

@@ -25,11 +25,9 @@ from staticgraph.compiler.llvm.loop_words import (
     MOST_OPERANDS,
     MOST_SCRATCH,
     MOST_SLOTS,
-    NUMBER,
     OPERAND,
     OWN_SYMBOLS,
     PYTHON_FUNCTIONS,
-    SCALAR,
     WHOLE,
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code
@@ -152,7 +150,9 @@ def loops_function(
         "scratch": program.scratch,
         "constants": len(program.constants),
         "steps": len(program.steps),
-        "most": min(FEW if program.columns else MOST, MOST_SCRATCH // (8 * max(program.scratch, 1))),
+        "most": min(
+            FEW if program.columns else MOST, MOST_SCRATCH // (8 * max(program.scratch, 1))
+        ),
         "rows": program.rows,
         "columns": program.columns,
         "float": id(float),

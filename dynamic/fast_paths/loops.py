@@ -73,12 +73,15 @@ class Watched:
     """A short way that is counted.
 
     Attributes:
+        function: the way.
         way: what it does.
         names: the methods of Tensor that it is, and the op.
     """
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, function: Function, way: Way) -> None:
+        self.function = function
         self.way = way
+        self._made = False
         self.names: list[str] = []
         self.op: Op | None = None
         self._known: set[object] = set()
@@ -117,9 +120,20 @@ class Watched:
             self._by_value.add((kinds, second))
         if program is not None:
             self._replace(loops, program, loops.Holder((Tensor, second), paused))
+        elif not self._made:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Count no more: what it does is not noted."""
+        for name in self.names:
+            if vars(Tensor)[name] in _states:
+                setattr(Tensor, name, self.function)
+        if self.op is not None:
+            self.op.shorten(self.function)
 
     def _replace(self, loops: Any, program: object, holder: object) -> None:
         finish = self.way.finish
+        self._made = True
         for name in self.names:
             general = vars(Tensor)[name]
             general = getattr(general, "__func__", general)
@@ -205,7 +219,7 @@ def watched(function: Function) -> Function:
     way = WAYS.get(function)
     if way is None or not way.watched:
         return function
-    state = Watched(way)
+    state = Watched(function, way)
 
     def counted(*operands: Any, **options: Any) -> Any:
         if not options:

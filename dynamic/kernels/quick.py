@@ -59,7 +59,15 @@ class Quick:
     """
 
     __slots__ = (
-        "_arrays", "_known", "_left", "_op", "_rows", "_steps", "bare", "function", "positions",
+        "_arrays",
+        "_known",
+        "_left",
+        "_op",
+        "_rows",
+        "_steps",
+        "bare",
+        "function",
+        "positions",
         "reads",
     )
 
