@@ -43,6 +43,9 @@ from staticgraph.compiler.llvm.own_loops import (
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
+_MOST_FLOAT, _MOST_DOUBLE = 3.4028234663852886e38, 1.7976931348623157e308
+"""The largest finite numbers; larger ones overflow or are refused."""
+
 
 def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     """The object code of the function, and of the loops that NumPy has no ufunc for."""
@@ -175,6 +178,9 @@ class _Loops(Steps):
                 builder.store(builder.sitofp(found, DOUBLE), value)
         found = builder.load(value)
         is_short = builder.icmp_signed("==", itemsize, INT64(4))
+        most = builder.select(is_short, DOUBLE(_MOST_FLOAT), DOUBLE(_MOST_DOUBLE))
+        for order, bound in (("<=", most), (">=", builder.fneg(most))):  # nan is neither
+            self.require(builder.fcmp_ordered(order, found, bound))
         with builder.if_else(is_short) as (short, long):
             with short:
                 rounded = builder.fptrunc(found, FLOAT)

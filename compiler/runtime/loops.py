@@ -191,7 +191,9 @@ def _guard(slot: Slot) -> tuple[int, int]:
     """Whether there is a program for this value alone, and its bits."""
     if slot.value is None:
         return 0, 0
-    return 1, int.from_bytes(slot.value.tobytes(), sys.byteorder)
+    # as the machine code extends it: a word has a sign, half a word has none
+    signed = slot.dtype.itemsize == 8
+    return 1, int.from_bytes(slot.value.tobytes(), sys.byteorder, signed=signed)
 
 
 def slot_offset(kind: type, name: str) -> int:

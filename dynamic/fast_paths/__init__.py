@@ -49,7 +49,7 @@ def _finished_where(array: object, *operands: object) -> Any:
     return new_value_of_several(ops.where, operands, array, {})
 
 
-WAYS[_where] = Way(np.where, _finished_where)
+WAYS[_where] = Way(np.where, _finished_where, "ttt")
 
 
 def _check_condition(condition: Any) -> None:
@@ -69,13 +69,16 @@ SHORT: dict[Op, Any] = {
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""
 
-METHODS = watch_methods(pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS)
-"""What Tensor inherits in a general form as well, which tracers take."""
+_METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 
-for _name, _method in METHODS.items():
+for _name, _method in _METHODS.items():
     _own = getattr(_method, "__qualname__", "")
     if "<locals>" in _own or _own.startswith("_"):
         _method.__name__ = _method.__qualname__ = _name
+
+METHODS = watch_methods(_METHODS)
+"""What Tensor inherits in a general form as well, which tracers take."""
+
 for _op, _function in SHORT.items():
     _op.shorten(watch_op(_op, _function))
 ops.where.shorten(watch_op(ops.where, _where))

@@ -48,11 +48,13 @@ class Way(Record):
     Attributes:
         evaluate: the value for arrays, one per operand, numbers among them.
         finish: `(array, *operands) -> tensor`, recorded if need be.
+        takes: a letter per operand: t for a tensor, n for a number, x for either.
         watched: whether there may be a builtin function.
     """
 
     evaluate: Function
     finish: Function
+    takes: str = "t"
     watched: bool = True
 
 
@@ -98,7 +100,7 @@ class Watched:
                 self._look(operands)
 
     def _look(self, operands: Sequence[Any]) -> None:
-        kinds, second = _kinds(operands), _other_class(operands)
+        kinds, second = _kinds(operands, self.way.takes), _other_class(operands)
         if kinds is None or COMPILE_SMALL_OPS.is_off:
             return
         key: tuple[object, ...] = (kinds, second)
@@ -147,10 +149,14 @@ class Watched:
                 self.op.shorten(made)
 
 
-def _kinds(operands: Sequence[Any]) -> tuple[tuple[Any, int], ...] | None:
+def _kinds(operands: Sequence[Any], takes: str) -> tuple[tuple[Any, int], ...] | None:
     """Of plain small tensors and numbers their dtype and kind; None of others."""
     found, dtype = [], None
-    for one in operands:
+    if len(operands) != len(takes):
+        return None
+    for one, letter in zip(operands, takes, strict=True):
+        if letter != ("t" if type(one) in PLAIN else "n") and letter != "x":
+            return None
         if type(one) in PLAIN:
             array = one._array
             if array.dtype is not BOOL:

@@ -74,7 +74,7 @@ def forward(op: Op) -> Any:
             return new_value_of_two(plans, left, right, x, right._array, array)
         return new_value_of_two(number_plans, left, None, x, _array(right, x.dtype), array)
 
-    WAYS[method] = Way(evaluate, finish, op.elementwise)
+    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise)
     return method
 
 
@@ -94,7 +94,7 @@ def backward(op: Op) -> Any:
         y = right._array
         return new_value_of_two(plans, None, right, _array(left, y.dtype), y, array)
 
-    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, op.elementwise)
+    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise)
     return method
 
 

@@ -239,7 +239,7 @@ def reduction(
     def finish(array: object, input: Tensor) -> Tensor:
         return new_value(plan, input, array, every[input._array.ndim])
 
-    WAYS[method] = Way(whole, finish, op.floating or op in (ops.sum, ops.max, ops.min))
+    WAYS[method] = Way(whole, finish, "t", op.floating or op in (ops.sum, ops.max, ops.min))
     method.__doc__ = general.__doc__
     return method
 
@@ -316,7 +316,9 @@ def _finished_clamp(array: Any, input: Tensor, min: object, max: object) -> Any:
     return _of_bounds(array, input, np.array(min, dtype), np.array(max, dtype))
 
 
-WAYS[_clamp] = Way(lambda x, low, high: np.minimum(np.maximum(x, low), high), _finished_clamp)
+WAYS[_clamp] = Way(
+    lambda x, low, high: np.minimum(np.maximum(x, low), high), _finished_clamp, "tnn"
+)
 
 _general_clamp: Any = Tensor.clamp
 
