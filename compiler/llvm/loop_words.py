@@ -54,5 +54,5 @@ EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT = range(6)
 """How: all elements at once; a product of all with another array, summed; row by row; the numbers
 of the rows; products of rows with a vector, summed; what rows are shifted by."""
 MOST_SLOTS = 48
-MOST_SCRATCH = 1 << 15
+MOST_SCRATCH = 1 << 16
 """The bytes on the stack that the scratch arrays of a call may take."""

@@ -43,7 +43,7 @@ from staticgraph.compiler.runtime.trampoline import (
     read_word,
 )
 
-MOST = 2048
+MOST = 8192
 """The elements up to which the interpreter's lock is held: their loops take some microseconds."""
 FEW = 1024
 """Those of arrays of rows, of which `reference.direct` computes others in another way."""
@@ -140,27 +140,7 @@ def loops_function(
     slots = len(program.inputs) + len(program.results) + program.scratch + len(program.constants)
     if slots > MOST_SLOTS:
         return None
-    values = {
-        "general": id(general),
-        "ndarray": id(np.ndarray),
-        "PyArray_NewFromDescr": numpy_api()[NEW_FROM_DESCR],
-        "exceptions": _EXCEPTIONS[platform.machine()],
-        "inputs": len(program.inputs),
-        "results": len(program.results),
-        "scratch": program.scratch,
-        "constants": len(program.constants),
-        "steps": len(program.steps),
-        "most": min(
-            FEW if program.columns else MOST, MOST_SCRATCH // (8 * max(program.scratch, 1))
-        ),
-        "rows": program.rows,
-        "columns": program.columns,
-        "float": id(float),
-        "int": id(int),
-        **{name: python_function(name) for name in PYTHON_FUNCTIONS},
-        **{name: _c_function(name) for name in C_FUNCTIONS},
-        **({} if holder is None else holder.words(finish)),
-    }
+    values = _head(program, general) | ({} if holder is None else holder.words(finish))
     words = [values.get(name, 0) for name in HEAD]
     scratch = [Slot(np.dtype(np.float64))] * program.scratch
     for one in (*program.inputs, *program.results, *scratch):
@@ -179,6 +159,34 @@ def loops_function(
     convention = METH_FASTCALL | METH_KEYWORDS
     shown = name, documentation
     return builtin(code.addresses[0], convention, np.array(words, np.int64), kept, shown)
+
+
+def _head(program: Program, general: object) -> dict[str, int]:
+    """The words that every function begins with."""
+    return {
+        "general": id(general),
+        "ndarray": id(np.ndarray),
+        "PyArray_NewFromDescr": numpy_api()[NEW_FROM_DESCR],
+        "exceptions": _EXCEPTIONS[platform.machine()],
+        "inputs": len(program.inputs),
+        "results": len(program.results),
+        "scratch": program.scratch,
+        "constants": len(program.constants),
+        "steps": len(program.steps),
+        "most": _most(program),
+        "rows": program.rows,
+        "columns": program.columns,
+        "float": id(float),
+        "int": id(int),
+        **{name: python_function(name) for name in PYTHON_FUNCTIONS},
+        **{name: _c_function(name) for name in C_FUNCTIONS},
+    }
+
+
+def _most(program: Program) -> int:
+    """The elements of the largest arrays that a function takes."""
+    most = FEW if program.columns else MOST
+    return min(most, MOST_SCRATCH // (8 * program.scratch)) if program.scratch else most
 
 
 class _Module(str):

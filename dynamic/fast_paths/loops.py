@@ -33,7 +33,7 @@ ENOUGH = 5000
 """The calls of all of them before the first is: loading the machine code takes as long."""
 TRIES = 8
 """How many kinds of operands a way gets a builtin function for."""
-_MOST = 2048
+_MOST = 8192
 
 _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
