@@ -46,9 +46,9 @@ def _out(like: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0)."""
-    if x.size < _FEW:
+    if x.size < _FEW and not getattr(x, "notes_calls", False):  # else any size may follow
         return _maximum(x, ZERO[x.dtype])
-    if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
+    if x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
     return np.maximum(x, ZERO[x.dtype])
 

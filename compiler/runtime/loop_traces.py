@@ -129,11 +129,11 @@ def _gives(program: Program, arrays: Sequence[Any], expected: Any) -> bool:
 
 def _text(program: Program) -> object:
     """What equal programs have in common."""
+    values = [np.ravel(one.value)[:1] for one in program.constants]  # type: ignore[arg-type]
     constants = [
-        (one.dtype, one.kind, one.value.tobytes())
-        for one in program.constants
-        if one.kind == SCALAR
-    ]  # type: ignore[union-attr]
+        (one.dtype, one.kind, value.tobytes())
+        for one, value in zip(program.constants, values, strict=True)
+    ]
     inputs = [(one.dtype, one.kind, one.value is None) for one in program.inputs]
     results = [(one.dtype, one.kind) for one in program.results]
     others = program.scratch, program.steps, program.rows, program.columns
@@ -210,7 +210,7 @@ class _Trace:
             if self.slots[slot].dtype != dtype:
                 raise UntraceableError
             return slot
-        if _are_ones(given):
+        if _is_repeated(given):
             slot = self._slot(dtype, WHOLE, given.base)
             self.constants.append(slot)
             return slot
@@ -360,13 +360,18 @@ class _Places:
         self.found |= {slot: base + i for i, slot in enumerate(constants)}
 
 
-def _are_ones(given: Any) -> bool:
-    """Whether an array is a part of a longer one whose elements are all 1, from its start."""
+def _is_repeated(given: Any) -> bool:
+    """Whether an array is a part of a longer one whose elements are all the same, from its start."""
     longest = getattr(given, "base", None)
-    if type(given) is not np.ndarray or type(longest) is not np.ndarray or given.ndim != 1:
+    if type(given) is not np.ndarray or type(longest) is not np.ndarray or not given.ndim:
         return False
     starts = given.ctypes.data == longest.ctypes.data and given.flags.c_contiguous
-    return starts and longest.ndim == 1 and longest.size >= MOST and bool((longest == 1).all())
+    return (
+        starts
+        and longest.ndim == 1
+        and longest.size >= MOST
+        and bool((longest == longest[0]).all())
+    )
 
 
 @record
@@ -388,7 +393,7 @@ class _Noting(np.ndarray[Any, Any]):
         trace: where.
     """
 
-    trace: _Trace | None = None
+    trace: _Trace | None = None  # type: ignore[assignment]
     notes_calls = True
 
     def _own(self) -> _Trace:
@@ -421,7 +426,7 @@ class _Noting(np.ndarray[Any, Any]):
             return self.shape
         raise UntraceableError
 
-    def view(self, *kinds: Any) -> Any:
+    def view(self, *kinds: Any) -> Any:  # type: ignore[override]
         """The elements as those of another dtype of as many bytes."""
         found = super().view(*kinds)
         if kinds and isinstance(kinds[0], type) and issubclass(kinds[0], np.ndarray):
@@ -451,7 +456,7 @@ class _Noting(np.ndarray[Any, Any]):
     def dot(self, other: Any) -> Any:  # type: ignore[override]
         """The sum of all elements, as the product with ones."""
         trace = self._own()
-        if not _are_ones(other) or self.ndim != (2 if trace.columns else 1):
+        if not _is_repeated(other) or other[0] != 1 or self.ndim != (2 if trace.columns else 1):
             raise UntraceableError
         result = np.asarray(self.view(np.ndarray).dot(other))
         product, mode = (np.matmul, ROW_SUMS) if trace.columns else (np.vecdot, SUM)

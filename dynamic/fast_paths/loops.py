@@ -151,7 +151,8 @@ class Watched:
 
 def _kinds(operands: Sequence[Any], takes: str) -> tuple[tuple[Any, int], ...] | None:
     """Of plain small tensors and numbers their dtype and kind; None of others."""
-    found, dtype = [], None
+    found: list[tuple[Any, int]] = []
+    dtype = None
     if len(operands) != len(takes):
         return None
     for one, letter in zip(operands, takes, strict=True):
@@ -241,11 +242,12 @@ def watched(function: Function) -> Function:
 
 def watch_methods(methods: Mapping[str, Any]) -> dict[str, Any]:
     """The methods, of which short ways are counted."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, method in methods.items():
         found[name] = method if isinstance(method, property) else watched(method)
-        if found[name] in _states:
-            _states[found[name]].names.append(name)
+        state = _states.get(found[name])
+        if state is not None:
+            state.names.append(name)
     return found
 
 
