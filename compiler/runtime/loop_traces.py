@@ -361,17 +361,13 @@ class _Places:
 
 
 def _is_repeated(given: Any) -> bool:
-    """Whether an array is a part of a longer one whose elements are all the same, from its start."""
+    """Whether an array is the start of a longer one, whose elements are all the same."""
     longest = getattr(given, "base", None)
     if type(given) is not np.ndarray or type(longest) is not np.ndarray or not given.ndim:
         return False
     starts = given.ctypes.data == longest.ctypes.data and given.flags.c_contiguous
-    return (
-        starts
-        and longest.ndim == 1
-        and longest.size >= MOST
-        and bool((longest == longest[0]).all())
-    )
+    is_long = longest.ndim == 1 and longest.size >= MOST
+    return starts and is_long and bool((longest == longest[0]).all())
 
 
 @record
