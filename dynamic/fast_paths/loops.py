@@ -128,7 +128,7 @@ class Watched:
     def _forget(self) -> None:
         """Count no more: what it does is not noted."""
         for name in self.names:
-            if vars(Tensor)[name] in _states:
+            if vars(Tensor)[name] is _methods.get(name) and _methods[name] in _states:
                 setattr(Tensor, name, self.function)
         if self.op is not None:
             self.op.shorten(self.function)
@@ -138,10 +138,13 @@ class Watched:
         self._made = True
         for name in self.names:
             general = vars(Tensor)[name]
+            if general is not _methods.get(name):  # somebody else's
+                continue
             general = getattr(general, "__func__", general)
             made = loops.loops_function(program, general, holder, finish, *_shown(general))
             if made is not None:
-                setattr(Tensor, name, _as_method(made))
+                _methods[name] = _as_method(made)
+                setattr(Tensor, name, _methods[name])
         if self.op is not None:
             general = vars(type(self.op))["__call__"].__func__
             made = loops.loops_function(program, general, holder, finish)
@@ -213,6 +216,16 @@ def _instance_method() -> Function:
 def _as_method(function: Function) -> Any:
     """What a class needs to have a builtin function for a method."""
     return _instance_method()(function)
+
+
+_methods: dict[str, Any] = {}
+"""By name the method that was put into Tensor here, or when that was assembled."""
+
+
+def remember_methods() -> None:
+    """Note what Tensor has, which alone is replaced; what a user puts there stays."""
+    names = [name for state in _states.values() for name in state.names]
+    _methods.update((name, vars(Tensor)[name]) for name in names)
 
 
 _watched: dict[Function, Function] = {}

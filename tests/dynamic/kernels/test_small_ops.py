@@ -208,3 +208,19 @@ def test_several_threads_replace_the_same_functions() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_method_that_a_user_has_replaced_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    before = torch.Tensor.atanh
+
+    def own(self: Any) -> Any:
+        calls.append(self)
+        return before(self)
+
+    monkeypatch.setattr(torch.Tensor, "atanh", own)
+    x = draw(3).detach()
+    often(x.atanh)
+    often(lambda: x.atanh())  # noqa: PLW0108 - another way to call it
+    assert torch.Tensor.atanh is own
+    assert len(calls) == 600
