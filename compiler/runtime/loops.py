@@ -32,6 +32,7 @@ from staticgraph.compiler.llvm.loop_words import (
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code
 from staticgraph.compiler.runtime.trampoline import (
+    FIELDS,
     METH_FASTCALL,
     METH_KEYWORDS,
     NEW_FROM_DESCR,
@@ -220,7 +221,27 @@ def loops_are_there() -> bool:
         and sys.platform in ("linux", "darwin")
         and all(_c_function(name) for name in ("feclearexcept", "fetestexcept"))
         and ufunc_fields_are_right()
+        and _other_fields_are_right()
     )
+
+
+def _other_fields_are_right() -> bool:
+    """Whether the length of a list and the value of a float are where they are expected."""
+    pair, number = [None, None], 1.5
+    value = ctypes.c_double.from_address(id(number) + FIELDS.data).value
+    return read_word(id(pair) + FIELDS.data) == len(pair) and value == number
+
+
+@cache
+def slots_are_right(kind: type) -> bool:
+    """Whether the slots of a class that holds arrays are where their descriptors say."""
+    made = object.__new__(kind)
+    for name in HOLDER_SLOTS:
+        value = object()
+        setattr(made, f"_{name}", value)
+        if read_word(id(made) + slot_offset(kind, f"_{name}")) != id(value):
+            return False
+    return True
 
 
 def ufunc_fields_are_right() -> bool:

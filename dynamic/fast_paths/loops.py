@@ -111,7 +111,7 @@ class Watched:
         self._known.add(key)
         with fork.importing():
             loops, traces = import_module(_LOOPS), import_module(_TRACES)
-        if not loops.loops_are_there():
+        if not (loops.loops_are_there() and loops.slots_are_right(Tensor)):
             return
         program = traces.program_of(self.way.evaluate, [traces.Kind(*one) for one in kinds])
         if program is None:

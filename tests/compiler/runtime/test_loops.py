@@ -12,7 +12,12 @@ from staticgraph.compiler.core.op import all_ops
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, VECTOR
 from staticgraph.compiler.reference import direct
 from staticgraph.compiler.runtime.loop_traces import Kind, program_of
-from staticgraph.compiler.runtime.loops import loops_are_there, loops_function, ufunc_loop
+from staticgraph.compiler.runtime.loops import (
+    loops_are_there,
+    loops_function,
+    slots_are_right,
+    ufunc_loop,
+)
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 OTHER = object()
@@ -187,3 +192,14 @@ def test_a_long_program_has_no_function() -> None:
 def test_a_ufunc_has_loops_by_their_dtypes() -> None:
     assert ufunc_loop(np.add, (F32, F32, F32)) != ufunc_loop(np.add, (F64, F64, F64))
     assert ufunc_loop(np.add, (F32, F64, F64)) is None
+
+
+def test_the_slots_of_a_class_are_where_they_are_read() -> None:
+    class Held:
+        __slots__ = ("_array", "_cell", "_home", "_maker", "_note")
+
+    class Behind(Held):
+        __slots__ = ("first",)
+
+    assert slots_are_right(Held)
+    assert slots_are_right(Behind)

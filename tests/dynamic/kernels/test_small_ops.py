@@ -221,6 +221,6 @@ def test_a_method_that_a_user_has_replaced_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.Tensor, "atanh", own)
     x = draw(3).detach()
     often(x.atanh)
-    often(lambda: x.atanh())  # noqa: PLW0108 - another way to call it
+    often(lambda: x.atanh())
     assert torch.Tensor.atanh is own
     assert len(calls) == 600
