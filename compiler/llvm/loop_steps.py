@@ -76,13 +76,10 @@ class Steps:
             slot, itemsize, kind = (word(builder.add(first, INT64(k))) for k in range(3))
             address = word_at(builder, self.places, slot)
             builder.store(address, builder.gep(self.arrays, [i]))
-            kept = builder.load(
-                builder.gep(self.rows, [builder.and_(slot, INT64(MOST_OPERANDS - 1))])
-            )
-            repeats = builder.and_(
-                builder.icmp_signed("==", kept, INT64(REPEATED)),
-                builder.icmp_signed("<", slot, self.constant("inputs")),
-            )
+            is_input = builder.icmp_signed("<", slot, self.constant("inputs"))
+            near = builder.select(is_input, slot, INT64(0))
+            kept = builder.load(builder.gep(self.rows, [near]))
+            repeats = builder.and_(builder.icmp_signed("==", kept, INT64(REPEATED)), is_input)
             whole, column, vector = (
                 builder.icmp_signed("==", kind, INT64(one)) for one in (WHOLE, COLUMN, VECTOR)
             )

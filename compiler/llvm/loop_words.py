@@ -31,7 +31,7 @@ PYTHON_FUNCTIONS = (
 C_FUNCTIONS = ("feclearexcept", "fetestexcept")
 HEAD = (
     "general", "ndarray", "PyArray_NewFromDescr", *PYTHON_FUNCTIONS, *C_FUNCTIONS, "exceptions",
-    "inputs", "results", "scratch", "constants", "steps", "most", "rows", "columns",
+    "inputs", "results", "scratch", "constants", "steps", "most", "rows", "columns", "repeats",
     "tensors", "first_class", "second_class", "paused", "none", "finish", "float", "int",
     "array", "cell", "home", "maker", "note",
 )  # fmt: skip

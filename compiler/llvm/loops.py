@@ -6,7 +6,8 @@ It follows CPython's convention METH_FASTCALL | METH_KEYWORDS. Its `self` is an 
 that `compiler.llvm.loop_words` lists. Arrays of the dtypes listed there, row-major and aligned, all
 of one shape but for those listed as numbers, get the results of the loops, called in their order on
 all elements at once as NumPy calls them; so each bit is NumPy's. All other arguments, and values of
-which a loop sets an exception, of which NumPy warns, go to the function `general`.
+which a loop sets an exception, of which NumPy warns, go to the function `general`. Where the words
+say so, an array may repeat one element: its strides are 0.
 
 The inputs may be objects with slots, one of which holds the array: then the result is such an
 object, made here if the inputs have nothing in their other slots, else by the function `finish`.
@@ -23,7 +24,6 @@ from staticgraph.compiler.llvm.loop_steps import I32, NULL, REPEATED, ROW, Steps
 from staticgraph.compiler.llvm.loop_words import (
     LARGEST_INT,
     LOOPS_SYMBOL,
-    MOST_OPERANDS,
     NUMBER,
     VECTOR,
     WHOLE,
@@ -43,6 +43,7 @@ from staticgraph.compiler.llvm.own_loops import (
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
+_ALIGNED = 0x0100
 _MOST_FLOAT, _MOST_DOUBLE = 3.4028234663852886e38, 1.7976931348623157e308
 """The largest finite numbers; larger ones overflow or are refused."""
 
@@ -79,8 +80,6 @@ class _Loops(Steps):
             length = self.field(paused, self.fields.data, INT64)  # of a list
             builder.store(length, self.noted)
         self.forget_exceptions()
-        for i in range(MOST_OPERANDS):
-            builder.store(INT64(0), builder.gep(self.rows, [INT64(i)]))
         with loop_below(builder, inputs) as i:
             self.read_input(word_at(builder, arguments, i), i, tensors)
         with loop_below(builder, inputs) as i:
@@ -210,8 +209,17 @@ class _Loops(Steps):
             self.require(builder.icmp_signed("==", self.field(array, offset, INT64), wanted))
         required = I32(fields.required)
         flags = builder.and_(self.field(array, fields.flags, I32), required)
-        self.require(builder.icmp_signed("==", flags, required))
         ndim = builder.sext(self.field(array, fields.ndim, I32), INT64)
+        builder.store(INT64(0), builder.gep(self.rows, [i]))
+        with builder.if_then(builder.icmp_signed("!=", flags, required), likely=False):
+            self.require(builder.icmp_signed("!=", self.constant("repeats"), INT64(0)))
+            self.require(builder.icmp_signed("==", kind, INT64(WHOLE)))
+            self.require(builder.icmp_signed("!=", builder.and_(flags, I32(_ALIGNED)), I32(0)))
+            strides = self.field(array, fields.shape + 8, WORDS)  # they follow the shape
+            with loop_below(builder, ndim) as axis:
+                stride = word_at(builder, strides, axis)
+                self.require(builder.icmp_signed("==", stride, INT64(0)))
+            builder.store(INT64(REPEATED), builder.gep(self.rows, [i]))
         is_whole = builder.icmp_signed("==", kind, INT64(WHOLE))
         with builder.if_else(is_whole) as (whole, other):
             with other:

@@ -177,6 +177,7 @@ def _head(program: Program, general: object) -> dict[str, int]:
         "most": _most(program),
         "rows": program.rows,
         "columns": program.columns,
+        "repeats": not program.columns and all(one.mode == EACH for one in program.steps),
         "float": id(float),
         "int": id(int),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
@@ -226,16 +227,20 @@ def loops_are_there() -> bool:
 
 
 def _other_fields_are_right() -> bool:
-    """Whether the length of a list and the value of a float are where they are expected."""
+    """Whether the length of a list, a float's value and strides are where they are expected."""
     pair, number = [None, None], 1.5
     value = ctypes.c_double.from_address(id(number) + FIELDS.data).value
-    return read_word(id(pair) + FIELDS.data) == len(pair) and value == number
+    repeated = np.broadcast_to(np.zeros((2, 1)), (2, 3))
+    strides = read_word(id(repeated) + FIELDS.shape + 8)
+    found = [read_word(strides + 8 * axis) for axis in range(2)]
+    fits = read_word(id(pair) + FIELDS.data) == len(pair) and value == number
+    return fits and found == list(repeated.strides)
 
 
 @cache
 def slots_are_right(kind: type) -> bool:
     """Whether the slots of a class that holds arrays are where their descriptors say."""
-    made = object.__new__(kind)
+    made: object = object.__new__(kind)
     for name in HOLDER_SLOTS:
         value = object()
         setattr(made, f"_{name}", value)

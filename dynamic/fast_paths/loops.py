@@ -137,10 +137,10 @@ class Watched:
         finish = self.way.finish
         self._made = True
         for name in self.names:
-            general = vars(Tensor)[name]
-            if general is not _methods.get(name):  # somebody else's
+            before: Any = vars(Tensor)[name]
+            if before is not _methods.get(name):  # somebody else's
                 continue
-            general = getattr(general, "__func__", general)
+            general: Any = getattr(before, "__func__", before)
             made = loops.loops_function(program, general, holder, finish, *_shown(general))
             if made is not None:
                 _methods[name] = _as_method(made)

@@ -178,7 +178,8 @@ def _kinds(arrays: Sequence[Any]) -> tuple[tuple[Any, int], ...] | None:
     shape, dtype = arrays[0].shape, arrays[0].dtype
     found = []
     for one in arrays:
-        fits = one.shape in (shape, ()) and one.flags.c_contiguous
+        repeats = not any(one.strides)
+        fits = one.shape in (shape, ()) and (one.flags.c_contiguous or repeats)
         if not fits or (one.dtype is not dtype and one.dtype is not BOOL):
             return None
         found.append((one.dtype, WHOLE if one.ndim else SCALAR))

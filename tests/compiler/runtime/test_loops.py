@@ -21,6 +21,7 @@ from staticgraph.compiler.runtime.loops import (
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 OTHER = object()
+ONES = np.ones(9000, np.float32)
 
 
 def other(*operands: object, **options: object) -> object:
@@ -104,6 +105,23 @@ def test_numbers_and_rows_are_broadcast() -> None:
     assert same(scaled(x, 3), x * np.float32(3))
     for number in (True, 1 << 30, 1e300, float("nan"), 10**30, None, "3"):
         assert scaled(x, number) is OTHER
+
+
+def test_an_element_may_be_repeated() -> None:
+    def both(x: Any, y: Any) -> Any:
+        return np.multiply(x, np.exp(y)), np.subtract(y, x)
+
+    fast = made(both, Kind(F32), Kind(F32))
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    one = np.broadcast_to(np.float32(0.3), (3, 4))
+    for pair in ((x, one), (one, x), (one, one)):
+        for found, expected in zip(fast(*pair), both(*pair), strict=True):
+            assert same(found, np.ascontiguousarray(expected))
+    assert fast(x, np.broadcast_to(x[0], (3, 4))) is OTHER
+    assert fast(x, one[:2]) is OTHER
+    total = made(lambda a: a.ravel().dot(ONES[: a.size]), Kind(F32))
+    assert total(one) is OTHER  # which NumPy copies first
+    assert same(total(x), np.float32(66))
 
 
 def test_what_is_not_for_it_goes_to_the_other_function() -> None:
