@@ -270,8 +270,11 @@ class _Loops(Steps):
                     self.require(builder.icmp_signed("==", *sizes))
                 with builder.if_then(builder.icmp_signed("!=", before, INT64(0))):
                     self.require(by_rows)
-                    builder.store(INT64(ROW), builder.gep(self.rows, [i]))
-                    builder.store(builder.load(self.size), self.row)
+                    place = builder.gep(self.rows, [i])
+                    moves = builder.icmp_signed("==", builder.load(place), INT64(0))
+                    with builder.if_then(moves):  # else one element is repeated anyway
+                        builder.store(INT64(ROW), place)
+                        builder.store(builder.load(self.size), self.row)
 
     def count(self, ndim: object, shape: object, place: Any) -> None:
         """Note the number of elements of a shape."""

@@ -117,6 +117,10 @@ def test_an_element_may_be_repeated() -> None:
     for pair in ((x, one), (one, x), (one, one)):
         for found, expected in zip(fast(*pair), both(*pair), strict=True):
             assert same(found, np.ascontiguousarray(expected))
+    add = made(np.add, Kind(F32), Kind(F32))
+    for other in (one[0], one[:, :1].T[:, :3].T[:1], np.broadcast_to(np.float32(2), (4,))):
+        assert same(add(x, other), x + other)
+        assert same(add(other, x), x + other)
     assert fast(x, np.broadcast_to(x[0], (3, 4))) is OTHER
     assert fast(x, one[:2]) is OTHER
     total = made(lambda a: a.ravel().dot(ONES[: a.size]), Kind(F32))
