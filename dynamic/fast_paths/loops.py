@@ -34,6 +34,7 @@ ENOUGH = 5000
 TRIES = 8
 """How many kinds of operands a way gets a builtin function for."""
 _MOST = 8192
+"""The elements that a builtin function takes: as in `compiler.runtime.loops`."""
 
 _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
