@@ -25,6 +25,7 @@ from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
+from staticgraph.dynamic.kernels.quick import Quick
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
@@ -57,6 +58,7 @@ class Recipe:
         number: whether one of two operands is a Python number (for PyTorch's names).
         flat: whether all cotangents are 0 everywhere.
         narrow: whether an operand is of floats of 16 bits, though the result need not be.
+        quick: machine code for small arrays, or None.
     """
 
     op: Op
@@ -70,6 +72,7 @@ class Recipe:
     number: bool = False
     flat: bool = False
     narrow: bool = False
+    quick: Quick | None = None
 
 
 def _reduces(op: Op) -> bool:
@@ -77,6 +80,15 @@ def _reduces(op: Op) -> bool:
     return op.sweep in ("windows", "pairs") or (
         op.sweep == "reduction" and op.linearity != "linear"
     )
+
+
+def _quick(
+    op: Op, steps: tuple[tuple[int, Rule], ...], keeps: tuple[bool, ...], keeps_output: bool
+) -> Quick | None:
+    along_rows = op.sweep == "rows" and op.vjp_arrays is not None and len(keeps) == 1
+    if not (op.elementwise or along_rows) or not steps or not isinstance(op.vjp, tuple):
+        return None
+    return Quick(op, steps, op.vjp_arrays, keeps, keeps_output)
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool, bool], Recipe] = {}
@@ -106,6 +118,7 @@ def recipe(
         op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
         "o" in letters, bool(letters), _reduces(op), number,
         bool(steps) and all(is_flat(rule) for _, rule in steps), narrow,
+        _quick(op, steps, keeps, "o" in letters) if not of_complex and not narrow else None,
     )  # fmt: skip
     _recipes[op, needs, number, of_complex, narrow] = made
     return made
@@ -148,10 +161,15 @@ class Node(GraphNode):
                     break
         if create_graph:
             saved = self._tensors(g, saved)
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        quick = plan.quick
+        if quick is not None and not create_graph:
+            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges, attrs)
+            if found is not None:
+                return found
         operands, out = saved[:-1], saved[-1]
         if out is None:
             out = self
-        edges, attrs, plan = self.edges, self.attrs, self.recipe
         if create_graph:
             if plan.op in BENT:
                 return self._tied(g, out, operands)

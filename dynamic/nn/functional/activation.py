@@ -120,7 +120,7 @@ def gelu(input: object, approximate: str = "none") -> Any:
     """
     if approximate not in ("none", "tanh"):
         raise AutogradError("approximate argument must be either none or tanh.")
-    return ops.gelu(input, approximate)
+    return ops.gelu(input) if approximate == "none" else ops.gelu(input, approximate)
 
 
 def silu(input: object, inplace: bool = False) -> Any:

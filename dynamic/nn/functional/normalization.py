@@ -26,8 +26,11 @@ from staticgraph.compiler.layers.normalization import (
     over_samples,
     scaled,
 )
+from staticgraph.compiler.llvm.loop_words import VECTOR
+from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.naming import called
@@ -39,6 +42,9 @@ __all__ = [
     "batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
     "rms_norm",
 ]  # fmt: skip
+
+
+_quick_norm = QuickRows(ops.layer_norm.evaluate, VECTOR, VECTOR)
 
 
 def layer_norm(
@@ -62,8 +68,13 @@ def layer_norm(
             last = scale.shape
             axes = len(last)
             if last == shift.shape == x.shape[-axes:] == tuple(normalized_shape) and x.size:
-                value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 attrs = {"axes": axes, "eps": eps}
+                value = None
+                if axes == 1 and x.size <= FEW:
+                    key = x.dtype is F32, last, eps
+                    value = _quick_norm.value(key, arrays, attrs)
+                if value is None:
+                    value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 return new_value_of_several(ops.layer_norm, (input, weight, bias), value, attrs)
     _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
