@@ -171,6 +171,8 @@ class _Reader:
         return dtype
 
     def _step(self, proto: Any, position: int, known: set[str]) -> Step:
+        if not isinstance(proto.op_type, str) or not isinstance(proto.domain, str):
+            raise FormatError(f"onnx.load: node {position} has an operator whose name is no text")
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         operator = f"{domain}.{proto.op_type}" if domain else proto.op_type
         name = f"node {proto.name or position} ({operator})"[:120]

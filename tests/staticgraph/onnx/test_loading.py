@@ -149,6 +149,13 @@ def test_hostile_files_are_refused() -> None:
             sg.onnx.load(io.BytesIO(part))
 
 
+def test_a_name_of_an_operator_that_is_no_text() -> None:
+    data = _dense().SerializeToString()
+    assert data.count(b"MatMul") == 1
+    with pytest.raises(sg.FormatError, match=r"whose name is no text|no model, or a part of one"):
+        sg.onnx.load(io.BytesIO(data.replace(b"MatMul", b"Mat\xfful")))
+
+
 def test_arrays_outside_of_the_file(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
