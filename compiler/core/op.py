@@ -13,7 +13,8 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import Any, Literal, TypeAlias
+from types import SimpleNamespace
+from typing import Any, Literal, TypeAlias, get_type_hints
 
 import numpy as np
 
@@ -48,9 +49,9 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
 from staticgraph.compiler.core.values import Value
 
-Rule: TypeAlias = "Callable[..., Any]"
-Attrs: TypeAlias = "dict[str, Any]"
-BatchRule: TypeAlias = "Callable[..., Any]"
+Rule: TypeAlias = Callable[..., Any]
+Attrs: TypeAlias = dict[str, Any]
+BatchRule: TypeAlias = Callable[..., Any]
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
@@ -156,7 +157,8 @@ class Op:
         choices: values of arguments, by their names in the signature, that random programs try;
             of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
-            arguments are operands.
+            arguments are operands. `(value, None)` of arguments for which the value is composed of
+            other ops.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
         lowering: how the op reaches a kernel; None for composites and leaves.
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
@@ -189,7 +191,7 @@ class Op:
     exact: bool = False
     sweep: Sweep = ""
     choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict, repr=False)
-    bind: Callable[..., tuple[Sequence[Value], Attrs]] | None = None
+    bind: Callable[..., tuple[Sequence[Value], Attrs | None]] | None = None
     expand: Callable[..., Value] | None = None
     lowering: Lowering | None = None
     promotes: slice | None = None
@@ -224,10 +226,10 @@ class Op:
         if self.bind is not None:
             try:
                 check_types(self.name, self.bind, operands, attrs)
-                arguments = self.bind(*operands, **attrs)
+                found, bound = self.bind(*operands, **attrs)
             except TypeError as error:
                 raise named(error, self.bind, self.name) from None
-            return self.bound(*arguments)
+            return found if bound is None else self.bound(found, bound)
         if attrs:
             self._check_names(attrs)
         refuse_more(self.name, self.evaluate, len(operands))
@@ -450,9 +452,19 @@ def _documentation(op: Op) -> str:
     return "\n\n".join(parts)
 
 
+def _annotations(op: Op) -> dict[str, Any]:
+    """What `typing.get_type_hints` says: the types of the options, of which operands have none."""
+    of = op.signature.parameters.values()
+    shown = {one.name: one.annotation for one in of if one.annotation is not one.empty}
+    return get_type_hints(
+        SimpleNamespace(__annotations__=shown), getattr(op.bind, "__globals__", {})
+    )
+
+
 # so that `help`, editors and `inspect` show an op as the function that it is
 setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
 setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
+setattr(Op, "__annotations__", _Own(_annotations, Op.__annotations__))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 _own: set[Op] = set()
