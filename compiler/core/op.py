@@ -456,15 +456,21 @@ def _annotations(op: Op) -> dict[str, Any]:
     """What `typing.get_type_hints` says: the types of the options, of which operands have none."""
     of = op.signature.parameters.values()
     shown = {one.name: one.annotation for one in of if one.annotation is not one.empty}
-    return get_type_hints(
-        SimpleNamespace(__annotations__=shown), getattr(op.bind, "__globals__", {})
-    )
+    names = getattr(op.bind, "__globals__", {})
+    return get_type_hints(SimpleNamespace(__annotations__=shown), names)
+
+
+class _Annotations(dict[str, Any]):
+    """The annotations of the record, and of each op its own."""
+
+    def __get__(self, op: Any, kind: type) -> dict[str, Any]:
+        return self if op is None else _annotations(op)
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is
 setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
 setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
-setattr(Op, "__annotations__", _Own(_annotations, Op.__annotations__))  # noqa: B010
+setattr(Op, "__annotations__", _Annotations(Op.__annotations__))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 _own: set[Op] = set()

@@ -47,4 +47,3 @@ def test_the_hints_of_an_op_are_those_of_its_options():
     assert typing.get_type_hints(sg.exp) == {}
     assert typing.get_type_hints(sg.elu) == {"alpha": float}
     assert typing.get_type_hints(sg.sum)["keepdims"] is bool
-    assert typing.get_type_hints(Op)["name"] is str
