@@ -7,14 +7,11 @@ evaluates with NumPy where there is none. All ops are pure.
 
 from __future__ import annotations
 
-import functools
 import inspect
-import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
-from types import SimpleNamespace
-from typing import Any, Literal, TypeAlias, get_type_hints
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -44,6 +41,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_more,
     refuse_others,
 )
+from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -91,22 +89,6 @@ class Operand:
 
     shape: Value
     dtype: Value
-
-
-class _Own:
-    """An attribute of each op where its class has another, or none."""
-
-    __slots__ = ("_of_class", "_of_op")
-
-    def __init__(self, of_op: Callable[[Any], object], of_class: object = None) -> None:
-        self._of_op, self._of_class = of_op, of_class
-
-    def __get__(self, op: Any, kind: type) -> Any:
-        if op is not None:
-            return self._of_op(op)
-        if self._of_class is None:
-            raise AttributeError
-        return self._of_class
 
 
 @frozen(eq=False)
@@ -442,35 +424,10 @@ _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
 
 
-def _documentation(op: Op) -> str:
-    """What `help` shows, made when somebody asks for it."""
-    wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
-    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
-    parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
-    if op.example:
-        parts.append("Example:\n" + textwrap.indent(op.example, "    "))
-    return "\n\n".join(parts)
-
-
-def _annotations(op: Op) -> dict[str, Any]:
-    """What `typing.get_type_hints` says: the types of the options, of which operands have none."""
-    of = op.signature.parameters.values()
-    shown = {one.name: one.annotation for one in of if one.annotation is not one.empty}
-    names = getattr(op.bind, "__globals__", {})
-    return get_type_hints(SimpleNamespace(__annotations__=shown), names)
-
-
-class _Annotations(dict[str, Any]):
-    """The annotations of the record, and of each op its own."""
-
-    def __get__(self, op: Any, kind: type) -> dict[str, Any]:
-        return self if op is None else _annotations(op)
-
-
 # so that `help`, editors and `inspect` show an op as the function that it is
-setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
-setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
-setattr(Op, "__annotations__", _Annotations(Op.__annotations__))  # noqa: B010
+setattr(Op, "__doc__", Own(documentation, Op.__doc__))  # noqa: B010
+setattr(Op, "__signature__", Own(lambda op: op.signature))  # noqa: B010
+setattr(Op, "__annotations__", Annotations(Op.__annotations__))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 _own: set[Op] = set()

@@ -16,7 +16,8 @@ TO, SEED = RNG.normal(size=(2, 3, 3))
 def test_batches_of_matrices_of_any_norm(scale):
     x = RNG.normal(size=(3, 4, 4)) * scale
     x[1] -= x[1].T
-    expected = np.stack([scipy.linalg.expm(one) for one in x])
+    with np.errstate(over="ignore"):  # SciPy's
+        expected = np.stack([scipy.linalg.expm(one) for one in x])
     symbol = sg.placeholder("x", (None, None, None), "float64")
     compiled = sg.compile([symbol], sg.linalg.expm(symbol), lint="off")
     worlds = [sg.linalg.expm(x), compiled(x), sg.linalg.expm(dynamic.tensor(x)).numpy()]
