@@ -58,7 +58,6 @@ _MODULES = {
         "iterable ndim promote_types result_type shape size",
 }  # fmt: skip
 _LINALG = {
-    "exponentials": "expm",
     "products": "multi_dot tensorinv tensorsolve",
     "norms": "cond norm",
 }  # fmt: skip

@@ -1,7 +1,6 @@
 """The functions on matrices that the frontends export as `linalg`."""
 
 from staticgraph.compiler.functions.arranging import diagonal, matrix_transpose, trace
-from staticgraph.compiler.functions.exponentials import expm
 from staticgraph.compiler.functions.norms import cond, norm
 from staticgraph.compiler.functions.products import (
     cross,
@@ -13,6 +12,6 @@ from staticgraph.compiler.functions.products import (
 )
 
 __all__ = [
-    "cond", "cross", "diagonal", "expm", "matrix_transpose", "multi_dot", "norm", "tensordot",
+    "cond", "cross", "diagonal", "matrix_transpose", "multi_dot", "norm", "tensordot",
     "tensorinv", "tensorsolve", "trace", "vecdot",
 ]  # fmt: skip

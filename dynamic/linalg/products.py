@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.functions.exponentials import expm
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square
@@ -57,9 +56,9 @@ def matrix_power(A: object, n: int) -> Any:
 
 
 def matrix_exp(A: Any) -> Any:
-    """The exponentials of square matrices: see `staticgraph.linalg.expm`."""
+    """The exponentials of square matrices."""
     require_square("linalg.matrix_exp", A)
-    return expm(A)
+    return ops.expm(A)
 
 
 def matrix_rank(
