@@ -259,8 +259,8 @@ def geomspace(
         found = np.geomspace(start, stop, _count("geomspace", num), endpoint, axis=axis)
         return constant(found.astype(_dtype(dtype, start, stop)))
     floating = _dtype(dtype, start, stop)
-    ends = [ops.log(ops.astype(as_operand(one), floating)) for one in (start, stop)]
-    return ops.exp(linspace(*ends, num, endpoint, axis=axis))
+    first, last = (ops.log(ops.astype(as_operand(one), floating)) for one in (start, stop))
+    return ops.exp(linspace(first, last, num, endpoint, axis=axis))
 
 
 def _count(name: str, num: int) -> int:

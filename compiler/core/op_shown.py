@@ -36,7 +36,7 @@ def documentation(op: Any) -> str:
     return "\n\n".join(parts)
 
 
-def annotations(op: Any) -> dict[str, Any]:
+def hints(op: Any) -> dict[str, Any]:
     """What `typing.get_type_hints` says: the types of the options, of which operands have none."""
     of = op.signature.parameters.values()
     shown = {one.name: one.annotation for one in of if one.annotation is not one.empty}
@@ -48,4 +48,4 @@ class Annotations(dict[str, Any]):
     """The annotations of the record, and of each op its own."""
 
     def __get__(self, op: Any, kind: type) -> dict[str, Any]:
-        return self if op is None else annotations(op)
+        return self if op is None else hints(op)

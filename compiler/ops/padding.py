@@ -72,7 +72,7 @@ def pad(
     """
     x = as_operand(x)
     if not isinstance(mode, str):
-        mode, value = "constant", mode
+        value, mode = mode, "constant"
     widths = _pairs("pad", _by_axis(pad_width, x.ndim), x.ndim)
     if any(width < 0 for pair in widths for width in pair):
         raise OptionError(f"pad: negative width in {widths}")
