@@ -165,7 +165,7 @@ _NAMED = frozenset((
 ))  # fmt: skip
 
 
-def method_named(name: str) -> Any:
+def method_named(name: str) -> Value:
     """The method of this name, which every handle has then; None if no op is one.
 
     Methods are the differentiable functions of one operand, element by element or along its axes,
