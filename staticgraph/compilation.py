@@ -6,7 +6,7 @@ import operator
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.core.arrays import to_array
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
@@ -41,9 +41,6 @@ from staticgraph.executables.executable import (
     look_at_losses,
 )
 from staticgraph.leaves import READS, Counter, Variable
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.inspect.debug import Step
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
@@ -93,7 +90,7 @@ def compile(
     fuse: bool = True,
     backend: str = "llvm",
     background: bool = False,
-    debug: bool | Callable[[Step], None] = False,
+    debug: bool | Callable[..., None] = False,
     on_nonfinite: str | None = None,
     memory: float | None = None,
     memory_at: Mapping[str, int] | None = None,

@@ -59,6 +59,7 @@ def _method(op: Any) -> Any:
 
     method.__doc__ = getattr(op, "doc", None) or op.__doc__
     method.__wrapped__ = op  # type: ignore[attr-defined]  # the signature that `help` shows
+    method.__annotations__ = {"return": Any}  # texts would be looked up where the op is from
     return method
 
 

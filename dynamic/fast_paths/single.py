@@ -143,7 +143,9 @@ def with_options(op: Op) -> Any:
                 return new_value(plan, input, value, attrs)
         result = op.general(*operands, **options)
         if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
-            known[key] = bind(x, *operands[1:], **options)[1]
+            _, attrs = bind(x, *operands[1:], **options)
+            if attrs is not None:
+                known[key] = attrs
         return result
 
     def usual(x: Any) -> Any:

@@ -156,6 +156,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
 
     method.__doc__ = general.__doc__
     method.__wrapped__ = general  # type: ignore[attr-defined]
+    method.__annotations__ = {"return": Any}  # texts would be looked up beside the general one
     return method
 
 

@@ -61,6 +61,7 @@ def _method(name: str, function: Any) -> Any:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__ if not hasattr(function, "doc") else function.doc
     method.__wrapped__ = function  # type: ignore[attr-defined]  # the signature that `help` shows
+    method.__annotations__ = {"return": Any}  # texts would be looked up where the op is from
     return method
 
 
@@ -70,6 +71,7 @@ def _in_place(function: Any) -> Any:
 
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function  # type: ignore[attr-defined]
+    method.__annotations__ = {"return": Any}
     return method
 
 

@@ -163,8 +163,9 @@ ARRAYS = ("plain", "kept", "transposed", "backwards", "steps", "rows", "columns"
 
 _OTHER = {"float32": "float64", "float64": "complex128", "int64": "uint64", "int8": "int64",
           "bool": "int8"}  # fmt: skip
-_NARROWER: dict[str, str] = {"float32": "float16", "float64": "float32", "int64": "int32", "int8": "int8",
-             "bool": "bool"}  # fmt: skip
+_NARROWER: dict[str, str] = {
+    "float32": "float16", "float64": "float32", "int64": "int32", "int8": "int8", "bool": "bool",
+}  # fmt: skip
 _TOO_LARGE = {"float32": 1e300, "float64": 10**400, "int64": 2**70, "int8": 300, "bool": 2}
 
 
