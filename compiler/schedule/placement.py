@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.lowering import Alias, Index, Pointwise
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.core.types import Shape
@@ -92,6 +93,7 @@ class Placement:
         self.virtual: set[int] = set()
         self.extents = Extents(self.nodes, self.roots)
         self.packs: dict[int, Pack] = {}
+        self.pieces: dict[int, tuple[View, Size]] = {}
         self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
         self.last = 0

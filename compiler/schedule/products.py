@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from staticgraph.compiler.core.affine import Affine
-from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Matmul
 from staticgraph.compiler.graph.definition import Node
@@ -22,6 +22,11 @@ from staticgraph.compiler.schedule.access import (
     reach,
 )
 from staticgraph.compiler.schedule.groups import Pack, View, blas_layout
+
+ADDED = 2
+"""Products that take as long as adding one to a result: reading and writing that."""
+TURNED = 24
+"""Products that take as long as writing an element elsewhere, with others beside it."""
 
 
 def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:
@@ -105,6 +110,56 @@ def by_piece(
         if count == pieces and product(inside) == product(others):
             found[node.id] = whole.id, split.id
     return found
+
+
+def pieces_view(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    stored: Container[int],
+    alias: Node,
+) -> tuple[View, Size] | None:
+    """A matrix that lies piece by piece in memory, and only meets windows on the left: the view of
+    one piece, and how far they are apart; None if it is something else.
+
+    Such is the cotangent of a result, image by image, whose places are the rows: each image is a
+    matrix that is stored transposed. Products of pieces are added, so of few rows it is not.
+    """
+    source, packs = nodes[alias.operands[0]], []
+    for reader in map(nodes.__getitem__, consumers[alias.id]):
+        if not isinstance(reader.op.lowering, Matmul) or reader.operands[1] != alias.id:
+            return None
+        left = nodes[reader.operands[0]]
+        pack = pack_of(nodes, consumers, left) if is_reshape(left) else None
+        if pack is None or left.id in stored:
+            return None
+        packs.append(pack)
+    found = list(reach(nodes, (), source.id, canonical(source.type.shape)))
+    if not packs or len(found) != 1 or is_free(nodes[found[0][0]]):
+        return None
+    base, index = found[0]
+    offset = offset_of(index, contiguous_strides(nodes[base].type.shape))
+    lead, shape = packs[0].lead, source.type.shape
+    wanted = [(pack.lead, nodes[pack.source].type.shape[pack.split :]) for pack in packs]
+    if offset.dynamic or any(one != (lead, shape[lead:-1]) for one in wanted):
+        return None
+    if lead and len(alias.type.shape) != lead + 2:
+        return None
+    inside = shape[lead + 1 : -1]
+    rows = product(inside)
+    deep = max(product(nodes[pack.value].type.shape[-2:-1]) for pack in packs)
+    if not isinstance(rows, int) or rows < 2 or deep * ADDED > TURNED * rows:
+        return None
+    steps = [offset.coefficient(axis) for axis in range(len(shape))]
+    if any(
+        step != one
+        for size, step, one in zip(inside, steps[lead + 1 :], contiguous_strides(inside), strict=False)
+        if size != 1
+    ):
+        return None
+    outer = steps[:lead] or [0] * (len(alias.type.shape) - 2)
+    view = View(base, offset.constant, (*outer, 1, steps[-1]))
+    layout = blas_layout(view.strides[-2:], (rows, shape[-1]))
+    return (view, steps[lead]) if layout == (True, steps[-1]) else None
 
 
 def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:
