@@ -149,7 +149,7 @@ def lines_of(windows: Windows, base: Node, source: Node | None) -> Windows:
     turns = _turns(windows.channels, down, along)
     if sum(length + turn.span for turn in turns) >= windows.channels * length or not windows.each:
         return windows
-    same = windows.pack, windows.shape, windows.base, False, windows.other, True
+    same = windows.pack, windows.shape, windows.base, False, windows.other, True, None
     inside = _inside(windows, turns, base, source)
     return Lines(*same, length, prod(widths), turns, inside)
 

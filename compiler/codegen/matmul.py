@@ -203,7 +203,7 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         elif group.is_left:
             of = replace(of, windows=Windows(group.pack, shape, base, True, n, False, group.apart))
         else:
-            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None)
+            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None, None)
             read = nodes[group.pack.base]
             is_padded = read.op.name == "embed" and _is_whole(left, m, left_shape[-1])
             source = nodes[read.operands[0]] if is_padded else None

@@ -65,7 +65,7 @@ class Windows(Pieces):
     is_left: bool
     other: Size
     by_piece: bool
-    apart: Size | None = None
+    apart: Size | None
 
     @property
     def matrices(self) -> int:
