@@ -229,9 +229,7 @@ def multiplier(
         operands = left, call.lda, right, call.ldb, beta, result, call.ldc
         flags = Const(int(turned)), Const(int(right_turned))
         name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
-        return Evaluate(
-            Call(name, (gemm(of.dtype.name), *flags, *sizes, *operands))
-        )
+        return Evaluate(Call(name, (gemm(of.dtype.name), *flags, *sizes, *operands)))
 
     return multiplied
 

@@ -37,9 +37,9 @@ Pair = tuple[int, int]
 LEAST_CHANNELS = 8
 """Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
 MANY_FILTERS = 4
-"""Times as many as a window has elements: then the windows are turned for gemm, not g. Measured on a
-Zen 5: of 21 images of 7 channels to 253 filters of 1 x 1 it is 1.4 times as fast, of 64 images of a
-channel to 16 filters of 3 x 3 half as fast."""
+"""Times as many as a window has elements: then the windows are turned for gemm, not g. Measured on
+a Zen 5: of 21 images of 7 channels to 253 filters of 1 x 1 it is 1.4 times as fast, of 64 images of
+a channel to 16 filters of 3 x 3 half as fast."""
 
 
 def pair(name: str, option: str, value: Any, least: int) -> Pair:
@@ -222,8 +222,8 @@ def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, *
     if attrs["groups"] == 1 and isinstance(deep, int) and filters > MANY_FILTERS * deep:
         product = matmul(_by_filter(g, 1), transpose(columns, (0, 2, 1)))
         return reshape(product, weight.shape)
-    # windows on the left: they are packed in rows, and g is read image by image, or with the filters
-    # side by side
+    # windows on the left: they are packed in rows, and g is read image by image, or with the
+    # filters side by side
     product = matmul(columns, _by_place(g, attrs["groups"]))
     return reshape(transpose(product, (0, 2, 1)), weight.shape)
 

@@ -20,6 +20,7 @@ from staticgraph.compiler.schedule.groups import (
     MatmulGroup,
     NestedGroup,
     Pack,
+    View,
     is_row,
 )
 from staticgraph.compiler.schedule.products import by_piece
@@ -64,6 +65,7 @@ class Placement:
         stored: values that lie in memory.
         virtual: values that are computed where they are read.
         by_piece: products, by what puts their columns piece by piece, which took their places.
+        pieces: the views of matrices that lie piece by piece; see `pieces_view`.
         joined: nodes that are a part of others.
         first: an order before all groups.
     """

@@ -124,42 +124,54 @@ def pieces_view(
     Such is the cotangent of a result, image by image, whose places are the rows: each image is a
     matrix that is stored transposed. Products of pieces are added, so of few rows it is not.
     """
-    source, packs = nodes[alias.operands[0]], []
-    for reader in map(nodes.__getitem__, consumers[alias.id]):
-        if not isinstance(reader.op.lowering, Matmul) or reader.operands[1] != alias.id:
-            return None
-        left = nodes[reader.operands[0]]
-        pack = pack_of(nodes, consumers, left) if is_reshape(left) else None
-        if pack is None or left.id in stored:
-            return None
-        packs.append(pack)
+    source = nodes[alias.operands[0]]
+    packs = _packs_met(nodes, consumers, stored, alias)
     found = list(reach(nodes, (), source.id, canonical(source.type.shape)))
     if not packs or len(found) != 1 or is_free(nodes[found[0][0]]):
         return None
-    base, index = found[0]
-    offset = offset_of(index, contiguous_strides(nodes[base].type.shape))
-    lead, shape = packs[0].lead, source.type.shape
-    wanted = [(pack.lead, nodes[pack.source].type.shape[pack.split :]) for pack in packs]
-    if offset.dynamic or any(one != (lead, shape[lead:-1]) for one in wanted):
-        return None
-    if lead and len(alias.type.shape) != lead + 2:
-        return None
-    inside = shape[lead + 1 : -1]
-    rows = product(inside)
-    deep = max(product(nodes[pack.value].type.shape[-2:-1]) for pack in packs)
-    if not isinstance(rows, int) or rows < 2 or deep * ADDED > TURNED * rows:
-        return None
-    steps = [offset.coefficient(axis) for axis in range(len(shape))]
+    (base, index), lead, shape = found[0], packs[0].lead, source.type.shape
     if any(
-        step != one
-        for size, step, one in zip(inside, steps[lead + 1 :], contiguous_strides(inside), strict=False)
-        if size != 1
+        (pack.lead, nodes[pack.source].type.shape[pack.split :]) != (lead, shape[lead:-1])
+        for pack in packs
     ):
         return None
-    outer = steps[:lead] or [0] * (len(alias.type.shape) - 2)
-    view = View(base, offset.constant, (*outer, 1, steps[-1]))
-    layout = blas_layout(view.strides[-2:], (rows, shape[-1]))
-    return (view, steps[lead]) if layout == (True, steps[-1]) else None
+    offset = offset_of(index, contiguous_strides(nodes[base].type.shape))
+    rows = product(shape[lead + 1 : -1])
+    depths = [nodes[pack.value].type.shape[-2] for pack in packs]
+    deep = max(depth for depth in depths if isinstance(depth, int))
+    if offset.dynamic or not isinstance(rows, int) or rows < 2 or deep * ADDED > TURNED * rows:
+        return None
+    steps = [offset.coefficient(axis) for axis in range(len(shape))]
+    between = len(alias.type.shape) - 2 - lead
+    inside = zip(shape[lead + 1 : -1], steps[lead + 1 :], strict=False)
+    in_order = contiguous_strides(shape[lead + 1 : -1])
+    if (lead and between) or any(
+        size != 1 and step != one for (size, step), one in zip(inside, in_order, strict=True)
+    ):
+        return None
+    strides = (*(0,) * between, *steps[:lead], 1, steps[-1])
+    if blas_layout(strides[-2:], (rows, shape[-1])) != (True, steps[-1]):
+        return None
+    return View(base, offset.constant, strides), steps[lead]
+
+
+def _packs_met(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    stored: Container[int],
+    alias: Node,
+) -> list[Pack]:
+    """The windows on the left that a matrix meets; none if it meets anything else."""
+    packs = []
+    for reader in map(nodes.__getitem__, consumers[alias.id]):
+        if not isinstance(reader.op.lowering, Matmul) or reader.operands[-1] != alias.id:
+            return []
+        left = nodes[reader.operands[-2]]
+        pack = pack_of(nodes, consumers, left) if is_reshape(left) else None
+        if pack is None or left.id in stored:
+            return []
+        packs.append(pack)
+    return packs
 
 
 def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:
