@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -94,9 +94,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 def nextafter(input: Any, other: Any) -> Any:
     """The next number of the dtype from each element towards that of another tensor."""
-    if mode.capture is not None:
-        refuse("nextafter has no form that can be compiled", "call it outside, and pass the result")
-    return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
+    return _nextafter(input, other)
 
 
 def _shifted(name: str, function: Any) -> Any:
@@ -105,8 +103,11 @@ def _shifted(name: str, function: Any) -> Any:
     def shift(input: Any, other: Any) -> Any:
         if mode.capture is not None:
             return op(mode.capture.lifted(input), mode.capture.lifted(other))
-        a = values_of(input) if hasattr(input, "_array") else input
-        b = values_of(other) if hasattr(other, "_array") else other
+        a, b = (values_of(one) if hasattr(one, "_array") else one for one in (input, other))
+        for one in (a, b):
+            if not isinstance(one, int | np.ndarray | np.integer | np.bool_):
+                said = f"{name}: takes a tensor or an int, not {type(one).__name__}"
+                raise ArgumentError(said)
         try:
             return wrap(np.asarray(function(a, b)))
         except TypeError:

@@ -24,7 +24,7 @@ _REASONS = {
     "is of the tape: tests/dynamic/capture/test_capture_refusals.py":
         "backward retain_grad grad grad_fn output_nr",
     "undefined for what is not in order: tests/dynamic/capture/test_captured_indexing.py":
-        "searchsorted bucketize",
+        "bucketize digitize searchsorted",
     "takes an array: tests/dynamic/capture/test_capture_programs.py": "from_numpy",
 }  # fmt: skip
 APART = {name: reason for reason, names in _REASONS.items() for name in names.split()}
@@ -52,7 +52,7 @@ NAMES = [name for prefix in OWNERS for name in _public(prefix)]
 """Every function, and every method and attribute as `Tensor.name`."""
 
 LISTS = frozenset((
-    "block_diag", "broadcast_tensors", "cartesian_prod", "cat", "chain_matmul", "column_stack",
+    "block_diag", "broadcast_tensors", "cartesian_prod", "cat", "column_stack",
     "concat", "concatenate", "dstack", "hstack", "linalg.multi_dot", "meshgrid", "row_stack",
     "stack", "vstack",
 ))  # fmt: skip
