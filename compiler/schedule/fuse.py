@@ -334,8 +334,8 @@ class _Fuser(Placement):
         apart: Size | None = None
         for operand in operands:
             if operand in self.pieces:
-                view, apart = self.pieces[operand]
-                views.append(view)
+                piece, apart = self.pieces[operand]
+                views.append(piece)
                 continue
             view = matrix_view(self.nodes, self.home, operand)
             is_left = bool(views) and views[0].base in self.packs
