@@ -16,7 +16,7 @@ where its sums are divided would depend on their number.
 
 Those threads wait for work for a tenth of a second after a product of NumPy's, and take half of a
 core from a thread of the pool meanwhile. So as long as they are awake, which the processor time of
-one of them tells, a loop is shared with them instead, and the pool's sleep (`borrow_threads` of
+the last of them tells, a loop is shared with them instead, and the pool's sleep (`borrow_threads` of
 `compiler.runtime.borrowing`). What keeps them awake may be our own loops: for a while in every ten
 seconds none are borrowed, after which only NumPy's products can have kept them so.
 
@@ -109,6 +109,29 @@ def take_chunks(pool, watch, watches):
                     return stopped
 
 
+def work(pool, number):
+    seen = atomic_load(pool, {GENERATION})
+    spins = i64(0)
+    while 1 == 1:
+        while (atomic_load(pool, {GENERATION}) == seen) & (spins < {SPINS}):
+            pause()
+            yielded = call(pool[{YIELD}])
+            spins += 1
+        if atomic_load(pool, {GENERATION}) == seen:
+            mutex = address(pool, {MUTEX})
+            locked = call(pool[{LOCK}], mutex)
+            added = atomic_add(pool, {SLEEPERS}, 1)
+            while atomic_load(pool, {GENERATION}) == seen:
+                woken = call(pool[{WAIT}], address(pool, {CONDITION}), mutex)
+            added = atomic_add(pool, {SLEEPERS}, -1)
+            unlocked = call(pool[{UNLOCK}], mutex)
+            spins = i64(0)
+        seen = atomic_load(pool, {GENERATION})
+        if number < atomic_load(pool, {THREADS}):
+            taken = take_chunks(pool, pool, 0)
+            spins = i64(0)
+
+
 def clock(pool, which):
     failed = call(pool[{CLOCK}], which, address(pool, {TIME})) & {TAG}
     if failed != 0:
@@ -147,29 +170,6 @@ def borrowed(record):
     return 0
 
 
-def work(pool, number):
-    seen = atomic_load(pool, {GENERATION})
-    spins = i64(0)
-    while 1 == 1:
-        while (atomic_load(pool, {GENERATION}) == seen) & (spins < {SPINS}):
-            pause()
-            yielded = call(pool[{YIELD}])
-            spins += 1
-        if atomic_load(pool, {GENERATION}) == seen:
-            mutex = address(pool, {MUTEX})
-            locked = call(pool[{LOCK}], mutex)
-            added = atomic_add(pool, {SLEEPERS}, 1)
-            while atomic_load(pool, {GENERATION}) == seen:
-                woken = call(pool[{WAIT}], address(pool, {CONDITION}), mutex)
-            added = atomic_add(pool, {SLEEPERS}, -1)
-            unlocked = call(pool[{UNLOCK}], mutex)
-            spins = i64(0)
-        seen = atomic_load(pool, {GENERATION})
-        if number < atomic_load(pool, {THREADS}):
-            taken = take_chunks(pool, pool, 0)
-            spins = i64(0)
-
-
 def alone(program, t, watch):
     chunks = t[program[3]]
     extent = t[program[4]]
@@ -198,7 +198,7 @@ def share(program, t, watch):
     if exchange(pool, {BUSY}, 0, 1) == 0:
         return alone(program, t, watch)
     borrows = i64(0)
-    if pool[{BORROW}] != 0:
+    if (pool[{BORROW}] != 0) & (pool[{LENT}] >= threads):
         borrows = are_awake(pool)
     generation = atomic_load(pool, {GENERATION}) + 1
     atomic_store(pool, {TICKET}, ((generation & {TAG}) << 32) + {TAG})
@@ -215,7 +215,6 @@ def share(program, t, watch):
     stopped = i64(0)
     if borrows != 0:
         pool[{WATCH}] = address(watch, 0)
-        threads = min(threads, pool[{LENT}])
         called = call(pool[{BORROW}], threads, pool[{BORROWED}], pool[{RECORDS}], {8 * RECORD})
         stopped = pool[{STOPPED}]
     else:

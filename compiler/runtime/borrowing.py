@@ -34,10 +34,10 @@ def borrow_threads(words: Any, borrowed: int) -> None:
     `borrowed` is the address of what they are to call.
     """
     library = _library()
-    if library is None or words[pool.BORROW] or not _number(library, _RUNNING):
+    if library is None or words[pool.BORROW] or not _value(library, _RUNNING):
         return
-    count = _number(library, _COUNT)
-    thread = _first_thread(library) if count > 1 else None
+    count = _value(library, _COUNT)
+    thread = _number_of(library, count - 2) if count > 1 else None
     if thread is None:
         return
     records = _records(words.ctypes.data, count)
@@ -60,7 +60,7 @@ def _library() -> ctypes.CDLL | None:
     return library if all(find_symbol(library, name) for name in names) else None
 
 
-def _number(library: ctypes.CDLL, name: str) -> int:
+def _value(library: ctypes.CDLL, name: str) -> int:
     return ctypes.c_int.in_dll(library, name).value
 
 
@@ -76,27 +76,27 @@ def _records(address: int, count: int) -> Any:
     return _kept[count]
 
 
-def _first_thread(library: ctypes.CDLL) -> int | None:
-    """The system's number of the BLAS's first thread; None if it cannot be told.
+def _number_of(library: ctypes.CDLL, place: int) -> int | None:
+    """The system's number of one of the BLAS's threads; None if it cannot be told.
 
     The library does not tell, but lets us set where the thread may run: for a moment it is the one
     thread that may run on one processor only.
     """
     usual = (ctypes.c_ubyte * _MASK)()
     size = ctypes.c_size_t(_MASK)
-    if getattr(library, _GETTER)(0, size, usual):
+    if getattr(library, _GETTER)(place, size, usual):
         return None
     first = next((at for at in range(8 * _MASK) if usual[at // 8] >> at % 8 & 1), 0)
     only = (ctypes.c_ubyte * _MASK)()
     only[first // 8] = 1 << first % 8
     before = _confined(first)
     try:
-        if getattr(library, _SETTER)(0, size, only):
+        if getattr(library, _SETTER)(place, size, only):
             return None
-        # of a BLAS that was told to use one thread, the first is the caller
+        # of a BLAS that was told to use fewer threads, one of these is the caller
         found = _confined(first) - before - {threading.get_native_id()}
     finally:
-        getattr(library, _SETTER)(0, size, usual)
+        getattr(library, _SETTER)(place, size, usual)
     return found.pop() if len(found) == 1 else None
 
 
