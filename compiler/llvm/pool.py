@@ -16,8 +16,8 @@ where its sums are divided would depend on their number.
 
 Those threads wait for work for a tenth of a second after a product of NumPy's, and take half of a
 core from a thread of the pool meanwhile. So as long as they are awake, which the processor time of
-the last of them tells, a loop is shared with them instead, and the pool's sleep (`borrow_threads` of
-`compiler.runtime.borrowing`). What keeps them awake may be our own loops: for a while in every ten
+the last of them tells, a loop is shared with them instead, and those of the pool sleep
+(`compiler.runtime.borrowing`). What keeps them awake may be our own loops: for a while in every ten
 seconds none are borrowed, after which only NumPy's products can have kept them so.
 
 `compiler.runtime.threads` makes the pool's memory and the threads.
@@ -35,17 +35,18 @@ LOCK, UNLOCK, WAIT, BROADCAST, YIELD = 56, 57, 58, 59, 60
 BLAS_SET, BLAS_GET, BLAS_USERS, BLAS_THREADS = 61, 62, 63, 96
 WANTED = 97  # whether anything has asked for threads: from then on, as many wait as are set
 MUTEX, CONDITION = 64, 80
-# Of the BLAS's threads: what has them call a function, that function, a record for each of them, and
-# how many there are; the clock of one, when it was looked at, what it showed, what followed from it.
+# Of the BLAS's threads: what has them call a function, that function, a record for each of them,
+# how many there are; the clock of one, when it was looked at, what it showed, and what follows.
 BORROW, BORROWED, RECORDS, LENT, CLOCK, THEIRS, CHECKED, SPENT = range(98, 106)
-AWAKE, UNTIL, TIME, WATCH, STOPPED = 106, 107, 108, 110, 111
-LENGTH = 112
+AWAKE, UNTIL, TIME, WATCH, STOPPED, LOOKS = 106, 107, 108, 110, 111, 112
+LENGTH = 120
 RECORD = 2  # words: the pool, and the number of the thread
 
 SPINS = 4000  # yields before a thread sleeps: some 2 ms, for waking it takes up to 0.2
 PATIENCE = 300  # before the last chunks of others are waited for with yields
 MONOTONIC = 1  # the clock of clock_gettime
-RECENT = 200_000  # nanoseconds that what was seen of the BLAS's threads holds
+RECENT = 1_000_000  # nanoseconds that what was seen of the BLAS's threads holds
+SELDOM = 8  # loops, after which it is looked whether they have woken: clocks take up to 2 µs
 CERTAIN = 50_000_000  # after which who was awake need not be: they wait for twice as long at least
 GLANCE = 5_000  # how long is looked then
 SPAN, REST = 10_000_000_000, 200_000_000  # how long they are borrowed, and then not
@@ -140,6 +141,10 @@ def clock(pool, which):
 
 
 def are_awake(pool):
+    if pool[{AWAKE}] == 0:
+        pool[{LOOKS}] = pool[{LOOKS}] + 1
+        if pool[{LOOKS}] % {SELDOM} != 0:
+            return 0
     now = clock(pool, {MONOTONIC})
     passed = now - pool[{CHECKED}]
     if passed < {RECENT}:
@@ -230,6 +235,8 @@ def share(program, t, watch):
         spins += 1
         if spins > {PATIENCE}:
             yielded = call(pool[{YIELD}])
+    if spins > {PATIENCE}:  # another thread was held up: see what by
+        pool[{LOOKS}] = {SELDOM} - 1
     status = atomic_load(pool, {STATUS})
     atomic_store(pool, {BUSY}, 0)
     if stopped != 0:

@@ -22,8 +22,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL
-from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
+from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
 from staticgraph.compiler.runtime.cache.launch_plans import (

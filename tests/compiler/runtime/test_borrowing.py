@@ -94,7 +94,7 @@ def test_threads_that_have_ended_are_borrowed_no_more(words: Any) -> None:
     executable, _, array = _graphs()
     own = [value.tobytes() for value in executable(array)]
     real = int(words[pool.THEIRS])
-    words[pool.THEIRS], words[pool.CHECKED] = ~(1 << 22) << 3 | 6, 0
+    words[pool.THEIRS], words[pool.CHECKED], words[pool.AWAKE] = ~(1 << 22) << 3 | 6, 0, 1
     assert [value.tobytes() for value in executable(array)] == own
     assert words[pool.BORROW] == 0
     threads.start()
