@@ -18,6 +18,7 @@ import numpy as np
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.llvm import pool
 from staticgraph.compiler.reference.blas_library import EXTENSION, address_of, find_symbol
+from staticgraph.compiler.schedule.chunks import PROCESSORS
 
 _CALLER = "gotoblas_pthread"
 _SETTER, _GETTER = "openblas_setaffinity", "openblas_getaffinity"
@@ -79,14 +80,16 @@ def _records(address: int, count: int) -> Any:
 def _number_of(library: ctypes.CDLL, place: int) -> int | None:
     """The system's number of one of the BLAS's threads; None if it cannot be told.
 
-    The library does not tell, but lets us set where the thread may run: for a moment it is the one
-    thread that may run on one processor only.
+    The library does not tell, but lets us set where the thread may run: for a moment it is the only
+    one that has just been bound to a processor.
     """
     usual = (ctypes.c_ubyte * _MASK)()
     size = ctypes.c_size_t(_MASK)
     if getattr(library, _GETTER)(place, size, usual):
         return None
-    first = next((at for at in range(8 * _MASK) if usual[at // 8] >> at % 8 & 1), 0)
+    allowed = [at for at in range(8 * _MASK) if usual[at // 8] >> at % 8 & 1]
+    others = (at for at in range(PROCESSORS) if at not in allowed)
+    first = allowed[0] if len(allowed) > 1 else next(others, 0)
     only = (ctypes.c_ubyte * _MASK)()
     only[first // 8] = 1 << first % 8
     before = _confined(first)

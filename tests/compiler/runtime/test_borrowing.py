@@ -173,3 +173,31 @@ def test_who_sets_how_long_they_wait_lends_none(monkeypatch: pytest.MonkeyPatch)
         timeout=120,
     )  # fmt: skip
     assert done.stdout == "0\n", done.stderr
+
+
+BOUND = """
+import os
+import sys
+import numpy as np
+
+for thread in map(int, os.listdir("/proc/self/task")):
+    os.sched_setaffinity(thread, {min(os.sched_getaffinity(thread))})
+usual = {thread: os.sched_getaffinity(int(thread)) for thread in os.listdir("/proc/self/task")}
+import staticgraph as sg
+from staticgraph.compiler.llvm import pool
+from staticgraph.compiler.runtime import threads
+
+sg.set_num_threads(2)
+threads.start()
+words = threads._pool()
+after = {thread: os.sched_getaffinity(int(thread)) for thread in usual}
+print(words[pool.BORROW] != 0, ~(int(words[pool.THEIRS]) >> 3) != os.getpid(), after == usual)
+"""
+
+
+def test_threads_that_are_bound_to_a_processor_stay_there(words: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BOUND], check=False, capture_output=True, text=True, cwd=ROOT,
+        timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "True True True\n", done.stderr
