@@ -48,7 +48,7 @@ MONOTONIC = 1  # the clock of clock_gettime
 RECENT = 1_000_000  # nanoseconds that what was seen of the BLAS's threads holds
 SELDOM = 8  # loops, after which it is looked whether they have woken: clocks take up to 2 µs
 CERTAIN = 50_000_000  # after which who was awake need not be: they wait for twice as long at least
-GLANCE = 5_000  # how long is looked then
+GLANCE = 50_000  # how long is looked then, at most
 SPAN, REST = 10_000_000_000, 200_000_000  # how long they are borrowed, and then not
 TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
 
@@ -157,9 +157,9 @@ def are_awake(pool):
     pool[{CHECKED}] = now
     pool[{SPENT}] = spent
     if (ran > 0) & (passed > {CERTAIN}):
-        while clock(pool, {MONOTONIC}) - now < {GLANCE}:
-            pause()
-        ran = clock(pool, pool[{THEIRS}]) - spent
+        ran = i64(0)
+        while (ran == 0) & (clock(pool, {MONOTONIC}) - now < {GLANCE}):
+            ran = clock(pool, pool[{THEIRS}]) - spent
     if (ran > 0) & (now > pool[{UNTIL}] + {REST}):
         pool[{UNTIL}] = now + {SPAN}
     pool[{AWAKE}] = select((ran > 0) & (now < pool[{UNTIL}]), 1, 0)
