@@ -103,8 +103,11 @@ def _shifted(name: str, function: Any) -> Any:
     def shift(input: Any, other: Any) -> Any:
         if mode.capture is not None:
             return op(mode.capture.lifted(input), mode.capture.lifted(other))
-        a = values_of(input) if hasattr(input, "_array") else input
-        b = values_of(other) if hasattr(other, "_array") else other
+        a, b = (values_of(one) if hasattr(one, "_array") else one for one in (input, other))
+        for one in (a, b):
+            if not isinstance(one, int | np.ndarray | np.integer | np.bool_):
+                said = f"{name}: takes a tensor or an int, not {type(one).__name__}"
+                raise ArgumentError(said)
         try:
             return wrap(np.asarray(function(a, b)))
         except TypeError:
