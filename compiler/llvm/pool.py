@@ -38,7 +38,7 @@ MUTEX, CONDITION = 64, 80
 # Of the BLAS's threads: what has them call a function, that function, a record for each of them,
 # how many there are; the clock of one, when it was looked at, what it showed, and what follows.
 BORROW, BORROWED, RECORDS, LENT, CLOCK, THEIRS, CHECKED, SPENT = range(98, 106)
-AWAKE, UNTIL, TIME, WATCH, STOPPED, LOOKS = 106, 107, 108, 110, 111, 112
+AWAKE, UNTIL, TIME, WATCH, STOPPED, LOOKS, CALLED = 106, 107, 108, 110, 111, 112, 113
 LENGTH = 120
 RECORD = 2  # words: the pool, and the number of the thread
 
@@ -49,6 +49,7 @@ RECENT = 1_000_000  # nanoseconds that what was seen of the BLAS's threads holds
 SELDOM = 8  # loops, after which it is looked whether they have woken: clocks take up to 2 µs
 CERTAIN = 50_000_000  # after which who was awake need not be: they wait for twice as long at least
 GLANCE = 50_000  # how long is looked then, at most
+BUSY_AFTER = 1_000_000  # until which they begin, unless another thread's product has them
 SPAN, REST = 10_000_000_000, 200_000_000  # how long they are borrowed, and then not
 TAG = 0x7FFFFFFF  # the bits of a generation that a ticket holds
 
@@ -146,6 +147,7 @@ def are_awake(pool):
         if pool[{LOOKS}] % {SELDOM} != 0:
             return 0
     now = clock(pool, {MONOTONIC})
+    pool[{CALLED}] = now
     passed = now - pool[{CHECKED}]
     if passed < {RECENT}:
         return pool[{AWAKE}]
@@ -168,7 +170,11 @@ def are_awake(pool):
 
 def borrowed(record):
     pool = pointer(record[0])
-    if record[1] == 0:  # who called
+    if record[1] == 0:  # who called, once the others have something to do
+        now = clock(pool, {MONOTONIC})
+        if now - pool[{CALLED}] > {BUSY_AFTER}:
+            pool[{UNTIL}] = now
+            pool[{AWAKE}] = 0
         pool[{STOPPED}] = take_chunks(pool, pointer(pool[{WATCH}]), 1)
     else:
         taken = take_chunks(pool, pool, 0)
