@@ -190,6 +190,7 @@ def compile(
     pairs = _update_pairs(updates)
     if checks not in (None, "int"):
         raise OptionError(f"compile: checks is 'int' or None, not {checks!r}")
+    losses = losses_of(flat, [new for _, new in pairs])
     pairs += _counts([*flat, *(new for _, new in pairs)], [variable for variable, _ in pairs])
     flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
@@ -213,7 +214,7 @@ def compile(
         roots = [*flat, *(new for _, new in pairs)]
         do_before_first_call(made, look_for_slips(level, definition, roots, READS))
         if pairs:
-            look_at_losses(made, losses_of(flat, [new for _, new in pairs]), tells=True)
+            look_at_losses(made, losses, tells=True)
     return made
 
 

@@ -46,8 +46,13 @@ def _out(like: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0)."""
-    if x.size < _FEW:
-        return _maximum(x, ZERO[x.dtype])
+    try:
+        if x.size < _FEW:
+            return _maximum(x, ZERO[x.dtype])
+    except AttributeError:
+        if isinstance(x, bool | int | float):
+            return relu(np.asarray(x))
+        raise
     if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
     return np.maximum(x, ZERO[x.dtype])

@@ -68,6 +68,8 @@ class Function:
 
     generate_vmap_rule = False
     _backward_cls: Any = FunctionNode
+    _label = ""
+    """PyTorch's name of the node, of a function that is an op there."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

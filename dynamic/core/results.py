@@ -18,6 +18,19 @@ class Size(tuple[int, ...]):
         """The number of elements of a tensor of this shape."""
         return math.prod(self)
 
+    def __add__(self, other: Any) -> Any:
+        added = super().__add__(other)
+        return added if added is NotImplemented else Size(added)
+
+    def __mul__(self, count: Any) -> Any:
+        return Size(super().__mul__(count))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, key: Any, _get: Any = tuple.__getitem__) -> Any:
+        found = _get(self, key)
+        return Size(found) if type(found) is tuple else found
+
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 

@@ -213,6 +213,16 @@ class Multinomial(_Choice):
         ways = ops.lgamma(value.sum(-1) + 1) - ops.lgamma(value + 1).sum(-1)
         return ways + (logits * value).sum(-1)
 
+    def entropy(self) -> Any:
+        """The entropy."""
+        n = self.total_count
+        counts = arange(n + 1, dtype=self._param.dtype)
+        ways = ops.lgamma(counts + 1)
+        p = self.probs[..., None]
+        logs = ops.xlogy(counts, p) + ops.xlogy(n - counts, 1 - p)
+        chances = ops.exp(ways[-1] - ways - ops.lgamma(n - counts + 1) + logs)
+        return n * self._categorical.entropy() - ways[-1] + (chances * ways).sum((-2, -1))
+
 
 def _one_hot(index: Any, size: int, dtype: Any) -> Any:
     return ops.astype(ops.equal(index.unsqueeze(-1), arange(size)), dtype)

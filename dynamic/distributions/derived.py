@@ -251,6 +251,13 @@ class Kumaraswamy(TransformedDistribution):
         """The variance."""
         return self._moment(2) - self._moment(1) ** 2
 
+    @property
+    def mode(self) -> Any:
+        """The most likely value; nan where there is none between 0 and 1."""
+        a, b = self.concentration1, self.concentration0
+        found = ((a - 1) / (a * b - 1)) ** ops.reciprocal(a)
+        return ops.where(ops.logical_or(a < 1, b < 1), math.nan, found)
+
     def _moment(self, n: int) -> Any:
         b, at = self.concentration0, 1 + n / self.concentration1
         return b * ops.exp(ops.lgamma(at) + ops.lgamma(b) - ops.lgamma(at + b))

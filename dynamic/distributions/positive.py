@@ -203,6 +203,12 @@ class Weibull(Distribution):
         return self.scale * ops.exp(ops.lgamma(1 + ops.reciprocal(self.concentration)))
 
     @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        k = self.concentration
+        return self.scale * ((k - 1) / k) ** ops.reciprocal(k)
+
+    @property
     def variance(self) -> Any:
         """The variance."""
         inverse = ops.reciprocal(self.concentration)
@@ -357,6 +363,15 @@ class Dirichlet(Distribution):
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
+    def mode(self) -> Any:
+        """The most likely value; the first corner of several, where all parts are below 1."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        corner = above.new_zeros(above.shape)
+        corner[..., 0] = 1.0
+        low = (self.concentration < 1).all(-1, True)
+        return ops.where(low, corner, above / above.sum(-1, True))
+
+    @property
     def variance(self) -> Any:
         """The variance."""
         a, total = self.concentration, self.concentration.sum(-1, True)
@@ -400,6 +415,12 @@ class Beta(Distribution):
     def mean(self) -> Any:
         """The mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value: see `Dirichlet`."""
+        both = ops.stack([self.concentration1, self.concentration0], -1)
+        return Dirichlet(both, False).mode[..., 0]
 
     @property
     def variance(self) -> Any:

@@ -26,6 +26,9 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, explain
 
 def _where(condition: object, *operands: object, **options: object) -> Any:
     """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
+    if options:
+        given = [options.pop(name) for name in ("input", "other") if name in options]
+        operands = (*operands, *given)
     if isinstance(condition, Tensor):
         if not operands and not options:
             return condition.nonzero(as_tuple=True)

@@ -31,10 +31,16 @@ def _plans(op: Op, number: bool) -> Plans:
 def _difference(self: Any, other: Any) -> Any:
     """A difference, which booleans have none of."""
     arrays = [getattr(one, "_array", one) for one in (self, other)]
-    if all(isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays):
+    bools = [isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays]
+    if all(bools):
         raise AutogradError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
+        )
+    if any(bools):
+        raise AutogradError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     return ops.subtract.general(self, other)
 
@@ -73,6 +79,7 @@ def forward(op: Op) -> Any:
 def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
     evaluate, plans = op.evaluate, _plans(op, True)
+    general = _long_way(op)
 
     def method(self: Tensor, other: object) -> Any:
         y = self._array
@@ -80,7 +87,7 @@ def backward(op: Op) -> Any:
         if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
             x = _array(other, dtype)
             return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
-        return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented
+        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
 
     return method
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
 from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
@@ -16,7 +17,8 @@ from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
+from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -42,6 +44,8 @@ _RANKS = range(9)
 def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
+    row = known(op)
+    prepared = _counted if row.counts else _truth if row.of_truth else None
 
     def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
         kind = type(input)
@@ -52,9 +56,22 @@ def unary(op: Op) -> Any:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
         if input is _NOTHING:
             return op.general(**options)
+        if prepared is not None and isinstance(input, Tensor):
+            input = prepared(input)
         return op.general(input, *more, **options)
 
     return named_after(op, function)
+
+
+def _counted(input: Any) -> Any:
+    """Booleans as integers, which a square of them is."""
+    return input.long() if getattr(input, "_array", input).dtype is BOOL else input
+
+
+def _truth(input: Any) -> Any:
+    """Whether numbers are not 0, where NumPy has no such rule for their dtype."""
+    dtype = getattr(input, "_array", input).dtype
+    return ops.not_equal(input, 0) if dtype.kind == "c" or is_narrow(dtype) else input
 
 
 def operator(op: Op) -> Any:
@@ -280,6 +297,7 @@ UNARY: dict[Op, Any] = {
     for op in all_ops()
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }
+UNARY[ops.logical_not] = unary(ops.logical_not)
 """The short way of an op that maps elements, as a function."""
 WITH_OPTIONS: dict[Op, Any] = {
     op: with_options(op)

@@ -14,10 +14,12 @@ from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
+from staticgraph.dynamic.tensors.naming import called
 
 matmul = ops.matmul
 
 
+@called("LinalgCross")
 def cross(input: object, other: object, *, dim: int = -1) -> Any:
     """The vector products along an axis of size 3."""
     require_dtype("expected scalar type {0} but found {1}", input, other)
@@ -55,6 +57,7 @@ def matrix_power(A: object, n: int) -> Any:
     return ops.matrix_power(A, n)
 
 
+@called("LinalgMatrixExp")
 def matrix_exp(A: Any) -> Any:
     """The exponentials of square matrices."""
     require_square("linalg.matrix_exp", A)

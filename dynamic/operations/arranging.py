@@ -20,6 +20,7 @@ from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.factory_options import check_options
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import (
     PLAIN,
     Tensor,
@@ -142,7 +143,14 @@ def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
 
     With indexing="xy" the first two axes are exchanged.
     """
-    vectors = [ravel(one) for one in _listed(tensors)]
+    given = _listed(tensors)
+    for one in given:
+        if one.ndim > 1:
+            raise AutogradError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{list(one.shape)}"
+            )
+    vectors = [ravel(one) for one in given]
     if indexing not in ("ij", "xy"):
         raise AutogradError(
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
@@ -213,6 +221,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return ops.flip(swapdims(input, first, second), second) if turns else input.clone()
 
 
+@called("Roll")
 @computed
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """The elements moved along axes, or all of them in order; those past the end come first."""
@@ -229,6 +238,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
+@called("Repeat")
 def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
     times = sizes_of(sizes if repeats is None else (repeats,), "repeat", "repeats")
@@ -428,6 +438,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return _diagonal(input, diagonal)
 
 
+@called("Trace")
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
@@ -435,6 +446,7 @@ def trace(input: Any) -> Any:
     return ops.sum(diagonal(input))
 
 
+@called("BlockDiag")
 def block_diag(*tensors: object) -> Any:
     """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows."""
     blocks = [atleast_2d(as_tensor(one)) for one in tensors]

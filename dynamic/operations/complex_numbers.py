@@ -12,6 +12,7 @@ from staticgraph.compiler.functions import complex_numbers as shared
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
@@ -77,6 +78,7 @@ def adjoint(input: Any) -> Any:
     return conj(input.mT)
 
 
+@called("Angle")
 def angle(input: Any) -> Any:
     """The angle in the complex plane, in (-pi, pi]; the gradient at 0 is 0."""
     return shared.angle(input)
@@ -109,6 +111,7 @@ def complex(real: Any, imag: Any) -> Any:
     return ops.make_complex(real, imag)
 
 
+@called("Polar")
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers of their absolute values and angles."""
     return complex(abs * ops.cos(angle), abs * ops.sin(angle))

@@ -12,6 +12,7 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.views import alone
 
@@ -67,11 +68,13 @@ def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
     return ops.take_along_axis(input, places, axis), places
 
 
+@called("Cummax")
 def cummax(input: object, dim: int) -> Any:
     """The largest element up to each along an axis, and where it is; of equal ones the last."""
     return CumMax(*_extrema(input, dim, True))
 
 
+@called("Cummin")
 def cummin(input: object, dim: int) -> Any:
     """The smallest element up to each along an axis, and where it is; of equal ones the last."""
     return CumMin(*_extrema(input, dim, False))
@@ -101,6 +104,7 @@ def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
+@called("Logcumsumexp")
 @along
 def logcumsumexp(input: object, dim: int) -> Any:
     """log(cumsum(exp(x))), scaled by the largest element of each row."""

@@ -12,6 +12,7 @@ from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
@@ -44,6 +45,7 @@ def cdist(
     return (ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)).norm(p, -1)
 
 
+@called("Pdist")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The p-norm distances of each row from those after it, in one vector."""
     if input.ndim != 2:
@@ -54,6 +56,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return (ops.take(input, first, 0) - ops.take(input, second, 0)).norm(p, -1)
 
 
+@called("LinalgCross")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The vector product along an axis of size 3: the first such axis if None."""
     if dim is None:

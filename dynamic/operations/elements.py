@@ -14,6 +14,7 @@ from staticgraph.dynamic.core.dtypes import F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
 
 __all__ = [
@@ -55,6 +56,7 @@ def float_power(input: Any, exponent: Any) -> Any:
     return first**second
 
 
+@called("Ldexp")
 def ldexp(input: Any, other: object) -> Any:
     """input * 2**other."""
     return input * ops.power(2.0, as_tensor(other).to(input.dtype))

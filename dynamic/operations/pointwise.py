@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -76,6 +77,7 @@ def lerp(input: Any, end: object, weight: Any) -> Any:
     return ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
 
 
+@called("Addcmul")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """input + value * tensor1 * tensor2, the product in the dtype of the result."""
     own = input._array.dtype
@@ -118,16 +120,19 @@ def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -
     return _added_quotient(input, tensor1, tensor2, value=value)
 
 
+@called("ClampMin")
 def clamp_min(input: Any, min: object) -> Any:
     """The elements, at least `min`."""
     return input.clamp(min=min)
 
 
+@called("ClampMax")
 def clamp_max(input: Any, max: object) -> Any:
     """The elements, at most `max`."""
     return input.clamp(max=max)
 
 
+@called("NanToNum")
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
@@ -201,6 +206,7 @@ def bitwise_not(input: Any) -> Any:
     return ~input
 
 
+@called("Nansum")
 def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
     """The sum of the elements that are not nan."""
     input = input if dtype is None else input.to(dtype)
@@ -214,6 +220,7 @@ def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obj
     return nansum(input, dim, keepdim) / count
 
 
+@called("StdMean")
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The standard deviation and the mean; the arguments are those of `std`."""
     _check_spread("std_mean", options)

@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import diagonal, movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed
@@ -70,22 +71,26 @@ def _bmm(input: object, mat2: object) -> Any:
     return eager_ops.bmm(input, mat2)
 
 
+@called("Addmm")
 def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts."""
     require_dtype("self and mat2 must have the same dtype, but got {1} and {0}", mat2, input)
     return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
 
 
+@called("Addmv")
 def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,)."""
     return _plus(input, ops.matmul(mat, vec), beta, alpha)
 
 
+@called("Addr")
 def addr(input: object, vec1: object, vec2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha vec1 vec2^T: (n, m), (n,), (m,) -> (n, m)."""
     return _plus(input, ops.outer(vec1, vec2), beta, alpha)
 
 
+@called("Baddbmm")
 def baddbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:
@@ -93,6 +98,7 @@ def baddbmm(
     return _plus(input, ops.matmul(batch1, batch2), beta, alpha)
 
 
+@called("Addbmm")
 def addbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:

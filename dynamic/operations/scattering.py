@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.scattering import cut
 from staticgraph.dynamic.core.dtypes import (
     element,
@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -158,13 +159,20 @@ def scatter_reduce(
 
 def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> Any:
     index = index if index.ndim else ops.reshape(index, (1,))
-    return op.bound((input, source, index), {"axis": axis, "wrap": False})
+    attrs = {"axis": axis, "wrap": op is ops.index_fill}
+    try:
+        return op.bound((input, source, index), attrs)
+    except OutOfRangeError as error:
+        _, _, text = str(error).partition(": ")
+        raise OutOfRangeError(f"index out of range in self: {op.name}: {text}") from None
 
 
 @along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
     """The input with the slices of `source` added at `index` along one axis."""
     axis = axis_of("index_add", dim, input.ndim)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_add_(): Index is supposed to be a vector")
     if index.shape[0] != source.shape[axis]:
         raise AutogradError(
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
@@ -198,6 +206,7 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
     return _slices(ops.index_copy, input, axis, index, source)
 
 
+@called("MaskedSelect")
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where the mask holds, in one axis; both broadcast."""
     if mask._array.dtype.kind != "b":

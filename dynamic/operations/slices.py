@@ -11,6 +11,7 @@ from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -64,6 +65,7 @@ def index_reduce(
     )
 
 
+@called("Renorm")
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """The slices along an axis, scaled down to the norm `maxnorm` where their p-norm is larger."""
     if p <= 0:

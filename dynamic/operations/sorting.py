@@ -10,9 +10,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.reference.orders import first_in_order
 from staticgraph.dynamic.core.dtypes import INT64
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -85,6 +88,7 @@ def _pick(x: Any, indices: object, dim: int) -> Any:
     return ops.take_along_axis(x, indices, dim) if x.ndim else x.clone()
 
 
+@called("Sort")
 def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The elements along an axis in order, nan last (first if descending), and their places."""
     indices = argsort(input, dim, descending)
@@ -96,6 +100,7 @@ def msort(input: object) -> Any:
     return sort(input, 0).values
 
 
+@called("Topk")
 @computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (smallest) elements along an axis in order, and where they are."""
@@ -123,6 +128,7 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+@called("Kthvalue")
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along an axis, k from 1, and where it is."""
@@ -132,6 +138,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return KthValue(*_at_rank(input, k - 1, dim, keepdim))
 
 
+@called("Median")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
     if dim is None:
@@ -177,7 +184,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements, or slices along `dim`, in order; no gradient.
+    """The different elements, or slices along `dim`, in order, which cannot be differentiated.
 
     How many there are depends on the values: no captured function can contain it.
 
@@ -190,7 +197,9 @@ def unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     shape = array.shape if axis is None else (array.shape[axis],)
-    return _listed(values, inverse.reshape(shape), counts, return_inverse, return_counts)
+    name = "_unique2" if dim is None else "unique_dim"
+    inverse = inverse.reshape(shape)
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def unique_consecutive(
@@ -209,12 +218,18 @@ def unique_consecutive(
     if dim is None:
         inverse = inverse.reshape(array.shape)
     counts = np.diff(np.append(starts, len(rows)))
-    return _listed(values, inverse, counts, return_inverse, return_counts)
+    name = "unique_consecutive"
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def _listed(
-    values: object, inverse: object, counts: object, with_inverse: bool, with_counts: bool
-) -> Any:
+    input: Any, name: str, values: object, inverse: object, counts: object, with_inverse: bool,
+    with_counts: bool,
+) -> Any:  # fmt: skip
     found = [values, *[inverse] * with_inverse, *[counts] * with_counts]
     tensors = tuple(wrap(np.array(one)) for one in found)
+    if mode.enabled and input.requires_grad:
+        error = MissingKernelError(f"the derivative for '{name}' is not implemented.")
+        node = Failing(tensors[0]._array, error, f"{NAMESPACE}NotImplemented", (input._node,))
+        tensors[0]._node = node
     return tensors if len(tensors) > 1 else tensors[0]

@@ -14,6 +14,7 @@ from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -153,6 +154,7 @@ def nanquantile(
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
+@called("Nanmedian")
 @along
 @computed
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -183,6 +185,7 @@ def _most_frequent(rows: Any) -> Any:
     return ops.take_along_axis(order, ops.argmax(run, -1, keepdims=True), -1)
 
 
+@called("Mode")
 @computed
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along an axis, of several the smallest, and its last place."""

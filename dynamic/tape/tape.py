@@ -22,7 +22,7 @@ from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
+from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
 from staticgraph.dynamic.tape.nodes import (
@@ -32,6 +32,7 @@ from staticgraph.dynamic.tape.nodes import (
     Output,
     PackHooks,
     class_named,
+    graph_edge,
     next_number,
 )
 from staticgraph.dynamic.tape.noted import flat
@@ -110,6 +111,7 @@ def recipe(
     return made
 
 
+_NOTHING = ((None, 0), (None, 0))
 _NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 
@@ -230,11 +232,27 @@ class Node(GraphNode):
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return node_name(self)
+        given: str | None = type(self).__dict__.get("name_")  # that of its function, or its own
+        return node_name(self) if given is None else given
 
     def places(self) -> tuple[int, ...]:
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple([i for i, _ in self.recipe.steps])
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand the node that made it, or None, and which of its outputs it is."""
+        absorbed = known(self.recipe.op).absorbs
+        shown = self.operands_shown()
+        if absorbed not in shown or len(shown) == 1:
+            return tuple([graph_edge(self.edges[i]) for i in shown])
+        others = [graph_edge(self.edges[i]) for i in shown if i != absorbed]
+        inside = self.edges[absorbed]
+        return (*others, *(_NOTHING if inside is None else inside.next_functions))
+
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the operands that PyTorch's node has, as it orders them."""
+        return operands_shown(self)
 
     def shown(self) -> Any:
         """The node, with its name as the name of its class, which tools that draw graphs print."""

@@ -55,6 +55,8 @@ class Autograd(Operand):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         if not self._is_made():
             self._require(value)
         elif value:

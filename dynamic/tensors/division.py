@@ -15,7 +15,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 
 
 def floor_divide(x: object, y: object) -> Any:
@@ -29,7 +29,10 @@ def floor_divide(x: object, y: object) -> Any:
             if mode.capture.records():
                 refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
             return result
-        result._node = Failing(result._array, AutogradError(what), "NotImplemented")
+        edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
+        result._node = Failing(
+            result._array, AutogradError(what), f"{NAMESPACE}NotImplemented", edges
+        )
     return result
 
 

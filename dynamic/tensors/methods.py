@@ -26,7 +26,6 @@ from staticgraph.dynamic.core.dtypes import (
     bfloat16,
     dtype_of_type,
     element,
-    require_index,
     require_mask,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
@@ -34,9 +33,9 @@ from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing,
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
-from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
+from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged, some_axes
 from staticgraph.dynamic.tensors.division import Division
-from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.indexing import Indexing, slices_at
 from staticgraph.dynamic.tensors.reductions import (
     extremum,
     over,
@@ -45,6 +44,7 @@ from staticgraph.dynamic.tensors.reductions import (
     truth,
     with_numpy_names,
 )
+from staticgraph.dynamic.tensors.reinterpreted import view_of_dtype
 from staticgraph.dynamic.tensors.shapes import refuse_expanding, reshaped
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import pieces, shares_memory
@@ -262,6 +262,9 @@ class Methods(_Made, Division, Indexing):
         """A view of another shape, or the tensor in another dtype."""
         if not shape:
             raise no_view_of_nothing()
+        first = shape[0]
+        if isinstance(first, DType):
+            return view_of_dtype(self, first)
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
@@ -279,6 +282,11 @@ class Methods(_Made, Division, Indexing):
         first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
+        if first > last:
+            raise AutogradError(
+                f"flatten() has invalid args: start_dim cannot come after end_dim: {start_dim} and "
+                f"{end_dim} of a tensor of {self._array.ndim} axes"
+            )
         merged = (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
@@ -428,7 +436,7 @@ class Methods(_Made, Division, Indexing):
                 "index_select(): Index to scalar can have only 1 value, got "
                 f"{index.numel()} value(s)"
             )
-        return _index_select(self, dim, index)
+        return slices_at(self, dim, index)
 
     def masked_fill(self, mask: object, value: object) -> Any:
         """`value` where the mask holds, the elements elsewhere."""
@@ -485,9 +493,3 @@ def _only(tensor: Any) -> Any:
             f"{tensor._array.size} elements"
         )
     return tensor
-
-
-@along
-def _index_select(input: object, dim: int, index: object) -> Any:
-    require_index("index_select(): Expected dtype int32 or int64 for index", index)
-    return eager_ops.index_select(input, index, dim)

@@ -38,6 +38,7 @@ OTHERS = {
     "dynamic/core/keywords.py": "operands of methods, by PyTorch's names of both",
     "dynamic/tensors/bits.py": "Python's operators of bits, by the names of NumPy's functions",
     "dynamic/sparse/coordinates.py": "what the few ops are that sparse tensors have",
+    "dynamic/tape/shadow.py": "ops of integers that may wrap around, a rule of the lint",
     "dynamic/fast_paths/views.py": "methods of small tensors, by their names",
     "dynamic/nn/init.py": "gains of PyTorch's init.calculate_gain, by its own names",
     "dynamic/nn/recurrent_cells.py": "the two nonlinearities of an RNN cell, by PyTorch's names",

@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.operations import elements
 from staticgraph.dynamic.operations.elements import prelu, sloped
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import as_one_node
 
@@ -45,6 +46,7 @@ def leaky_relu(input: object, negative_slope: float = 0.01, inplace: bool = Fals
     return _applied(lambda x: ops.leaky_relu(x, negative_slope), input, inplace)
 
 
+@called("RreluWithNoise")
 def rrelu(
     input: Any,
     lower: float = 1.0 / 8,
@@ -67,11 +69,13 @@ def elu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _applied(lambda x: ops.elu(x, alpha), input, inplace)
 
 
+@called("Elu")
 def selu(input: object, inplace: bool = False) -> Any:
     """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
     return _applied(activations.selu, input, inplace)
 
 
+@called("Celu")
 def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017)."""
     return _applied(lambda x: activations.celu(x, alpha), input, inplace)
@@ -89,11 +93,13 @@ def silu(input: object, inplace: bool = False) -> Any:
     return _applied(ops.silu, input, inplace)
 
 
+@called("Mish")
 def mish(input: object, inplace: bool = False) -> Any:
     """x * tanh(softplus(x)) (Misra 2019)."""
     return _applied(activations.mish, input, inplace)
 
 
+@called("Softplus")
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
     return activations.above(input, beta, threshold)
@@ -104,6 +110,7 @@ def softsign(input: object) -> Any:
     return input / (1 + ops.absolute(input))
 
 
+@called("LogSigmoid")
 def logsigmoid(input: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
     return activations.logsigmoid(input)
@@ -156,11 +163,13 @@ def hardsigmoid(input: object, inplace: bool = False) -> Any:
     return _applied(lambda x: as_one_node(ops.hardsigmoid, x), input, inplace)
 
 
+@called("Hardswish")
 def hardswish(input: object, inplace: bool = False) -> Any:
     """x * hardsigmoid(x) (Howard et al. 2019)."""
     return _applied(lambda x: x * relu6(x + 3) / 6, input, inplace)
 
 
+@called("Glu")
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along `dim` times the sigmoid of the second (Dauphin et al. 2016)."""
     size = input.shape[dim]

@@ -31,6 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [
@@ -133,6 +134,7 @@ def _against_probabilities(
     return against_probabilities(input, target, weight, reduction, label_smoothing)
 
 
+@called("NllLoss")
 def nll_loss(
     input: object,
     target: object,
@@ -202,6 +204,7 @@ def _check_classes(input: Any, target: Any) -> None:
         raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
 
 
+@called("BinaryCrossEntropy")
 def binary_cross_entropy(
     input: Any,
     target: Any,

@@ -12,12 +12,14 @@ from staticgraph.compiler.layers.convolution import convolved, same_padding, tra
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
 ]  # fmt: skip
 
 
+@called("Convolution")
 def conv1d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     dilation: object = 1, groups: int = 1,
@@ -137,6 +139,7 @@ def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
         )
 
 
+@called("Convolution")
 def conv_transpose1d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     output_padding: object = 0, groups: int = 1, dilation: object = 1,

@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -26,6 +27,7 @@ _NEGATIVE = "Class values must be non-negative."
 _LARGE = "Class values must be smaller than num_classes."
 
 
+@called("Embedding")
 def embedding(
     input: Any,
     weight: Any,
@@ -104,6 +106,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     return ops.one_hot(tensor, num_classes, "int64")
 
 
+@called("EmbeddingBag")
 def embedding_bag(
     input: Any,
     weight: Any,

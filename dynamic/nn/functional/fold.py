@@ -12,10 +12,12 @@ from staticgraph.compiler.layers.folding import folded, unfolded, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["fold", "unfold"]
 
 
+@called("Im2Col")
 def unfold(
     input: Any, kernel_size: object, dilation: object = 1, padding: object = 0, stride: object = 1
 ) -> Any:
@@ -28,6 +30,7 @@ def unfold(
     return unfolded(input, size, spread, edge, step)
 
 
+@called("Col2Im")
 def fold(
     input: Any,
     output_size: object,

@@ -8,12 +8,16 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.layers.distances import products
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.fast_paths.pairs import forward
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = ["bilinear", "linear"]
+
+_with_bias = forward(eager_ops.add_bias)
 
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
@@ -36,7 +40,11 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         raise _mixed(input, weight) from None
     except SizeError as error:
         raise SizeError(_of_linear(str(error), input, weight)) from None
-    return product if bias is None else product + bias
+    if bias is None:
+        return product
+    if type(product) in PLAIN and product._array.ndim > 1:
+        return _with_bias(product, bias)
+    return product + bias
 
 
 def _is_cast(input: Any, weight: Any) -> bool:

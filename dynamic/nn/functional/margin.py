@@ -23,6 +23,7 @@ from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.distance import pairwise_distance
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
@@ -82,6 +83,7 @@ def hinge_embedding_loss(
     return reduced(by_hinge(input, target, margin), reduction)
 
 
+@called("SoftMarginLoss")
 def soft_margin_loss(
     input: object,
     target: Any,
@@ -127,6 +129,7 @@ def triplet_margin_loss(
     return reduced(by_triplets(anchor, positive, negative, apart, margin, swap), reduction)
 
 
+@called("MultiMarginLoss")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -153,6 +156,7 @@ def multi_margin_loss(
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 
+@called("MultilabelMarginLoss")
 def multilabel_margin_loss(
     input: Any,
     target: Any,

@@ -30,6 +30,7 @@ from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
@@ -83,6 +84,7 @@ def rms_norm(
     return by_root(input, len(tuple(normalized_shape)), weight, eps)
 
 
+@called("NativeGroupNorm")
 def group_norm(
     input: Any, num_groups: int, weight: object = None, bias: object = None, eps: float = 1e-5
 ) -> Any:

@@ -6,10 +6,12 @@ from typing import Any
 
 from staticgraph.compiler.layers.folding import dealt, shuffled, unshuffled
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
+@called("PixelShuffle")
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Channels as pixels: (..., c r r, h, w) -> (..., c, h r, w r)."""
     r, channels = upscale_factor, input.shape[-3]
@@ -21,11 +23,13 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return shuffled(input, r)
 
 
+@called("PixelUnshuffle")
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """Pixels as channels, the inverse of `pixel_shuffle`."""
     return unshuffled(input, downscale_factor)
 
 
+@called("ChannelShuffle")
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels of (n, c, ...) dealt out over groups."""
     return dealt(input, groups)

@@ -12,6 +12,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
@@ -19,6 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@called("SqueezeBackward1")
 def max_pool1d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
@@ -103,6 +105,7 @@ def _check_room(
         )
 
 
+@called("SqueezeBackward1")
 def avg_pool1d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,

@@ -28,6 +28,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
     with_weight,
 )
 from staticgraph.dynamic.nn.functional.required import require
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
 
 __all__ = [
@@ -84,6 +85,7 @@ def l1_loss(
     return weighted(ops.absolute(input - target), reduction, weight)
 
 
+@called("SmoothL1Loss")
 def smooth_l1_loss(
     input: object,
     target: Any,
@@ -100,6 +102,7 @@ def smooth_l1_loss(
     return reduced(smooth(input - target, beta), reduction)
 
 
+@called("HuberLoss")
 def huber_loss(
     input: object, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
 ) -> Any:
