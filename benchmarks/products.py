@@ -2,7 +2,7 @@
 
     python benchmarks/products.py [--sizes 64,256,1024] [--shape 2048,256,1024 ...]
         [--dtype float32 float64] [--transposed nn tn nt tt] [--threads 1 2] [--seconds 0.5]
-        [--json FILE] [--markdown FILE]
+        [--bind] [--json FILE] [--markdown FILE]
 
 A shape m,k,n is the product (m, k) @ (k, n); `--sizes` is all shapes of these numbers, and the
 default a few dozen. A result is given to both, so that neither pays for new memory.
@@ -11,6 +11,8 @@ default a few dozen. A result is given to both, so that neither pays for new mem
 threads go to sleep. "alternating": call by call in turn, where ours begins while NumPy's BLAS
 threads still wait for work. The figures are the minima and, in brackets, the ratio of the medians:
 where other processes run, the minima say more, for a BLAS thread that yields waits for them.
+`--bind` has the caller on a processor of its own, and all other threads on the others: where
+other processes run, the system may have both on one, and then measures that.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import os
 import shlex
 import statistics
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache, partial
@@ -58,7 +61,16 @@ def named(shape: Shape, dtype: str, transposed: str) -> str:
     return f"{shape} {dtype} {transposed}"
 
 
-def contender(cases: list[Any]) -> tuple[Any, dict[str, Callable[[], Any]]]:
+def bind() -> None:
+    """Have this thread on the first processor of those it may use, all others on the rest."""
+    own, *others = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {own})
+    for thread in map(int, os.listdir("/proc/self/task")):
+        if thread != threading.get_native_id():
+            os.sched_setaffinity(thread, others or {own})
+
+
+def contender(cases: list[Any], binds: bool) -> tuple[Any, dict[str, Callable[[], Any]]]:
     """PyTorch's products; the operands of the last one are kept."""
     import torch
 
@@ -74,6 +86,10 @@ def contender(cases: list[Any]) -> tuple[Any, dict[str, Callable[[], Any]]]:
         a, b, result = operands(shape, dtype, transposed)
         torch.mm(a, b, out=result)
 
+    if binds:
+        large = torch.ones(1000, 1000)
+        large @ large
+        bind()
     found = [(tuple(shape), dtype, transposed) for shape, dtype, transposed in cases]
     return {}, {named(*case): partial(multiply, *case) for case in found}
 
@@ -106,17 +122,25 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     import staticgraph as sg
     from staticgraph.compare.scripts import Entrant, called_in_turn, running
 
+    processors = os.sched_getaffinity(0)
     turned = itertools.cycle(options.transposed)
     cases = [(shape, dtype, next(turned)) for dtype in options.dtype for shape in options.shape]
     if options.count is None:
         cases = list(itertools.product(options.shape, options.dtype, options.transposed))
     for threads in options.threads:
         sg.set_num_threads(threads)
-        entrants = [Entrant("torch", [cases], options.torch, threads)] if options.torch else []
+        entrants = (
+            [Entrant("torch", [cases, options.bind], options.torch, threads)]
+            if options.torch
+            else []
+        )
         with ExitStack() as ends:
             processes = ends.enter_context(running(__file__, entrants))
             for case in track(cases, "measuring", console=Console(stderr=True)):
                 calls = pair(*case)
+                if options.bind:
+                    os.sched_setaffinity(0, processors)
+                    bind()
                 record: dict[str, Any] = {"threads": threads}
                 record |= zip(("shape", "dtype", "transposed"), case, strict=True)
                 for name, turns in WAYS.items():
@@ -216,6 +240,7 @@ def main() -> None:
     given.add_argument("--transposed", nargs="+", default=["nn"], choices=["nn", "tn", "nt", "tt"])
     given.add_argument("--threads", type=int, nargs="+", default=[sg.get_num_threads()])
     given.add_argument("--seconds", type=float, default=0.5, help="per contender and way")
+    given.add_argument("--bind", action="store_true", help="threads to processors")
     given.add_argument("--json", type=Path, help="where to write the figures")
     given.add_argument("--markdown", type=Path, help="where to write the table")
     options = given.parse_args()

@@ -134,21 +134,22 @@ def run(program, t, watch):
 """
 
 
-_SELDOM = ("hold", "host", "is_busy", "let_go", "look", "share", "unlock")
+_SELDOM = ("are_awake", "hold", "host", "is_busy", "let_go", "look", "share", "unlock")
 """What short programs do not call: inlined, it would cost them registers."""
 
-_POINTERS = ("guards", "pool", "program", "t", "watch")
+_POINTERS = ("guards", "pool", "program", "record", "t", "watch")
 
 
 def define_run(module: ir.Module, symbol: str) -> Any:
     """Add the function to a module, and those that it calls."""
     words = POINTERS["p_i64"]
     trees = ast.parse(watch.SOURCE + pool.SOURCE + host.SOURCE + SOURCE).body
+    external_names = {"run": symbol, "work": pool.SYMBOL, "borrowed": pool.BORROWED_SYMBOL}
     functions: dict[str, Any] = {}
     for one in map(function_of, trees):
         names = [parameter.name for parameter in one.parameters]
         types = [words if name in _POINTERS else INT64 for name in names]
-        external = {"run": symbol, "work": pool.SYMBOL}.get(one.name)
+        external = external_names.get(one.name)
         kind = ir.FunctionType(INT64.ir, [type.ir for type in types])
         function = functions[one.name] = ir.Function(module, kind, external or one.name)
         if external is None:

@@ -33,9 +33,12 @@ from staticgraph.compiler.ops.declare import as_operand, unbroadcast
 from staticgraph.compiler.ops.linalg import matmul
 from staticgraph.compiler.ops.reduction import positions, sum
 from staticgraph.compiler.ops.shape import expand_dims, squeeze, swapaxes
-from staticgraph.compiler.reference.cholesky import cholesky as cholesky_by_blocks
+from staticgraph.compiler.reference.cholesky import cholesky as cholesky_by_blocks, factor_into
 from staticgraph.compiler.reference.factored import solve as solved
-from staticgraph.compiler.reference.triangular import solve_triangular as solved_triangular
+from staticgraph.compiler.reference.triangular import (
+    solve_into,
+    solve_triangular as solved_triangular,
+)
 
 __all__ = ["cholesky", "det", "inv", "pinv", "slogdet", "solve", "solve_triangular"]
 
@@ -66,6 +69,7 @@ def matrix_op(
     smooth: bool = True,
     complex: Meaning = "own",
     complex_vjp: tuple[Rule | None, ...] = (),
+    into: Callable[..., bool] | None = None,
     doc: str,
     example: str = "",
 ) -> Op:
@@ -85,7 +89,7 @@ def matrix_op(
             checked=True,
             batching=unchanged,
             smooth=smooth,
-            lowering=Host(),
+            lowering=Host(into),
             floating=True,
             complex=complex,
             complex_vjp=complex_vjp,
@@ -243,7 +247,7 @@ solve_triangular: Op = register(
         vjp=(_solve_triangular_by_a, _solve_triangular_by_b),
         saves=("ao", "a"),
         checked=True,
-        lowering=Host(),
+        lowering=Host(solve_into),
         promotes=slice(None),
         floating=True,
         batching=aligned,
@@ -355,11 +359,21 @@ def _cholesky_vjp(g: object, o: object, a: object) -> Any:
     return (found + adjoint(found)) * 0.5
 
 
+def _cholesky(a: object) -> Any:
+    return computed_or_failing("cholesky", cholesky_by_blocks, "is not positive definite", a)
+
+
+def _factored_into(result: object, a: object) -> bool:
+    try:
+        return factor_into(result, a)
+    except np.linalg.LinAlgError:
+        return False  # `_cholesky` tells which matrix it is
+
+
 cholesky_factor: Op = matrix_op(
-    "cholesky",
-    lambda a: computed_or_failing("cholesky", cholesky_by_blocks, "is not positive definite", a),
+    "cholesky", _cholesky,
     lambda a: a, vjp=(_cholesky_vjp,), saves=("o",),
-    smooth=False,
+    smooth=False, into=_factored_into,
     doc="The lower Cholesky factors of Hermitian positive definite matrices, of which the lower "
     "triangles are read.",
 )  # fmt: skip

@@ -30,13 +30,23 @@ def cholesky(a: Any) -> Any:
     Raises:
         np.linalg.LinAlgError: a matrix is not positive definite.
     """
+    found = np.empty(a.shape, a.dtype) if a.shape[-1] >= FEWEST else None
+    return np.linalg.cholesky(a) if found is None or not factor_into(found, a) else found
+
+
+def factor_into(found: Any, a: Any) -> bool:
+    """Write the factors to an array in row-major order; False where LAPACK alone is to be asked.
+
+    Raises:
+        np.linalg.LinAlgError: a matrix is not positive definite.
+    """
     solver = solver_of(a.dtype) if a.shape[-1] >= FEWEST else None
     if solver is None:
-        return np.linalg.cholesky(a)
-    found = np.array(a, order="C")
+        return False
+    found[...] = a
     for matrix in found.reshape(-1, *a.shape[-2:]):
         _factor(solver, matrix)
-    return found
+    return True
 
 
 def _factor(solver: Solver, a: Any) -> None:

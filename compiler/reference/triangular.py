@@ -73,18 +73,27 @@ def solve_triangular(a: Any, b: Any, upper: bool) -> Any:
     Raises:
         np.linalg.LinAlgError: a number on the diagonal is 0.
     """
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    found = np.empty((*lead, *b.shape[-2:]), b.dtype)
+    return found if solve_into(found, a, b, upper) else solve_by_blocks(a, b, upper)
+
+
+def solve_into(found: Any, a: Any, b: Any, upper: bool) -> bool:
+    """Write X to an array, whose matrices lie whole in memory; False if the library is not called.
+
+    For such systems `solve_by_blocks` is faster, or raises what there is to raise.
+    """
     if a.shape[-1] < FEWEST or a.dtype != b.dtype:
-        return solve_by_blocks(a, b, upper)
+        return False
     solver = solver_of(a.dtype)
     if solver is None or (np.abs(a.diagonal(0, -2, -1)) < np.finfo(a.dtype).tiny).any():
         # A 0 is an error there. The library multiplies by reciprocals, which would be inf here.
-        return solve_by_blocks(a, b, upper)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    found = np.empty((*lead, *b.shape[-2:]), b.dtype)
+        return False
     found[...] = b
     if found.size:
+        lead = found.shape[:-2]
         _solve_in_place(solver, np.broadcast_to(a, (*lead, *a.shape[-2:])), found, upper)
-    return found
+    return True
 
 
 def _solve_in_place(solver: Solver, a: Any, x: Any, upper: bool) -> None:

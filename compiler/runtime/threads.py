@@ -18,6 +18,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.settings import NUM_THREADS
 from staticgraph.compiler.llvm import pool
+from staticgraph.compiler.runtime.borrowing import borrow_threads
 
 _FUNCTIONS = {
     pool.LOCK: "pthread_mutex_lock",
@@ -104,6 +105,10 @@ def start(count: int | None = None) -> None:
             except RuntimeError:
                 return
             words[pool.WORKERS] = number
+        if words[pool.WORKERS]:
+            from staticgraph.compiler.runtime.cache.loader import borrowed_address
+
+            borrow_threads(words, borrowed_address())
 
 
 def share_products(control: tuple[int, int]) -> None:
@@ -155,7 +160,7 @@ def _forget_threads() -> None:
         from staticgraph.compiler.runtime import blas
 
         blas.set_threads(int(words[pool.BLAS_THREADS]))
-    for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY, pool.BLAS_USERS):
+    for place in (pool.WORKERS, pool.SLEEPERS, pool.BUSY, pool.BLAS_USERS, pool.BORROW):
         words[place] = 0
     _make_locks(words)
 

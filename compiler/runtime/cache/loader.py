@@ -23,7 +23,7 @@ from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
-from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
+from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
 from staticgraph.compiler.runtime.cache.launch_plans import (
@@ -235,6 +235,11 @@ def unchanged_address() -> int:
     return trampoline_code().addresses[3]
 
 
+def borrowed_address() -> int:
+    """The address of what threads of the BLAS run that share a loop."""
+    return trampoline_code().addresses[4]
+
+
 def load_products(itemsize: int, workspace: int) -> Loaded:
     """The gemm of `compiler.llvm.products` for floats of so many bytes, and where the address of
     its workspaces goes, each of so many bytes.
@@ -255,7 +260,7 @@ def trampoline_code() -> Loaded:
 
     def make() -> Code:
         trampoline_object = fork.imported(TRAMPOLINE).trampoline_object
-        symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL)
+        symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL, BORROWED_SYMBOL)
         machine = fork.imported(MACHINE).target_machine()
         return Code(symbols, trampoline_object(FIELDS, machine))
 
