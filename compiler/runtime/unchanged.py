@@ -32,6 +32,7 @@ Word = tuple[int, int]
 USED, VERSION, VALUES = HEAD, HEAD + 8, HEAD + 24  # of a dict
 SIZE, ITEMS = HEAD, HEAD + 8  # of a list
 CONTENTS = HEAD  # of a cell
+ATTRIBUTES, MANAGED = -24, 1 << 4  # of an object: its dict; the flag of classes that say so
 DATA, SIZES, STRIDES, DTYPE = HEAD, HEAD + 16, HEAD + 24, HEAD + 40  # of an array of NumPy
 LARGEST = 1 << 13
 """Bytes: the elements of arrays up to this size are words."""
@@ -68,6 +69,14 @@ def length_of(table: object, length: int) -> Word:
 def class_of(value: object, kind: type) -> Word:
     """That an object is of a class."""
     return id(value) + FIELDS.type, id(kind)
+
+
+def attributes_of(value: object, table: dict[str, Any]) -> list[Word]:
+    """That an object has this dict for its attributes; none if nothing in memory says so."""
+    if not (type(value).__flags__ & MANAGED and tables_are_right()):
+        return []
+    word = _word(id(value) + ATTRIBUTES)
+    return [word] if word[1] == id(table) else []
 
 
 def contents_of(cell: CellType, value: object) -> Word:
@@ -171,6 +180,16 @@ def _versions_are_right() -> bool:
     put, change = table["put"], table["change"]
     steps = put, change, lambda: table.__delitem__("a")
     return _are_renewed(table, steps) and _attributes_are_renewed(value)
+
+
+@cache
+def tables_are_right() -> bool:
+    """Whether the dict of an object is where it is expected, and another one is seen there."""
+    value, found = _Object(), []
+    for table in (vars(value), {}):
+        value.__dict__ = table
+        found.append(_word(id(value) + ATTRIBUTES)[1] == id(table))
+    return all(found) and bool(_Object.__flags__ & MANAGED)
 
 
 @cache

@@ -323,7 +323,7 @@ class Function(InspectedFunction):
     def _surroundings(self, found: Arguments) -> Surroundings:
         """What the function can read beside arrays, as it is: known already, or followed now."""
         on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
-        key = on_tensors, found.structure, get_default_dtype()
+        key = on_tensors, found.structure, tuple(map(id, found.modules)), get_default_dtype()
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
         statics = [one.value for one in leaves if isinstance(one, Static)]
@@ -337,9 +337,9 @@ class Function(InspectedFunction):
                 map(_same_static, one.statics, statics)
             ):
                 return one
-        settings = [OF_PROCESS, *_settings([*found.arrays, *self._own, *found.modules])]
-        roots = [self._f, *self._own, *statics]
-        around = Surroundings(roots, on_tensors, self._own, statics, settings)
+        own = [*self._own, *found.modules]
+        settings = [OF_PROCESS, *_settings([*found.arrays, *own])]
+        around = Surroundings([self._f, *own, *statics], on_tensors, own, statics, settings)
         if kept:
             before = kept[0].guards
             self._retraces.append(Retrace(before.changes()))

@@ -63,6 +63,7 @@ class ModuleTensors:
                         self._slots.append((table, name))
                         if tensor is not None:
                             self._add(places, table, name, tensor, prefix)
+        self._tables = [(vars(part), key, vars(part)[key]) for part in self.parts for key in TABLES]
         self._first = [places[0] for places in self.tables]
         self._tied = [(*one, *places[0]) for places in self.tables for one in places[1:]]
         self.made_for = self.state()
@@ -84,6 +85,7 @@ class ModuleTensors:
         """What a trace depends on besides the tensors: the parts, their modes, what is tied."""
         found: list[Any] = [table.get(name) is None for table, name in self._slots]
         found += [table.get(name) is first.get(other) for table, name, first, other in self._tied]
+        found += [table.get(key) is own for table, key, own in self._tables]
         for part in self.parts:
             found += part._modules.values()
             found += (
@@ -99,7 +101,7 @@ class ModuleTensors:
             found += [_item(part._modules, name) for name in part._modules]
             found.append(_item(vars(part), "training"))
             for key in TABLES:
-                found.append(_keys(getattr(part, key), key))
+                found += [_item(vars(part), key), _keys(getattr(part, key), key)]
         return found
 
     @contextmanager

@@ -143,6 +143,7 @@ class Surroundings(Containers):
             self._seen: dict[int, Any] = {}
             self._routes: Counter[int] = Counter()
             self._classes = set()
+            self._layers = set()
             self.cached = set()
             self.opaque = {}
             self.tables = set()
@@ -442,9 +443,13 @@ class Surroundings(Containers):
 
     def _module(self, module: ModuleType, name: str, place: str) -> None:
         file = str(file_of_module(module) or "")
-        if is_own(file):
-            return
         table = vars(module)
+        if is_own(file):  # others may be put for its functions
+            for key in self._names.keys() & table.keys():
+                own = f"{module.__name__}.{key}"
+                self._read("item", table, key, table[key], own, self._names[key])
+                self._of_library(table[key], own, self._names[key])
+            return
         if module.__name__ == "decimal":
             self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
         if module.__name__ == "numpy" and self._catches:

@@ -113,6 +113,8 @@ def _words_of(read: Read) -> list[unchanged.Word]:
     owner: Any = read.owner
     if read.kind == "class":
         return [unchanged.class_of(owner, read.value)]
+    if read.kind == "attribute" and read.key == "__dict__" and type(read.value) is dict:
+        return unchanged.attributes_of(owner, read.value)
     if read.kind == "cell":
         return [unchanged.contents_of(owner, read.value)]
     if type(owner) is np.ndarray:
