@@ -48,6 +48,8 @@ class Read:
     def where(self) -> tuple[object, ...]:
         """What is read: equal for reads of the same."""
         key = self.key
+        if self.kind == "disjoint":  # one asks for some names, another for others
+            return self.kind, id(self.owner), self.value
         return self.kind, id(self.owner), key if isinstance(key, str | int) else id(key)
 
     def was(self) -> Any:
@@ -117,12 +119,12 @@ class Read:
         if self.kind in ("each", "values", "pairs", "members"):
             if now is _MISSING or len(now) != len(self.value):
                 return False
-            return all(map(_alike, now, self.value))
+            return all(map(alike, now, self.value))
         if self.kind == "memory":
             return now is not _MISSING and same_memory(now, self.value)
         if self.kind in ("keys", "shape", "dtype", "length", "state", "asked"):
             return bool(now == self.value)
-        return _alike(now, self.value)
+        return alike(now, self.value)
 
     def put_back(self) -> None:
         """Make it what it was, where that can be done."""
@@ -167,14 +169,14 @@ class Read:
                 owner.extend(value)
 
 
-def _alike(now: Any, before: Any) -> bool:
+def alike(now: Any, before: Any) -> bool:
     """Whether two values are one, or numbers or texts that nothing can tell apart."""
     if now is before:
         return True
     if type(now) is not type(before):
         return False
     if isinstance(now, tuple) and type(now) is tuple:
-        return len(now) == len(before) and all(map(_alike, now, before))
+        return len(now) == len(before) and all(map(alike, now, before))
     if isinstance(now, str | bytes | bool | int | np.dtype):
         return bool(now == before)
     if isinstance(now, float | complex | np.generic):
@@ -203,7 +205,7 @@ def unless_only(every: Iterable[Read], some: Iterable[Read], of: Iterable[Read])
 
 
 def _place(read: Read) -> tuple[str, int, Any]:
-    return read.kind, id(read.owner), read.key
+    return read.kind, id(read.owner), read.value if read.kind == "disjoint" else read.key
 
 
 def reads_of_containers(value: object, name: str) -> list[Read]:

@@ -112,7 +112,7 @@ class Objects:
         for place_of, one in enumerate(order):
             table = vars(one)
             self._lacks(table, one.__name__, place)
-            missing = SPECIAL - table.keys()
+            missing = SPECIAL.difference(table)
             own = f"the special methods of {one.__name__}"
             self._read("disjoint", table, None, missing, own, place)
             for key in table:
@@ -186,7 +186,7 @@ class Objects:
     def _over(self, kind: Any, keys: Iterable[str], name: str, place: str) -> None:
         """That no class has what would come before these attributes of an object: a property."""
         for one in kind.__mro__:
-            missing = frozenset(keys) - vars(one).keys()
+            missing = frozenset(keys).difference(vars(one))
             if missing and not is_library(file_of(one)):
                 own = f"what {one.__name__} has of the attributes of {name}"
                 self._read("disjoint", vars(one), None, missing, own, place)
