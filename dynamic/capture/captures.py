@@ -99,11 +99,19 @@ class Capture:
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
-        return Traced.made(value)
+        return Traced.made(getattr(value, "plain", value))
 
     def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
+
+    def on_memory(self, array: object) -> Any:
+        """A tensor on the memory of an array of NumPy, which it must not change."""
+        return Traced.made(np.asarray(array), outside=True)
+
+    def enter_array(self, expression: Expression) -> Any:
+        """A tensor on the memory of an array that is an operand, which it must not change."""
+        return Traced.made(getattr(expression, "plain", expression), outside=True)
 
     def filled(self, number: object, shape: Shape) -> Any:
         """A tensor that is made inside, with one number in a shape of unknown sizes."""
@@ -245,7 +253,11 @@ class Capture:
     def writes(self, x: Traced, recorded: bool) -> None:
         """Note that an operand is overwritten."""
         place = self.place_of(x)
-        assert place is not None
+        if place is None:
+            refuse(
+                "changes an array of NumPy by a tensor on its memory, once and not at each call",
+                "make the tensor with torch.tensor(array), which copies it",
+            )
         before, _, times = self._written.get(place, (False, "", 0))
         self._written[place] = before or recorded, user_place(), times + 1
 

@@ -201,6 +201,12 @@ Answers = Mapping[tuple[Callable[[Any], bool | None], int], bool | None]
 """What was asked of an operand, by its place, and the answer."""
 
 
+def _kind(tensor: Any) -> Any:
+    """The dtype and shape of an operand that is a tensor; None of one that is looked up."""
+    array = getattr(tensor, "_array", None)
+    return None if array is None else (array.dtype, array.shape)
+
+
 class Effects:
     """See the module.
 
@@ -243,6 +249,7 @@ class Effects:
         self.grads, self.numbers = dict(grads), tuple(numbers)
         self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
+        self._kinds = [_kind(one) for one in self.lifted]
         self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
         self.steps, self.asked, self.recording = tuple(steps), asked, recording
         self.writes = tuple([step for step in steps if isinstance(step, Write)])
@@ -288,6 +295,14 @@ class Effects:
             return False
         given = self._with_grads([*operands, *self.lifted])
         return all(question(given[i]) is answer for (question, i), answer in self.asked.items())
+
+    def same_kinds(self) -> bool:
+        """Whether tensors of the surroundings have the dtypes and shapes that they had."""
+        return [_kind(one) for one in self.lifted] == self._kinds
+
+    def lift(self, lifted: Sequence[Any]) -> None:
+        """Take other tensors of the surroundings for operands."""
+        self.lifted, self._kinds = tuple(lifted), [_kind(one) for one in lifted]
 
     def _with_grads(self, operands: list[Any]) -> list[Any]:
         for i, place in self.grads.items():

@@ -22,6 +22,7 @@ from staticgraph.compiler.core.dtypes import (
 )
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
+from staticgraph.compiler.graph.expression import Expression
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
     INT64,
@@ -180,6 +181,11 @@ def _plain(data: object) -> tuple[Any, bool]:
     return [part for part, _ in parts], all(numbers for _, numbers in parts)
 
 
+def is_outside(value: object) -> bool:
+    """Whether it stands for an array of the surroundings in a function that is captured."""
+    return bool(paused) and mode.capture is not None and isinstance(value, Expression)
+
+
 def tensor(
     data: object,
     *,
@@ -192,6 +198,10 @@ def tensor(
     Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
     """
     check_options("tensor", options)
+    if is_outside(data):
+        made = mode.capture.made(data)  # what is written to it is another value, and no copy
+        made = made if dtype is None else made.to(dtype)
+        return made.requires_grad_() if requires_grad else made
     if paused and mode.capture is not None and isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
     return _leaf(np.array(_as_array(data, dtype)), requires_grad)
@@ -204,18 +214,32 @@ def as_tensor(
 ) -> Tensor:
     """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
     check_options("as_tensor", options)
+    if is_outside(data):
+        data = mode.capture.enter_array(data)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     keep_silent()
-    return wrap(_as_array(data, dtype))
+    return _on_memory(data, _as_array(data, dtype))
 
 
 def from_numpy(ndarray: object) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else."""
+    if is_outside(ndarray):
+        found: Tensor = mode.capture.enter_array(ndarray)
+        return found
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")
     keep_silent()
-    return wrap(_as_array(ndarray, None))
+    return _on_memory(ndarray, _as_array(ndarray, None))
+
+
+def _on_memory(data: object, array: Any) -> Tensor:
+    """A tensor of an array; in a function that is captured it knows if the memory is another's."""
+    capturing = paused and mode.capture is not None and isinstance(data, np.ndarray)
+    if capturing and np.may_share_memory(data, array):
+        found: Tensor = mode.capture.on_memory(array)
+        return found
+    return wrap(array)
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

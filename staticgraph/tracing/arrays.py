@@ -23,7 +23,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import unwatched
 from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.functions import numpy_protocol
-from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.ops import leaves
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
@@ -193,6 +193,34 @@ class TracedArray(Expression):
         )
 
 
+class OutsideArray(TracedArray):
+    """What stands for an array of the surroundings in a function of tensors that is traced.
+
+    Tensors compute with it, and may be made of it; NumPy has no part in that, and gets no values.
+
+    Attributes:
+        plain: the input of the graph.
+    """
+
+    __slots__ = ("plain",)
+
+    plain: Expression
+
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
+        """What a tensor among the operands makes of them."""
+        for one in operands:
+            if isinstance(one, Handle):
+                return one.apply(op, [getattr(one, "plain", one) for one in operands], attrs)
+        raise TypeError(f"{op.name}: an array without a tensor has its values when it is traced")
+
+
+def outside(placeholder: Expression) -> Expression:
+    """What stands for an array of the surroundings in a function of tensors."""
+    result = OutsideArray(placeholder.op, (), placeholder.attrs, placeholder.name)
+    result.plain = placeholder
+    return result
+
+
 def _in_place(sign: str) -> Any:
     """`y += x` as `y = y + x`, where nobody could tell them apart."""
 
@@ -213,6 +241,18 @@ def _in_place(sign: str) -> Any:
     return method
 
 
+def _unset(name: str) -> Any:
+    def refuse_to_set(self: TracedArray, value: object) -> NoReturn:
+        refuse(
+            f"sets .{name} of a traced array, which is not changed in place",
+            "make a new one: x.reshape(...), x.astype(...), x.at[key].set(...)",
+        )
+
+    return refuse_to_set
+
+
+for _name in ("shape", "dtype", "real", "imag"):
+    setattr(TracedArray, _name, property(getattr(Expression, _name).fget, _unset(_name)))
 for _method, _sign in (
     ("__iadd__", "+"), ("__isub__", "-"), ("__imul__", "*"), ("__itruediv__", "/"),
     ("__ifloordiv__", "//"), ("__imod__", "%"), ("__ipow__", "**"), ("__imatmul__", "@"),

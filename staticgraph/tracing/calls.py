@@ -13,14 +13,25 @@ import numpy as np
 from staticgraph.compiler.core.deciding import decider
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import is_object, parts_of, with_parts
 from staticgraph.compiler.core.types import DType, as_dtype
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.executables.executable import Executable
+from staticgraph.tracing.arrays import outside
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
-from staticgraph.tracing.signature import Arguments, arguments_of, assembler, leaf_names
+from staticgraph.tracing.signature import (
+    Arguments,
+    Same,
+    arguments_of,
+    assembler,
+    containers,
+    leaf_names,
+    parts,
+    with_same,
+)
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 from staticgraph.tracing.views import views_of, with_views
 from staticgraph.tracing.words import Versions
@@ -45,8 +56,8 @@ class Call:
     """What a call of known types and shapes runs."""
 
     __slots__ = (
-        "around", "assemble", "compiled", "effects", "numbers", "own", "steady", "versions",
-        "views",
+        "around", "assemble", "compiled", "effects", "hands_back", "numbers", "own", "steady",
+        "versions", "views",
     )  # fmt: skip
 
     around: Surroundings
@@ -60,6 +71,8 @@ class Call:
         self.steady = self.effects is None or not self.effects.asks
         trace = compiled.trace
         self.assemble = assembler(trace.structure)
+        found = [one for one in parts(trace.structure) if isinstance(one, Same)]
+        self.hands_back = any(one.place is not None for one in found)
         self.views = trace.views or (views_of(trace.outputs, trace.inputs),)
         if trace.effects is None:
             self.assemble = _shared(self.assemble, trace.outputs)
@@ -120,14 +133,15 @@ class Signature:
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function.f)))
         count = len(names)
-        own = around.live.names if tensors is None else tensors.names
+        own = [*(() if tensors is None else tensors.names), *around.live.names]
+        first_live = len(operands) - len(around.live.names)
         kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
         leaves = [
             Leaf(
                 name,
                 _dtype_of(x, name),
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
-                _kind_of(x, kind, bool(modules)),
+                None if i >= first_live else _kind_of(x, kind, bool(modules)),
                 i >= count,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
@@ -186,11 +200,17 @@ def _on_leaves(
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
     live = around.live
+    first_live = count + (0 if tensors is None else len(tensors.tables))
     places = aliases(found.arrays) if around.compares_identity else range(count)
 
     def on_leaves(inputs: list[Any]) -> Any:
         arrays = [inputs[i] for i in places]
         args, kwargs = arguments_of(structure, iter(arrays), others)
+        standing = inputs[first_live:]
+        if around.on_tensors:
+            standing = list(map(outside, standing))
+        given = given_in(args, kwargs)
+        known = {id(one): Same(place) for place, one in enumerate(given)}
 
         def called() -> Any:
             current = decider()
@@ -199,13 +219,27 @@ def _on_leaves(
             return function.f(*args, **kwargs)
 
         with (
-            nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
             watched(around, called, (args, kwargs)),
-            live.replaced(inputs[count:]) if live.arrays else nullcontext(),
+            live.replaced(standing) if live.arrays else nullcontext(),
         ):
-            return called()
+            returned = called()
+        return with_same(returned, known, around.seen)
 
     return on_leaves
+
+
+def given_in(args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+    """The containers among the arguments of a call."""
+    return [one for value in (*args, *kwargs.values()) for one in containers(value)]
+
+
+def filled(value: Any, given: Sequence[object]) -> Any:
+    """A result with the containers of the arguments where it has those."""
+    if isinstance(value, Same):
+        return value if value.place is None else given[value.place]
+    if isinstance(value, tuple | list | dict) or is_object(value):
+        return with_parts(value, [filled(one, given) for one in parts_of(value)])
+    return value
 
 
 def _unique(names: Sequence[str]) -> list[str]:

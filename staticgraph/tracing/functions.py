@@ -19,7 +19,16 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
 from staticgraph.compiler.graph.expression import Expression, closed, handle_among
-from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
+from staticgraph.tracing.calls import (
+    NUMBERS,
+    Call,
+    Captured,
+    Shapes,
+    Signature,
+    aliases,
+    filled,
+    given_in,
+)
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
 from staticgraph.tracing.live import Known, LiveArrays
@@ -230,6 +239,8 @@ class Function(InspectedFunction):
         except FreeVariableError:
             # a part of the graph of what it reads: composed with that, on arrays as constants
             return self._f(*args, **kwargs)
+        if call.hands_back:
+            return filled(call.run(kind, operands), given_in(args, kwargs))
         if found.modules:
             return call.run(kind, operands)
         around = call.around
@@ -287,8 +298,9 @@ class Function(InspectedFunction):
         """What serves a call, given what the function can read, and the operands."""
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
-        own = around.live.arrays if tensors is None else tensors.current()
-        operands = [*found.arrays, *own] if own else found.arrays
+        held = [] if tensors is None else tensors.current()
+        operands = [*found.arrays, *held, *around.live.arrays]
+        first_live = len(found.arrays) + len(held)
         key = (
             id(around),
             id(around.live),
@@ -299,10 +311,10 @@ class Function(InspectedFunction):
             tuple([_kind(x) for x in operands]),
         )
         call = self._calls.get(key)
-        if call is None or not (call.steady or call.compiled.trace.fits(operands)):
+        if call is None or not call.compiled.trace.fits(operands):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
-            constants = self._known_arrays.traced(around.live, call.compiled.trace)
+            constants = self._known_arrays.traced(around.live, call.compiled.trace, first_live)
             if constants:
                 self._drop(around.live)
                 around.keep_constant(constants)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.pytree import is_object, names_of, parts_of
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import forgetting_refusals
 from staticgraph.tracing.checks import check_of, same_memory
@@ -209,13 +210,23 @@ def _place(read: Read) -> tuple[str, int, Any]:
 
 
 def reads_of_containers(value: object, name: str) -> list[Read]:
-    """The reads of what the lists and dicts in a value hold."""
+    """The reads of what the lists, dicts and objects in a value hold."""
     found: list[Read] = []
     if isinstance(value, dict):
         found.append(Read("pairs", value, None, [*chain.from_iterable(value.items())], name, "?"))
         value = [*value.values()]
     elif isinstance(value, list):
         found.append(Read("each", value, None, [*value], name, "?"))
+    elif is_object(value):
+        table = getattr(value, "__dict__", None)
+        if table is not None:
+            pairs = [*chain.from_iterable(table.items())]
+            found.append(Read("pairs", table, None, pairs, name, "?"))
+        else:
+            for key in names_of(value):
+                now = getattr(value, key)
+                found.append(Read("attribute", value, key, now, f"{name}.{key}", "?"))
+        value = parts_of(value)
     if isinstance(value, list | tuple):
         for one in value:
             found += reads_of_containers(one, name)

@@ -1,4 +1,4 @@
-"""Arrays around a function of arrays that are operands of its graph: each call reads them.
+"""Arrays around a function that are operands of its graph: each call reads them.
 
 So no call has to compare what they hold. While the function is traced, what stands for them is in
 their places: in cells, dicts and lists. A function that needs their elements before it runs, or
@@ -145,18 +145,17 @@ class LiveArrays:
         It is done once if they are constants.
 
         Args:
-            inputs: the arguments, then what stands for the arrays.
+            inputs: what stands for the arrays.
             outputs: what is computed.
         """
-        count = len(inputs) - len(self.arrays)
-        own = {x.serial: {id(a)} for x, a in zip(inputs[count:], self.arrays, strict=True)}
-        given = {one.serial for one in inputs[:count]}
+        own = {x.serial: {id(a)} for x, a in zip(inputs, self.arrays, strict=True)}
+        given: set[int] = set()
         found: set[int] = set()
         for node in ancestors(outputs):
             if node.serial in own or node.op is leaves.constant:
                 continue
             parts = [one.serial for one in node.operands]
-            if not parts or not given.isdisjoint(parts):
+            if not parts or not given.isdisjoint(parts):  # an argument, and what depends on one
                 given.add(node.serial)
                 stored = () if node.op.elementwise else filter(_is_computed, node.operands)
                 found.update(*(own.get(one.serial, ()) for one in stored))
@@ -185,9 +184,9 @@ class Known:
         kinds = self._needed | {one for one in self._dear if not self._changes_often(one[0])}
         return {id(array) for name, array in live.named() if (name, array.dtype) in kinds}
 
-    def traced(self, live: LiveArrays, trace: Trace) -> set[int]:
-        """The identities of those that have to be, after a trace."""
-        dear = live.dear(trace.inputs, trace.outputs)
+    def traced(self, live: LiveArrays, trace: Trace, first: int) -> set[int]:
+        """The identities of those that have to be, after a trace in which `first` is the first."""
+        dear = live.dear(trace.inputs[first : first + len(live.arrays)], trace.outputs)
         often = {id(array) for name, array in live.named() if self._changes_often(name)}
         self._dear |= {(name, one.dtype) for name, one in live.named() if id(one) in dear}
         return live.met() | (dear - often)

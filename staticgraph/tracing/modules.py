@@ -8,8 +8,7 @@ PyTorch's do. Its tensors stay its own: each call reads them from the tables.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.core import fork
@@ -19,7 +18,7 @@ _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__cal
 TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 """What a module keeps its tensors, parts and hooks in."""
 tracing = threading.RLock()
-"""While a module is traced its tables hold expressions: one thread at a time."""
+"""While a function is traced places of arrays hold expressions: one thread at a time."""
 fork.hold(fork.Rank.TRACING, tracing)
 
 
@@ -103,19 +102,3 @@ class ModuleTensors:
             for key in TABLES:
                 found += [_item(vars(part), key), _keys(getattr(part, key), key)]
         return found
-
-    @contextmanager
-    def replaced(self, values: Sequence[object]) -> Iterator[None]:
-        """Inside the block, the modules have these values for their tensors."""
-        with tracing:
-            before = [
-                (table, name, table[name]) for places in self.tables for table, name in places
-            ]
-            try:
-                for places, value in zip(self.tables, values, strict=True):
-                    for table, name in places:
-                        table[name] = value
-                yield
-            finally:
-                for table, name, value in before:
-                    table[name] = value

@@ -123,13 +123,18 @@ class Surroundings(Containers):
         self._failed: CaptureError | None = None
         self.live = NONE
         self.follow()
-        if lift and not on_tensors:
+        if lift:
             self._lift()
 
     @property
     def states(self) -> list[State]:
         """What cannot be compared but by its state: generators of random numbers, iterators."""
         return [*self._states.values()]
+
+    @property
+    def seen(self) -> Mapping[int, object]:
+        """All that was followed, by identity."""
+        return self._seen
 
     def follow(self, states: Mapping[int, State] = _NO_STATES) -> None:
         """Follow all roots, until no code is found that names more attributes.

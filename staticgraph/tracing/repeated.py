@@ -34,19 +34,21 @@ def repeated(
     run = call.direct(kind)
     if tensors is not None:
         reads = Guards([*reads, *tensors.reads()]).reads
+    with_own = tensors is not None or (call.effects is not None and bool(call.effects.lifted))
+    if with_own:
         run = _with_tensors(call, kind, run, otherwise)
     if not call.steady:
         run = _fitting(call, run, otherwise)
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
     reads = with_words(reads, call.versions)
-    own = [] if tensors is not None else call.own
+    own = [] if with_own else call.own
     return guarded(reads, count, run, otherwise, own) if reads else run
 
 
 def _with_tensors(
     call: Call, kind: Any, direct: Callable[..., Any], otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The call with the tensors of modules behind its arguments."""
+    """The call with tensors of modules and arrays behind its arguments; tensors may be others."""
     own = call.own
 
     def run(*args: object) -> Any:
@@ -65,7 +67,7 @@ def _fitting(
     call: Call, run: Callable[..., Any], otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The call, if what the function asked of tensors and modes holds for it."""
-    fits, own = call.compiled.trace.fits, call.own
+    fits, own = call.compiled.trace.effects.fits, call.own
 
     def chosen(*args: object) -> Any:
         return run(*args) if fits([*args, *own]) else otherwise(*args)

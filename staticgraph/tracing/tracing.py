@@ -54,7 +54,8 @@ class Leaf:
         weak: whether it is a number, which takes the dtype of what it meets.
         kind: the class of eager tensors that stands for it when the function is called, which
             decides what methods mean; None: expressions, whose methods are NumPy's.
-        held: whether it is a tensor of a module, the same at each call.
+        held: whether it is a tensor of a module, or an array of the surroundings, the same at each
+            call.
     """
 
     name: str
@@ -116,7 +117,8 @@ class Trace:
 
     def fits(self, operands: Sequence[object]) -> bool:
         """Whether what the function asked of tensors and modes holds for a call."""
-        return self.effects is None or bool(self.effects.fits(operands))
+        effects = self.effects
+        return effects is None or bool(effects.fits(operands) and effects.same_kinds())
 
     def check_numbers(self, operands: Sequence[object]) -> None:
         """FeedError unless each Python number fits the dtype of the integers that it meets."""

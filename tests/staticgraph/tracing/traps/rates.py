@@ -234,7 +234,7 @@ def the_parameters_of_a_group_are_exchanged(t: Any) -> Any:
 
 @trap(*TENSORS)
 def the_defaults_of_an_optimizer(t: Any) -> Any:
-    w, opt = _parts(t)
+    _, opt = _parts(t)
     f = t.capture(lambda x: x * opt.defaults["lr"])
     yield f(t.x)
     opt.defaults["lr"] = 3.0
