@@ -24,6 +24,7 @@ from staticgraph.dynamic.capture.effects import (
     Do,
     Draw,
     Effects,
+    Keep,
     Late,
     Move,
     Step,
@@ -35,6 +36,7 @@ from staticgraph.dynamic.capture.effects import (
 )
 from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
+from staticgraph.dynamic.capture.keeping import Keeping
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
@@ -70,6 +72,7 @@ class Capture:
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
         self._steps: list[Step] = []
+        self.keeping = Keeping()
         self.flagged = Flagged()
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
@@ -388,6 +391,8 @@ class Capture:
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
         for step in self.flagged.steps():
             self.add(step)
+        for kept in self.keeping.steps(values, self.output):
+            self.add(kept)
         self._check_states()
         views = self._views(values)
         freed = []
@@ -411,7 +416,8 @@ class Capture:
                 result = ops.stop_gradient(result)
             made.append(result)
         written = [one.result for one in self._steps if isinstance(one, Write) and one.recorded]
-        written += [one.result for one in self._steps if isinstance(one, Assign)]
+        handed = [one.result for one in self._steps if isinstance(one, Assign | Keep)]
+        written += [one for one in handed if one is not None]
         self._check_stages([self._outputs[-1 - i] for i in written])
         self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(

@@ -115,6 +115,27 @@ class Assign:
 
 
 @frozen
+class Keep:
+    """A result is handed to something outside: as a number, or as a tensor.
+
+    `result` is None for a value that is always the same.
+    """
+
+    put: Callable[[Any], None]
+    result: int | None
+    number: bool
+    value: object
+
+    def __call__(self, call: Call) -> None:
+        """Hand it over."""
+        if self.result is None:
+            self.put(self.value)
+        else:
+            found = call.results[self.result]
+            self.put(found._array.item() if self.number else found)
+
+
+@frozen
 class SetTraining:
     """A module is set to training, or to evaluation."""
 

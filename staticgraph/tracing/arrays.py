@@ -207,18 +207,25 @@ class OutsideArray(TracedArray):
     plain: Expression
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
-        """What a tensor among the operands makes of them."""
+        """What a tensor among the operands makes of them, or a view of the array."""
+        plain = [getattr(one, "plain", one) for one in operands]
         for one in operands:
             if isinstance(one, Handle):
-                return one.apply(op, [getattr(one, "plain", one) for one in operands], attrs)
-        raise TypeError(f"{op.name}: an array without a tensor has its values when it is traced")
+                return one.apply(op, plain, attrs)
+        if not isinstance(op.lowering, Alias | IndexMap) or not all(map(_is_plain, plain)):
+            refuse(f"{op.name} of an array without a tensor needs its values", "compute it outside")
+        return _standing(self.plain.apply(op, plain, attrs))
+
+
+def _standing(plain: Expression) -> OutsideArray:
+    result = OutsideArray(plain.op, plain.operands, plain.attrs, plain.name)
+    result.plain = plain
+    return result
 
 
 def outside(placeholder: Expression) -> Expression:
     """What stands for an array of the surroundings in a function of tensors."""
-    result = OutsideArray(placeholder.op, (), placeholder.attrs, placeholder.name)
-    result.plain = placeholder
-    return result
+    return _standing(placeholder)
 
 
 def _in_place(sign: str) -> Any:

@@ -133,15 +133,16 @@ class Signature:
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function.f)))
         count = len(names)
-        own = [*(() if tensors is None else tensors.names), *around.live.names]
-        first_live = len(operands) - len(around.live.names)
+        own = [*(() if tensors is None else tensors.names), *around.live.names, *around.kept.names]
+        first_kept = len(operands) - len(around.kept.names)
+        first_live = first_kept - len(around.live.names)
         kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
         leaves = [
             Leaf(
                 name,
                 _dtype_of(x, name),
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
-                None if i >= first_live else _kind_of(x, kind, bool(modules)),
+                None if first_live <= i < first_kept else _kind_of(x, kind, bool(modules)),
                 i >= count,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
@@ -153,12 +154,12 @@ class Signature:
         declared = [
             declared_axes(function.name, leaf.name, function.shapes.get(leaf.name), np.ndim(x))
             if i < count
-            else tuple(x.shape)
+            else tuple(np.shape(x))
             for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
         ]
         self._traces = Traces(
             function.name,
-            _on_leaves(function, found, tensors, around),
+            _on_leaves(function, found, tensors, around, kind),
             leaves,
             declared,
             functools.partial(Compiled, options=function.options),
@@ -195,18 +196,23 @@ def _dtype_of(x: Any, name: str) -> DType:
 
 
 def _on_leaves(
-    function: Captured, found: Arguments, tensors: ModuleTensors | None, around: Surroundings
+    function: Captured,
+    found: Arguments,
+    tensors: ModuleTensors | None,
+    around: Surroundings,
+    engine: Any,
 ) -> Callable[[list[Any]], Any]:
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
-    live = around.live
+    live, kept = around.live, around.kept
     first_live = count + (0 if tensors is None else len(tensors.tables))
+    first_kept = first_live + len(live.arrays)
     places = aliases(found.arrays) if around.compares_identity else range(count)
 
     def on_leaves(inputs: list[Any]) -> Any:
         arrays = [inputs[i] for i in places]
         args, kwargs = arguments_of(structure, iter(arrays), others)
-        standing = inputs[first_live:]
+        standing = inputs[first_live:first_kept]
         if around.on_tensors:
             standing = list(map(outside, standing))
         given = given_in(args, kwargs)
@@ -221,6 +227,7 @@ def _on_leaves(
         with (
             watched(around, called, (args, kwargs)),
             live.replaced(standing) if live.arrays else nullcontext(),
+            nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine.keeps),
         ):
             returned = called()
         return with_same(returned, known, around.seen)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import EffectError, OptionError
 from staticgraph.compiler.core.refusals import (
     forgetting_refusals,
     refuse,
@@ -109,11 +109,15 @@ def watched(
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
             read = changes[0][0]
-            refuse_effect(
-                f"changes {_told(*changes[0])}, which a graph would not",
-                "return the new value, and assign it outside",
-                place or read.place,
-            )
+            try:
+                refuse_effect(
+                    f"changes {_told(*changes[0])}, which a graph would not",
+                    "return the new value, and assign it outside",
+                    place or read.place,
+                )
+            except EffectError as error:
+                error.changes = tuple(changes)
+                raise
         for asked, was, now in settings.changed():
             what = f"changes what {asked}() says ({shown(was)} before, {shown(now)} now)"
             refuse_effect(what, "change it outside", _entry(surroundings))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
-from staticgraph.compiler.core.errors import FeedError, OptionError
+from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
@@ -31,6 +31,7 @@ from staticgraph.tracing.calls import (
 )
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
+from staticgraph.tracing.kept import kept_of
 from staticgraph.tracing.live import Known, LiveArrays
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
@@ -284,7 +285,7 @@ class Function(InspectedFunction):
         if served is None:
             if live.arrays:
                 around.keep_constant(map(id, around.live.arrays))
-            served = self._served(found, around)
+            served = self._keeping(found, around)
             self._known_arrays.failed(live, around.live)
         call, operands = served
         for i in call.numbers:
@@ -294,16 +295,33 @@ class Function(InspectedFunction):
         call.own = operands[len(found.arrays) :]
         return call, operands
 
+    def _keeping(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
+        """What serves a call, of a function that may change numbers and lists around it."""
+        try:
+            return self._served(found, around)
+        except EffectError as error:
+            kept = kept_of(error.changes, around.guards.reads) if around.on_tensors else None
+            if kept is None or not error.changes:
+                raise
+            before = around.kept
+            around.keep(kept)
+            try:
+                return self._served(found, around)
+            except Exception:
+                around.keep(before)
+                raise error from None
+
     def _served(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
         """What serves a call, given what the function can read, and the operands."""
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
         held = [] if tensors is None else tensors.current()
-        operands = [*found.arrays, *held, *around.live.arrays]
+        operands = [*found.arrays, *held, *around.live.arrays, *around.kept.current()]
         first_live = len(found.arrays) + len(held)
         key = (
             id(around),
             id(around.live),
+            id(around.kept),
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
@@ -345,9 +363,8 @@ class Function(InspectedFunction):
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            if (one.guards.hold() or one.exchanged()) and all(
-                map(_same_static, one.statics, statics)
-            ):
+            same = one.kept.holds() and all(map(_same_static, one.statics, statics))
+            if same and (one.guards.hold() or one.exchanged()):
                 return one
         own = [*self._own, *found.modules]
         settings = [OF_PROCESS, *_settings([*found.arrays, *own])]

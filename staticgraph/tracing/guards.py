@@ -37,6 +37,7 @@ class Read:
         value: what it was.
         name: what it is called: `global SCALE`, `config.rate`.
         place: `file:line` of the code that names it.
+        of: the class whose table the owner is.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Read:
     value: Any
     name: str
     place: str
+    of: type | None = None
 
     def where(self) -> tuple[object, ...]:
         """What is read: equal for reads of the same."""

@@ -130,8 +130,9 @@ class Objects:
                         own = f"{earlier.__name__}.{key}"
                         self._read("absent", vars(earlier), key, None, own, place)
                 at = self._names.get(key, place)
-                self._read("item", table, key, table[key], f"{one.__name__}.{key}", at)
-                self._value(table[key], f"{one.__name__}.{key}", at)
+                own = f"{one.__name__}.{key}"
+                self.reads.append(Read("item", table, key, table[key], own, at, one))
+                self._value(table[key], own, at)
 
     def _object(self, value: object, name: str, place: str) -> None:
         """The attributes of an object that some code names."""

@@ -59,6 +59,7 @@ from staticgraph.tracing.inspection import (
     is_empty,
     is_tensor,
 )  # fmt: skip
+from staticgraph.tracing.kept import NONE as NOTHING_KEPT, Appended, Kept
 from staticgraph.tracing.library_states import (
     of_bits,
     of_decimals,
@@ -121,7 +122,7 @@ class Surroundings(Containers):
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
         self._failed: CaptureError | None = None
-        self.live = NONE
+        self.live, self.kept = NONE, NOTHING_KEPT
         self.follow()
         if lift:
             self._lift()
@@ -159,12 +160,18 @@ class Surroundings(Containers):
             now = len(self._names), self._reflects, self._catches, len(self._handed)
             if now == before:
                 break
-        self.reads = self.live.without_contents(self.reads)
+        self.reads = self.kept.without(self.live.without_contents(self.reads))
         self.guards = Guards([*self.reads, *self._extra])
+
+    def keep(self, kept: Kept) -> None:
+        """Take numbers and lists for what each call changes, so that what they are is no read."""
+        self.kept = kept
+        self.add_roots(())
 
     def _lift(self) -> None:
         """Take arrays for operands, where nothing could tell what stands for them from them."""
-        tells = self._catches or self._reflects or self._computes or self.compares_identity
+        catches = self._catches and not self.on_tensors  # what those refuse, nobody catches
+        tells = catches or self._reflects or self._computes or self.compares_identity
         if tells or self.cached or not is_alone():
             return
         self.live = LiveArrays(self.reads, self._routes, self._constant)
@@ -285,8 +292,8 @@ class Surroundings(Containers):
         if kind in _BOUND and not isinstance(value.__self__, ModuleType):
             value = value.__self__
             kind = type(value)
-        self._routes[id(value)] += kind is np.ndarray
-        if kind in PLAIN or isinstance(value, Expression) or id(value) in self._seen:
+        self._routes[id(value)] += kind is np.ndarray or isinstance(value, tuple)
+        if kind in PLAIN or isinstance(value, Expression | Appended) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if is_tensor(value):

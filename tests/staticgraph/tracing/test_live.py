@@ -141,13 +141,13 @@ def test_what_has_to_be_a_constant_is_traced_once_per_change(f: Any) -> None:
 
 
 def test_arrays_of_before_are_not_kept_for_the_sake_of_an_explanation() -> None:
-    held = {"w": (np.zeros(500),)}
-    captured = sg.function(lambda x: x + held["w"][0][:3], debug=True)
+    held = {"w": ((np.zeros(500),),)}
+    captured = sg.function(lambda x: x + held["w"][0][0][:3], debug=True)
     arrays = []
     for step in range(3 * KEPT):
-        arrays.append(weakref.ref(held["w"][0]))
+        arrays.append(weakref.ref(held["w"][0][0]))
         captured(X)
-        held["w"] = (np.full(500, float(step)),)
+        held["w"] = ((np.full(500, float(step)),),)
     del step
     gc.collect()
     explained = captured.explain()
@@ -200,9 +200,9 @@ def test_an_array_that_is_found_late_or_where_nothing_else_can_be_put_is_compare
     late: Future[Any] = Future()
     late.set_result(lambda x: x * array[0, 1])
     held = {"w": array}
-    pair = (array,)
+    pair = ((array,),)
     found = sg.function(lambda x: late.result()(x) * held["w"][0, 0], debug=True)
-    fixed = sg.function(lambda x: x * pair[0][0, 1] * held["w"][0, 0], debug=True)
+    fixed = sg.function(lambda x: x * pair[0][0][0, 1] * held["w"][0, 0], debug=True)
     for value in (0.5, 1.5, 2.5):
         array[:] = value
         np.testing.assert_array_equal(found(X), X * value * value)
