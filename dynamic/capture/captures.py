@@ -24,7 +24,6 @@ from staticgraph.dynamic.capture.effects import (
     Do,
     Draw,
     Effects,
-    Keep,
     Late,
     Move,
     Step,
@@ -416,8 +415,8 @@ class Capture:
                 result = ops.stop_gradient(result)
             made.append(result)
         written = [one.result for one in self._steps if isinstance(one, Write) and one.recorded]
-        handed = [one.result for one in self._steps if isinstance(one, Assign | Keep)]
-        written += [one for one in handed if one is not None]
+        written += [one.result for one in self._steps if isinstance(one, Assign)]
+        written += self.keeping.results
         self._check_stages([self._outputs[-1 - i] for i in written])
         self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(

@@ -17,6 +17,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size, Unknown, as_unknown, atoms, evaluate, substitute
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.pytree import parts_of, with_parts
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import Shape, mapped
 from staticgraph.dynamic.capture.apart import Apart, refuse_shared, share
@@ -115,24 +116,31 @@ class Assign:
 
 
 @frozen
-class Keep:
-    """A result is handed to something outside: as a number, or as a tensor.
+class Handed:
+    """A result in what is kept: as a number of Python, or as a tensor."""
 
-    `result` is None for a value that is always the same.
-    """
+    result: int
+    number: bool
+
+
+@frozen
+class Keep:
+    """A value is handed to something outside, with results where it has some."""
 
     put: Callable[[Any], None]
-    result: int | None
-    number: bool
     value: object
 
     def __call__(self, call: Call) -> None:
         """Hand it over."""
-        if self.result is None:
-            self.put(self.value)
-        else:
-            found = call.results[self.result]
-            self.put(found._array.item() if self.number else found)
+        self.put(self._of(self.value, call))
+
+    def _of(self, value: Any, call: Call) -> Any:
+        if isinstance(value, Handed):
+            found = call.results[value.result]
+            return found._array.item() if value.number else found
+        if isinstance(value, tuple | list | dict):
+            return with_parts(value, [self._of(one, call) for one in parts_of(value)])
+        return value
 
 
 @frozen

@@ -56,15 +56,16 @@ class Call:
     """What a call of known types and shapes runs."""
 
     __slots__ = (
-        "around", "assemble", "compiled", "effects", "hands_back", "numbers", "own", "steady",
-        "versions", "views",
+        "around", "assemble", "compiled", "effects", "given_numbers", "hands_back", "numbers",
+        "own", "steady", "versions", "views",
     )  # fmt: skip
 
     around: Surroundings
 
-    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
+    def __init__(self, compiled: Compiled, numbers: tuple[int, ...], given: int) -> None:
         self.compiled = compiled
         self.numbers = numbers
+        self.given_numbers = any(i < given for i in numbers)
         self.own: list[Any] = []
         self.versions = Versions()
         self.effects = compiled.trace.effects
@@ -132,7 +133,7 @@ class Signature:
         self._held = (modules, tensors, around.live)  # their identities are keys
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function.f)))
-        count = len(names)
+        count = self._count = len(names)
         own = [*(() if tensors is None else tensors.names), *around.live.names, *around.kept.names]
         first_kept = len(operands) - len(around.kept.names)
         first_live = first_kept - len(around.live.names)
@@ -144,6 +145,7 @@ class Signature:
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
                 None if first_live <= i < first_kept else _kind_of(x, kind, bool(modules)),
                 i >= count,
+                i >= first_kept,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
@@ -176,7 +178,7 @@ class Signature:
     def call(self, operands: Sequence[Any]) -> Call:
         """What serves operands of these shapes."""
         shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return Call(self._traces.fitting(shapes, operands), self._numbers)
+        return Call(self._traces.fitting(shapes, operands), self._numbers, self._count)
 
 
 def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
@@ -224,8 +226,12 @@ def _on_leaves(
                 current.restart()
             return function.f(*args, **kwargs)
 
+        def again() -> Any:
+            with kept.untouched():
+                return called()
+
         with (
-            watched(around, called, (args, kwargs)),
+            watched(around, again, (args, kwargs)),
             live.replaced(standing) if live.arrays else nullcontext(),
             nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine.keeps),
         ):

@@ -46,7 +46,7 @@ from staticgraph.tracing.tracing import FreeVariableError
 
 _OPTIONS = frozenset((
     "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
-    "on_nonfinite",
+    "memory", "on_nonfinite",
 ))  # fmt: skip
 
 KEPT = 8
@@ -245,7 +245,7 @@ class Function(InspectedFunction):
         if found.modules:
             return call.run(kind, operands)
         around = call.around
-        special = around.compares_identity or kwargs or call.numbers or BLOCKS
+        special = around.compares_identity or kwargs or call.given_numbers or BLOCKS
         if not special and all(map(_is_array, args)):
             tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
             again = repeated(call, kind, len(args), tensors, self._root, self._again)
@@ -297,19 +297,24 @@ class Function(InspectedFunction):
 
     def _keeping(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
         """What serves a call, of a function that may change numbers and lists around it."""
-        try:
-            return self._served(found, around)
-        except EffectError as error:
-            kept = kept_of(error.changes, around.guards.reads) if around.on_tensors else None
-            if kept is None or not error.changes:
-                raise
-            before = around.kept
-            around.keep(kept)
+        before, first = around.kept, None
+        while True:
             try:
                 return self._served(found, around)
-            except Exception:
+            except EffectError as error:
+                first = error if first is None else first
+                kept = None
+                if around.on_tensors and error.changes:
+                    kept = kept_of(around.kept, error.changes, around.guards.reads)
+                if kept is None or len(kept.changed) == len(around.kept.changed):
+                    around.keep(before)
+                    raise first from None
+                around.keep(kept)
+            except Exception as error:
+                if first is None:
+                    raise
                 around.keep(before)
-                raise error from None
+                raise first from error
 
     def _served(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
         """What serves a call, given what the function can read, and the operands."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.tracing.guards import Read
@@ -105,7 +106,7 @@ class Kept:
     def holds(self) -> bool:
         """Whether what is in the places still are numbers."""
         try:
-            return all(type(one) in _NUMBERS for one in self.current())
+            return all(type(one) in _NUMBERS or is_tensor(one) for one in self.current())
         except (AttributeError, LookupError, ValueError):
             return False
 
@@ -118,6 +119,19 @@ class Kept:
             for one in reads
             if _key((one.owner, one.key)) not in self._numbers and id(one.owner) not in self._lists
         ]
+
+    @contextmanager
+    def untouched(self) -> Iterator[None]:
+        """After the block, all is as it was before it."""
+        values = self.current()
+        lists = [(get_place(one.places[0]), [*get_place(one.places[0])]) for one in self.lists]
+        try:
+            yield
+        finally:
+            for entry, value in zip(self.numbers, values, strict=True):
+                put_place(entry.places[0], value)
+            for appended, before in lists:
+                appended[:] = before
 
     @contextmanager
     def replaced(self, values: Sequence[Any], keep: Callable[..., None]) -> Iterator[None]:
@@ -151,9 +165,13 @@ class Kept:
 NONE = Kept(())
 
 
-def kept_of(changes: Sequence[tuple[Read, Any]], reads: Sequence[Read]) -> Kept | None:
-    """What a function changes that can be kept; None if it changes something else, too."""
-    entries: dict[object, Entry] = {}
+def kept_of(before: Kept, changes: Sequence[Any], reads: Sequence[Read]) -> Kept | None:
+    """What a function changes that can be kept; None if it changes something else, too.
+
+    `before`: what is kept already, whose places `reads` has no more.
+    """
+    known = (*before.numbers, *before.lists)
+    entries = {_key(one.places[0]): one for one in known}
     for read, now in changes:
         if type(read.owner) is list and read.kind in ("length", "each"):
             found = _grown(read, now, reads)
@@ -168,14 +186,17 @@ def kept_of(changes: Sequence[tuple[Read, Any]], reads: Sequence[Read]) -> Kept 
 def _counted(read: Read, now: Any, reads: Sequence[Read]) -> Entry | None:
     """A number that is set, in a place that nothing reads as a whole."""
     place = place_of(read)
-    if place is None or type(read.value) not in _NUMBERS:
-        return None
-    if not (type(now) in _NUMBERS or (is_tensor(now) and getattr(now, "_weak", False))):
+    if place is None or not all(map(_is_value, (read.value, now))):
         return None
     whole = ("values", "pairs", "each", "members")
     if any(one.owner is read.owner and one.kind in whole for one in reads):
         return None
     return Entry((place,), read.name, False, functools.partial(put_place, place))
+
+
+def _is_value(value: object) -> bool:
+    """Whether it is a number, a size of an argument, or a tensor."""
+    return type(value) in _NUMBERS or isinstance(value, Dim) or is_tensor(value)
 
 
 def _grown(read: Read, now: Any, reads: Sequence[Read]) -> Entry | None:

@@ -167,6 +167,8 @@ class Surroundings(Containers):
         """Take numbers and lists for what each call changes, so that what they are is no read."""
         self.kept = kept
         self.add_roots(())
+        self.reads = kept.without(self.reads)
+        self.guards = Guards([*self.reads, *self._extra])
 
     def _lift(self) -> None:
         """Take arrays for operands, where nothing could tell what stands for them from them."""

@@ -56,6 +56,7 @@ class Leaf:
             decides what methods mean; None: expressions, whose methods are NumPy's.
         held: whether it is a tensor of a module, or an array of the surroundings, the same at each
             call.
+        kept: whether it is a number or a tensor of the surroundings that each call changes.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Leaf:
     weak: bool
     kind: Any = None
     held: bool = False
+    kept: bool = False
 
 
 @frozen(eq=False)
@@ -189,7 +191,8 @@ def trace(
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
     held = [leaf.held for leaf in leaves]
-    engine = None if kind is None else kind.captured(name, inputs, given, held)
+    known = [leaf.held and not leaf.kept for leaf in leaves]
+    engine = None if kind is None else kind.captured(name, inputs, given, known)
 
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
