@@ -57,7 +57,7 @@ class Call:
 
     __slots__ = (
         "around", "assemble", "compiled", "effects", "given_numbers", "hands_back", "numbers",
-        "own", "steady", "versions", "views",
+        "own", "same", "steady", "versions", "views",
     )  # fmt: skip
 
     around: Surroundings
@@ -74,6 +74,7 @@ class Call:
         self.assemble = assembler(trace.structure)
         found = [one for one in parts(trace.structure) if isinstance(one, Same)]
         self.hands_back = any(one.place is not None for one in found)
+        self.same = frozenset(id(one.value) for one in found if one.place is None)
         self.views = trace.views or (views_of(trace.outputs, trace.inputs),)
         if trace.effects is None:
             self.assemble = _shared(self.assemble, trace.outputs)
@@ -165,6 +166,7 @@ class Signature:
             leaves,
             declared,
             functools.partial(Compiled, options=function.options),
+            "memory" in function.options,
         )
 
     def traces(self) -> list[Trace]:
@@ -246,13 +248,16 @@ def given_in(args: Sequence[object], kwargs: Mapping[str, object]) -> list[objec
     return [one for value in (*args, *kwargs.values()) for one in containers(value)]
 
 
-def filled(value: Any, given: Sequence[object]) -> Any:
-    """A result with the containers of the arguments where it has those."""
-    if isinstance(value, Same):
-        return value if value.place is None else given[value.place]
-    if isinstance(value, tuple | list | dict) or is_object(value):
-        return with_parts(value, [filled(one, given) for one in parts_of(value)])
-    return value
+def filled(value: Any, given: Sequence[object], around: frozenset[int]) -> Any:
+    """A result with the containers of the arguments where it has those.
+
+    `around`: the identities of those of the surroundings, which stay as they are.
+    """
+    if isinstance(value, Same) and value.place is not None:
+        return given[value.place]
+    if id(value) in around or not (isinstance(value, tuple | list | dict) or is_object(value)):
+        return value
+    return with_parts(value, [filled(one, given, around) for one in parts_of(value)])
 
 
 def _unique(names: Sequence[str]) -> list[str]:

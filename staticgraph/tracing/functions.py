@@ -72,7 +72,8 @@ def function(
         shapes: what is known of the arrays' sizes: per name of an argument (`"x"`, or `"x[0]"`
             within one) a shape as `placeholder` takes it.
         name: for messages; that of `f` if None.
-        options: as `compile` takes them.
+        options: as `compile` takes them. With `memory`, that of each of its graphs, it is compiled
+            for each combination of sizes.
 
     The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns tensors,
     and is one node of the tape whose reverse pass is compiled, to any order of differentiation.
@@ -241,7 +242,7 @@ class Function(InspectedFunction):
             # a part of the graph of what it reads: composed with that, on arrays as constants
             return self._f(*args, **kwargs)
         if call.hands_back:
-            return filled(call.run(kind, operands), given_in(args, kwargs))
+            return filled(call.run(kind, operands), given_in(args, kwargs), call.same)
         if found.modules:
             return call.run(kind, operands)
         around = call.around

@@ -14,11 +14,12 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.record import frozen
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.core.refusals import place_of, refuse
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.inspection import is_tensor
-from staticgraph.tracing.live import Place, get_place, place_of, put_place
+from staticgraph.tracing.live import Place, get_place, put_place, settable
 
 _NUMBERS = (int, float)
 
@@ -156,6 +157,20 @@ class Kept:
             for entry, appended in zip(self.lists, lists, strict=True):
                 for one in appended.values:
                     keep(entry.put, one)
+        except CaptureError:
+            raise
+        except Exception as error:
+            numbers = zip(self.numbers, values, strict=True)
+            set_now = [one.name for one, value in numbers if get_place(one.places[0]) is not value]
+            grown = [entry.name for entry, one in zip(self.lists, lists, strict=True) if one.values]
+            for name in (*set_now, *grown):
+                refuse(
+                    f"raises {type(error).__name__} after it has changed {name}, which a graph "
+                    "does at its end",
+                    "raise it before that, or outside",
+                    place_of(error),
+                )
+            raise
         finally:
             for place, value in before:
                 with suppress(AttributeError, LookupError, ValueError):
@@ -185,7 +200,7 @@ def kept_of(before: Kept, changes: Sequence[Any], reads: Sequence[Read]) -> Kept
 
 def _counted(read: Read, now: Any, reads: Sequence[Read]) -> Entry | None:
     """A number that is set, in a place that nothing reads as a whole."""
-    place = place_of(read)
+    place = settable(read)
     if place is None or not all(map(_is_value, (read.value, now))):
         return None
     whole = ("values", "pairs", "each", "members")
@@ -205,7 +220,7 @@ def _grown(read: Read, now: Any, reads: Sequence[Read]) -> Entry | None:
     if size <= (read.value if read.kind == "length" else len(read.value)):
         return None
     holders = [one for one in reads if one.value is read.owner]
-    places = [place_of(one) for one in holders]
+    places = [settable(one) for one in holders]
     known = tuple([one for one in places if one is not None])
     if not known or len(known) != len(places):
         return None

@@ -295,7 +295,7 @@ def _is_cheap(node: Expression) -> bool:
     return not _is_computed(node) or (node.op.elementwise and node.op.cost == "cheap")
 
 
-def place_of(read: Read) -> Place | None:
+def settable(read: Read) -> Place | None:
     """Where a read found what it has, if something else can be put there."""
     owner = read.owner
     if read.of is not None:
@@ -308,7 +308,7 @@ def place_of(read: Read) -> Place | None:
 def _places(read: Read) -> Iterator[tuple[Place, Any]]:
     """Where a read found arrays, or tuples of such, as far as something else can be put there."""
     owner, value = read.owner, read.value
-    place = place_of(read)
+    place = settable(read)
     if place is not None:
         found = [(place, value)]
     elif read.kind == "each" and type(owner) is list:

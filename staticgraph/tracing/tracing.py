@@ -243,6 +243,7 @@ class Traces(Generic[Made]):
         name, function, leaves: as `trace` takes them.
         declared: what is declared of the axes of each array.
         make: what to make of a new trace, and to keep with it.
+        exact: whether every trace knows all sizes.
     """
 
     def __init__(
@@ -252,7 +253,9 @@ class Traces(Generic[Made]):
         leaves: Sequence[Leaf],
         declared: Sequence[Sequence[object]],
         make: Callable[[Trace], Made],
+        exact: bool = False,
     ) -> None:
+        self._first = -1 if exact else 0
         self.name = name
         self.function = function
         self.leaves = leaves
@@ -266,7 +269,7 @@ class Traces(Generic[Made]):
 
         `given`: the operands. Raises what the function raises when all sizes are known.
         """
-        found = patterns(shapes, self.declared)
+        found = patterns(shapes, self.declared)[self._first :]
         needed = ""
         for pattern in found[:-1]:
             if pattern in self._failed:
