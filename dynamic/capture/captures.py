@@ -35,7 +35,7 @@ from staticgraph.dynamic.capture.effects import (
 )
 from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
-from staticgraph.dynamic.capture.keeping import Keeping
+from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
@@ -108,12 +108,8 @@ class Capture:
         return Traced.made(np.asarray(array))
 
     def on_memory(self, array: object) -> Any:
-        """A tensor on the memory of an array of NumPy, which it must not change."""
-        return Traced.made(np.asarray(array), outside=True)
-
-    def enter_array(self, expression: Expression) -> Any:
-        """A tensor on the memory of an array that is an operand, which it must not change."""
-        return Traced.made(getattr(expression, "plain", expression), outside=True)
+        """A tensor on the memory of an array, or what stands for one, which it must not change."""
+        return Traced.made(getattr(array, "plain", array), outside=True)
 
     def filled(self, number: object, shape: Shape) -> Any:
         """A tensor that is made inside, with one number in a shape of unknown sizes."""
@@ -384,7 +380,7 @@ class Capture:
             what else is done.
         """
         values = [self.lifted(one) for one in values]
-        numbers = [i for i, one in enumerate(values) if _is_number(one)]
+        numbers = [i for i, one in enumerate(values) if is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
@@ -508,8 +504,3 @@ class Capture:
     def refuse_mode(self, what: str) -> NoReturn:
         """Refuse to tell a mode of the call."""
         refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is one of Python's, or stands for one."""
-    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)

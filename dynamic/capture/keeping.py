@@ -72,3 +72,8 @@ def _root(value: Any) -> Any:
     while value._link is not None:
         value = value._link.parent
     return value
+
+
+def is_number(value: object) -> bool:
+    """Whether it is one of Python's, or stands for one."""
+    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)

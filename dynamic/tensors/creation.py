@@ -215,7 +215,7 @@ def as_tensor(
     """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
     check_options("as_tensor", options)
     if is_outside(data):
-        data = mode.capture.enter_array(data)
+        data = mode.capture.on_memory(data)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     keep_silent()
@@ -225,7 +225,7 @@ def as_tensor(
 def from_numpy(ndarray: object) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else."""
     if is_outside(ndarray):
-        found: Tensor = mode.capture.enter_array(ndarray)
+        found: Tensor = mode.capture.on_memory(ndarray)
         return found
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")

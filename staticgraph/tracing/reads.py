@@ -46,7 +46,7 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
 from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
-from staticgraph.tracing.containers import Containers
+from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
 from staticgraph.tracing.guards import Guards, Read, older, reads_of_array, unless_only
 from staticgraph.tracing.inspection import (
@@ -63,7 +63,6 @@ from staticgraph.tracing.kept import NONE as NOTHING_KEPT, Appended, Kept
 from staticgraph.tracing.library_states import (
     of_bits,
     of_decimals,
-    of_flags,
     of_generator,
 )  # fmt: skip
 from staticgraph.tracing.live import NONE, LiveArrays, is_alone, of_others
@@ -72,7 +71,6 @@ from staticgraph.tracing.states import State, state_of
 
 _BOUND = (BuiltinFunctionType, type([].__len__))
 _EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
-_HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 _ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 
@@ -441,20 +439,6 @@ class Surroundings(Containers):
         for one in value._own:
             self._value(one, name, place)
 
-    def _array(self, value: Any, name: str, place: str) -> None:
-        self.live.meet(value)
-        self.reads += reads_of_array(value, name, place)
-        self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
-        if not self._names.keys().isdisjoint(("flags", "setflags", "strides")):
-            self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
-        if value.dtype.hasobject:
-            self._tuple(value.ravel().tolist(), name, place)
-
-    def _context(self, value: Any, name: str, place: str) -> None:
-        now = value.get(None)
-        self._read("context", value, None, now, name, place)
-        self._value(now, name, place)
-
     def _module(self, module: ModuleType, name: str, place: str) -> None:
         file = str(file_of_module(module) or "")
         table = vars(module)
@@ -467,9 +451,12 @@ class Surroundings(Containers):
         if module.__name__ == "decimal":
             self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
         if module.__name__ == "numpy" and self._catches:
-            self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
+            self._context(HOW_ARRAYS_FAIL, "np.errstate", place)
         if not is_library(file):
             self._lacks(table, name, place)
+            if "__getattr__" in table:  # it answers for what is not there
+                missing = frozenset(self._names.keys() - table.keys())
+                self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
             if self._computes:
                 self._every(table, name, place)
         for key in self._names.keys() & table.keys():
