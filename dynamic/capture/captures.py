@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -37,13 +37,14 @@ from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
 from staticgraph.dynamic.func.tracer import Level
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
-class Capture:
+class Capture(Refusing):
     """A function that is being captured: its operands, and what it does beside its results.
 
     Attributes:
@@ -477,20 +478,6 @@ class Capture:
 
     # what it refuses
 
-    def refuse_random(self) -> NoReturn:
-        """Refuse a generator of the user's own."""
-        refuse(
-            "draws from a generator of its own, or seeds one, which a graph would not repeat",
-            "draw with the stream of manual_seed(), or outside and pass the numbers as an argument",
-        )
-
-    def refuse_write(self) -> NoReturn:
-        """Refuse to change a tensor that is not traced."""
-        refuse(
-            "changes a tensor of the surroundings, once and not at each call",
-            "return the new value, and assign it outside",
-        )
-
     def refuse_half(self, error: Exception) -> None:
         """Refuse an error of the user's after which eager code has changed something outside."""
         if (self._steps or self._written or self._assigned) and raised_by_user(error):
@@ -500,7 +487,3 @@ class Capture:
                 "raise it before that, or outside",
                 place_of(error),
             )
-
-    def refuse_mode(self, what: str) -> NoReturn:
-        """Refuse to tell a mode of the call."""
-        refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")

@@ -79,7 +79,8 @@ def hide_optimizer(optimizer: Any) -> None:
 
 
 def _file_of(kind: type) -> str:
-    return str(getattr(kind.step, "__wrapped__", kind.step).__code__.co_filename)
+    step: Any = kind.step  # type: ignore[attr-defined]
+    return str(getattr(step, "__wrapped__", step).__code__.co_filename)
 
 
 def _schedules(schedule: Any) -> Iterator[Any]:

@@ -47,7 +47,7 @@ class Appended:
         """Note some values."""
         self.values.extend(values)
 
-    def __iadd__(self, values: Any) -> Appended:
+    def __iadd__(self, values: Any) -> Any:  # type: ignore[misc]
         self.values.extend(values)
         return self
 

@@ -191,8 +191,8 @@ def trace(
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
     held = [leaf.held for leaf in leaves]
-    known = [leaf.held and not leaf.kept for leaf in leaves]
-    engine = None if kind is None else kind.captured(name, inputs, given, known)
+    of_modules = [leaf.held and not leaf.kept for leaf in leaves]
+    engine = None if kind is None else kind.captured(name, inputs, given, of_modules)
 
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])

@@ -101,7 +101,7 @@ def _place_of(read: Read) -> list[unchanged.Word]:
     return unchanged.place_of(read.owner) if read.holds(read.now()) else []
 
 
-def _table_of(owner: object) -> Any:
+def _table_of(owner: Any) -> Any:
     """The dict that an owner is, or shows: that of a class is seen through a proxy."""
     if type(owner) is MappingProxyType:
         owner = gc.get_referents(owner)[0]
