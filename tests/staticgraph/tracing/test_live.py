@@ -296,6 +296,15 @@ def test_writing_to_it_is_refused_and_a_wrong_argument_is_told() -> None:
     np.testing.assert_array_equal(captured(X), X @ array)
 
 
+def test_fields_of_an_argument_are_not_set() -> None:
+    def f(x: Any) -> Any:
+        x.shape = (3, 1)
+        return x
+
+    with pytest.raises(CaptureError, match=r"test_live.py:\d+: .*sets .shape of a traced array"):
+        sg.function(f)(X)
+
+
 def _of_tensors() -> Iterator[tuple[np.ndarray, Callable[[Any], Any]]]:
     """Arrays, and functions of tensors that read them in several ways."""
     a, b, c, d, e = (np.arange(900.0).reshape(3, 300) + i for i in range(5))
