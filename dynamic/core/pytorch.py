@@ -225,6 +225,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.deg2rad: PyTorchOp("Deg2Rad", in_place=("deg2rad",)),
     ops.rad2deg: PyTorchOp("Rad2Deg", in_place=("rad2deg",)),
     ops.inv: PyTorchOp("LinalgInvEx"),
+    ops.expm: PyTorchOp("LinalgMatrixExp"),
     ops.solve_matrices: PyTorchOp("LinalgSolveEx"),
     ops.solve_triangular: PyTorchOp("LinalgSolveTriangular"),
     ops.det: PyTorchOp("LinalgDet"),

@@ -317,7 +317,8 @@ _functions = UNARY | ALONG_AXIS
 METHODS: dict[str, Any] = {
     name: _functions[op]
     for name, op in vars(library).items()
-    if isinstance(op, Op) and op in _functions and op is not ops.round  # it takes decimals
+    # `round` takes decimals, and what is real is its own conjugate
+    if isinstance(op, Op) and op in _functions and op not in (ops.round, ops.conjugate)
 }
 METHODS |= {
     "neg": UNARY[ops.negative],

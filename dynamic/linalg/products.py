@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.dtypes import require_dtype
@@ -17,8 +14,6 @@ from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.operations.arranging import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
-from staticgraph.dynamic.tensors.tensor import wrap
-from staticgraph.dynamic.tensors.values import values_of
 
 matmul = ops.matmul
 
@@ -60,25 +55,10 @@ def matrix_power(A: object, n: int) -> Any:
     return ops.matrix_power(A, n)
 
 
-_DEGREE = 18
-
-
 def matrix_exp(A: Any) -> Any:
-    """The exponentials of square matrices: a Taylor polynomial of degree 18, scaled and squared.
-
-    The matrix is scaled until its norm is below 1, where the rest of the series is below 1e-17.
-    """
+    """The exponentials of square matrices."""
     require_square("linalg.matrix_exp", A)
-    size = float(np.abs(values_of(A)).sum(-1).max(initial=0))
-    halvings = max(0, math.ceil(math.log2(size)) + 1) if size > 0 else 0
-    scaled = A * 0.5**halvings
-    eye = wrap(np.eye(A.shape[-1], dtype=A._array.dtype))
-    result = eye + scaled * 0
-    for k in range(_DEGREE, 0, -1):
-        result = eye + (scaled @ result) / k
-    for _ in range(halvings):
-        result = result @ result
-    return result
+    return ops.expm(A)
 
 
 def matrix_rank(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.refusals import refuse
+from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -94,9 +94,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 def nextafter(input: Any, other: Any) -> Any:
     """The next number of the dtype from each element towards that of another tensor."""
-    if mode.capture is not None:
-        refuse("nextafter has no form that can be compiled", "call it outside, and pass the result")
-    return wrap(np.asarray(np.nextafter(values_of(input), values_of(other))))
+    return _nextafter(input, other)
 
 
 def _shifted(name: str, function: Any) -> Any:

@@ -172,13 +172,15 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     return NanMedian(values.squeeze(axis), places.squeeze(axis))
 
 
-def _most_frequent(row: Any) -> Any:
-    order = np.argsort(row, kind="stable")
-    _, starts, counts = np.unique(
-        row[order], return_index=True, return_counts=True, equal_nan=False
-    )
-    best = np.argmax(counts)
-    return order[starts[best] + counts[best] - 1]
+def _most_frequent(rows: Any) -> Any:
+    """Where the last of the equal elements stands that are most, along the last axis."""
+    order = ops.argsort(rows, -1)
+    ordered = ops.take_along_axis(rows, order, -1)
+    places = ops.cumsum(order * 0 + 1, -1)
+    starts = ordered[..., 1:] != ordered[..., :-1]
+    before, _ = ops.cummax(ops.where(starts, places[..., :-1], 0), -1)
+    run = places - ops.concatenate([places[..., :1] * 0, before], -1)
+    return ops.take_along_axis(order, ops.argmax(run, -1, keepdims=True), -1)
 
 
 @computed
@@ -187,8 +189,9 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
-    found = np.apply_along_axis(_most_frequent, axis, values_of(input))
-    places = wrap(np.expand_dims(found, axis).astype(np.int64))
+    if not input.shape[axis]:
+        raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
+    places = ops.swapaxes(_most_frequent(ops.swapaxes(input.detach(), axis, -1)), axis, -1)
     values = ops.take_along_axis(input, places, axis)
     if keepdim:
         return Mode(values, places)

@@ -268,7 +268,7 @@ def signless(name: str, results: list[Any], operand: Any) -> list[Any]:
 INTEGERS_REFUSED = {
     "mean", "var", "std", "softmax", "log_softmax", "gelu", "elu", "silu", "softplus",
     "leaky_relu", "frac", "hypot", "logaddexp", "logaddexp2", "inv", "det", "logabsdet", "signdet",
-    "slogdet", "solve", "solve_triangular", "cholesky", "pinv", "vector_norm",
+    "slogdet", "expm", "solve", "solve_triangular", "cholesky", "pinv", "vector_norm",
     "matrix_norm", "matrix_power", "hardtanh", "threshold", "softshrink", "hardshrink",
     "hardsigmoid", "prelu",
 }  # fmt: skip

@@ -344,6 +344,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     )(x, axis)[1],
     "sort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[0], -1),
     "argsort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[1], -1),
+    "expm": torch.linalg.matrix_exp,
     "inv": torch.linalg.inv, "det": torch.linalg.det, "solve": torch.linalg.solve,
     "solve_triangular": lambda a, b, upper=False: torch.linalg.solve_triangular(
         a.triu() if upper else a.tril(), b, upper=upper

@@ -131,6 +131,14 @@ def _inv(a: Any) -> Any:
     return _solve(a, np.eye(len(a), dtype=int).astype(object) * M.mpf(1))
 
 
+def _expm(a: Any) -> Any:
+    term = total = np.eye(len(a), dtype=int).astype(object) * M.mpf(1)
+    for k in range(1, 90):
+        term = term @ a / k
+        total = total + term
+    return total
+
+
 def _det(a: Any) -> Any:
     return _eliminated(a, a)[1]
 
@@ -276,7 +284,8 @@ ARRAYS = [
     _op("gemm", normal(2, 2), normal(2, 3), normal(3, 2), given=(0.5, -2.0),
         exact=lambda c, a, b, s, t: a @ b / 2 - 2 * c),
     _op("vector_norm", _MATRIX, exact=_norm, ours=lambda x: sg.linalg.vector_norm(x, 3, axis=-1)),
-    _op("inv", regular(3, 3), exact=_inv), _op("det", regular(3, 3), exact=_det),
+    _op("expm", normal(3, 3), exact=_expm), _op("inv", regular(3, 3), exact=_inv),
+    _op("det", regular(3, 3), exact=_det),
     _op("logabsdet", regular(3, 3), exact=lambda a: np.log(abs(np.asarray(_det(a))))),
     _op("cofactor", regular(3, 3), exact=lambda a: _inv(a).T * _det(a)),
     _op("solve", regular(3, 3), normal(3, 2), exact=_solve),

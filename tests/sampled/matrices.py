@@ -23,7 +23,7 @@ from tests.values import (
 
 seed(2000)
 SAMPLES: dict[str, list[Sample]] = {
-    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor")},
+    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor", "expm")},
     "signdet": squares(order=0),
     "solve": [
             call(regular(3, 3), spread(3, 2)),

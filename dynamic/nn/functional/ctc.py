@@ -43,6 +43,12 @@ def ctc_loss(
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")
+    for name, given, axes in (("log_probs", log_probs, (2, 3)), ("targets", targets, (1, 2))):
+        if np.ndim(given) not in axes:
+            raise AutogradError(
+                f"ctc_loss: expected {axes[0]} or {axes[1]} dimensions of '{name}', "
+                f"but got {np.ndim(given)}"
+            )
     if not all(map(_is_known, (log_probs, targets, input_lengths, target_lengths))):
         ends, lengths = (
             one if isinstance(one, Tensor) else np.asarray(one)

@@ -52,7 +52,7 @@ NAMES = [name for prefix in OWNERS for name in _public(prefix)]
 """Every function, and every method and attribute as `Tensor.name`."""
 
 LISTS = frozenset((
-    "block_diag", "broadcast_tensors", "cartesian_prod", "cat", "chain_matmul", "column_stack",
+    "block_diag", "broadcast_tensors", "cartesian_prod", "cat", "column_stack",
     "concat", "concatenate", "dstack", "hstack", "linalg.multi_dot", "meshgrid", "row_stack",
     "stack", "vstack",
 ))  # fmt: skip

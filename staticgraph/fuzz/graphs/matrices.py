@@ -99,7 +99,7 @@ def _matrix_power(g: Grower, op: str) -> Any:
 
 GENERATORS: dict[str, Generator] = {
     **dict.fromkeys(
-        ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor"), _of_a_square
+        ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor", "expm"), _of_a_square
     ),
     "slogdet": _slogdet, "solve": _solve, "solve_triangular": _solve_triangular,
     "pinv": _pinv, "vector_norm": _vector_norm,

@@ -90,7 +90,21 @@ def _cholesky(a: Array) -> Array:
     return result
 
 
+def _series(a: Array) -> Array:
+    """The exponential: its series for the matrix halved until it is small, squared as often."""
+    halvings = max(0, int(np.ceil(np.log2(np.abs(a).sum(0).max(initial=1e-9)))))
+    small = a / a.dtype.type(2**halvings)
+    term = result = _unit(a)
+    for k in range(1, 25):
+        term = term @ small / a.dtype.type(k)
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return result
+
+
 _inv = _each(lambda a: _eliminated(a, _unit(a))[0], lambda a: a)
+_expm = _each(_series, lambda a: a)
 _determinant = _each(_det, lambda a: ())
 
 
@@ -246,7 +260,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool) -> Array:
 _solve = _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b)
 
 REFERENCE: dict[str, Callable[..., Any]] = {
-    "inv": _inv, "pinv": _pinv,
+    "inv": _inv, "pinv": _pinv, "expm": _expm,
     "solve": _solve, "solve_triangular": _solve_triangular, "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),

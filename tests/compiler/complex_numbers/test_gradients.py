@@ -115,6 +115,7 @@ LOSSES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "einsum": (lambda a: _squares(sg.einsum("ij,jk,lk->il", a, C, sg.conj(a))), A),
     "inv": (lambda a: _squares(sg.linalg.inv(a) - C), A),
     "solve": (lambda a: _squares(sg.linalg.solve(a, B) - 1), A),
+    "expm": (lambda a: _squares(sg.linalg.expm(a) - C), A),
     "triangular": (lambda a: _squares(sg.linalg.solve_triangular(a, B)), A),
     "det": (lambda a: _squares(sg.linalg.det(a) - 1j), A),
     "slogdet": (lambda a: sg.real(sg.linalg.slogdet(a)[0] * (1 + 2j)) + sg.linalg.slogdet(a)[1], A),

@@ -110,7 +110,7 @@ def test_integers_are_cast() -> None:
     assert_array_equal(solution, [0.5, 0.5])
 
 
-SQUARES = ("inv", "det", "cholesky", "slogdet")
+SQUARES = ("inv", "det", "cholesky", "expm", "slogdet")
 
 
 @pytest.mark.parametrize("name", [*SQUARES, "pinv"])

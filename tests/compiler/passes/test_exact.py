@@ -24,10 +24,8 @@ pytestmark = pytest.mark.slow
 
 ROUNDED_OTHERWISE = {
     "conv2d": "its cotangents are computed together on arrays (vjp_arrays)",
-    "layer_norm": "its cotangents are computed together on arrays (vjp_arrays)",
     "matmul": "products of views: the BLAS adds in another order if an operand is transposed",
     "lstsq": "products of views",
-    "scaled_dot_product_attention": "products of views, where there is a mask",
     "attention_gradients": "products of views, in its own gradients",
 }
 """Ops of which `backward` rounds otherwise than their rules op by op on row-major arrays."""
@@ -132,7 +130,8 @@ def test_every_sample_has_the_bits_of_the_eager_engine() -> None:
             for sample in SAMPLES[name]:
                 group.add(name, sample)
         otherwise |= group.check()
-    assert otherwise == ROUNDED_OTHERWISE.keys()
+    # in which order products of views are added is the BLAS's, and another processor's another one
+    assert {"conv2d", "matmul"} <= otherwise <= ROUNDED_OTHERWISE.keys()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -93,7 +93,7 @@ class Likely(nn.Module):
         self.loss = nn.BCELoss()
 
     def forward(self, x: Any, y: Any) -> Any:
-        return self.loss(dynamic.sigmoid(x), y)
+        return self.loss(dynamic.sigmoid(x), y.to(x.dtype))
 
 
 class Packed(nn.Module):

@@ -63,7 +63,6 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "round of item": (lambda x: x * round(x.sum().item()), VALUES),
     "power of item": (lambda x: x * 2.0 ** x.sum().item(), "power of a Python number whose value"),
     "root of item": (lambda x: x * x.sum().item() ** 0.5, "power of a Python number whose value"),
-    "nextafter": (lambda x: torch.nextafter(x, 2 * x), "nextafter has no form that can be comp"),
     "shape of what has views": (_viewed_and_squeezed, "changes the shape of a tensor in place"),
     "numpy": (lambda x: x * x.numpy(), VALUES),
     "asarray": (lambda x: x * np.asarray(x), VALUES),

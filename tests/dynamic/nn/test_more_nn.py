@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 from staticgraph.dynamic import nn
 from staticgraph.dynamic.nn import functional as F  # noqa: N812 - as everybody calls it
 from staticgraph.dynamic.nn.utils import rnn
@@ -220,3 +221,18 @@ def test_operands_of_too_few_or_too_many_axes() -> None:
         F.scaled_dot_product_attention(*[torch.tensor(1.0)] * 3)
     with pytest.raises(RuntimeError, match=r"^'weight' must be 2-D: embedding of shape \[2, 3"):
         F.embedding(torch.tensor([0]), torch.ones(2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    "log_probs, targets, text",
+    [
+        ((), (1,), "ctc_loss: expected 2 or 3 dimensions of 'log_probs', but got 0"),
+        ((3,), (1,), "ctc_loss: expected 2 or 3 dimensions of 'log_probs', but got 1"),
+        ((3, 1, 4), (), "ctc_loss: expected 1 or 2 dimensions of 'targets', but got 0"),
+    ],
+)
+def test_ctc_loss_says_what_has_the_wrong_rank(log_probs: Any, targets: Any, text: str) -> None:
+    given = torch.zeros(log_probs), torch.ones(targets, dtype=torch.int64)
+    for loss in (torch.nn.functional.ctc_loss, sg.function(torch.nn.functional.ctc_loss)):
+        with pytest.raises(RuntimeError, match=text):
+            loss(*given, torch.tensor([3]), torch.tensor([1]))

@@ -78,10 +78,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         lambda x, b: (x * 1).index_put_((b,), x[0, :2]), (X, B),
         "takes the elements where a mask holds",
     ),
-    "matrix_exp": (
-        lambda x: dynamic.linalg.matrix_exp(x[:, :2]), (X,),
-        "the number of squarings depends on the values",
-    ),
 }  # fmt: skip
 """What a captured function cannot contain, with the reason."""
 
