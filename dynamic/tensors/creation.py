@@ -22,7 +22,6 @@ from staticgraph.compiler.core.dtypes import (
 )
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
-from staticgraph.compiler.graph.expression import Expression
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
     INT64,
@@ -37,6 +36,7 @@ from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.captured_data import copied, is_outside, of_tensor, on_memory
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -181,11 +181,6 @@ def _plain(data: object) -> tuple[Any, bool]:
     return [part for part, _ in parts], all(numbers for _, numbers in parts)
 
 
-def is_outside(value: object) -> bool:
-    """Whether it stands for an array of the surroundings in a function that is captured."""
-    return bool(paused) and mode.capture is not None and isinstance(value, Expression)
-
-
 def tensor(
     data: object,
     *,
@@ -203,7 +198,7 @@ def tensor(
         made = made if dtype is None else made.to(dtype)
         return made.requires_grad_() if requires_grad else made
     if paused and mode.capture is not None and isinstance(data, Tensor):
-        return _copied(data, dtype, requires_grad)
+        return copied(data, dtype, requires_grad)
     return _leaf(np.array(_as_array(data, dtype)), requires_grad)
 
 
@@ -219,7 +214,7 @@ def as_tensor(
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     keep_silent()
-    return _on_memory(data, _as_array(data, dtype))
+    return on_memory(data, _as_array(data, dtype))
 
 
 def from_numpy(ndarray: object) -> Tensor:
@@ -230,16 +225,7 @@ def from_numpy(ndarray: object) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")
     keep_silent()
-    return _on_memory(ndarray, _as_array(ndarray, None))
-
-
-def _on_memory(data: object, array: Any) -> Tensor:
-    """A tensor of an array; in a function that is captured it knows if the memory is another's."""
-    capturing = paused and mode.capture is not None and isinstance(data, np.ndarray)
-    if capturing and np.may_share_memory(data, array):
-        found: Tensor = mode.capture.on_memory(array)
-        return found
-    return wrap(array)
+    return on_memory(ndarray, _as_array(ndarray, None))
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
@@ -306,30 +292,12 @@ def full(
     """One number in this shape; its dtype that of the number as a tensor."""
     out = check_options("full", options)
     if paused and mode.capture is not None and isinstance(fill_value, Tensor):
-        return _of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
+        return of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     number = element(value, wanted)
     make = functools.partial(np.full, fill_value=number)
     return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad, out)
-
-
-def _copied(data: Any, dtype: object, requires_grad: bool) -> Any:
-    """A leaf with what a tensor has when a captured function runs."""
-    lifted = mode.capture.lifted(data)
-    if lifted._weak:
-        return _of_tensor(lifted, (), dtype, requires_grad)
-    made = lifted.detach().clone() if dtype is None else lifted.detach().to(dtype, copy=True)
-    return made.requires_grad_() if requires_grad else made
-
-
-def _of_tensor(number: Any, shape: Any, dtype: object, requires_grad: bool) -> Any:
-    """A number of which a captured function learns the value when it runs, in a shape."""
-    value = mode.capture.lifted(number).number().expression
-    own = get_default_dtype().dtype if value.dtype.kind == "f" else value.dtype
-    value = ops.astype(value, own if dtype is None else as_numpy_dtype(dtype))
-    made = mode.capture.made(ops.broadcast_to(value, shape))
-    return made.requires_grad_() if requires_grad else made
 
 
 def _like(make: Any) -> Any:
