@@ -72,8 +72,16 @@ def measured(name: str) -> dict[str, str]:
 
 def table(kept: dict[str, dict[str, str]]) -> str:
     """The page."""
+    missing = {
+        column: sum(
+            column in one.forms and f"{one.subject}.{one.name}" not in kept.get(column, {})
+            for one in paradigms.traps()
+        )
+        for column in COLUMNS
+    }
+    told = [f"{COLUMNS[one]} is not measured on {n} of them." for one, n in missing.items() if n]
     lines = [
-        INTRODUCTION, "",
+        " ".join([INTRODUCTION, *told]), "",
         "| | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|",
     ]  # fmt: skip
     counts = {column: Counter(kept.get(column, {}).values()) for column in COLUMNS}

@@ -6,7 +6,7 @@ It needs the capture, which most code never uses: it is imported when it is aske
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler.core.protocols import CompiledFunction
@@ -60,6 +60,13 @@ def captured(
     return Captured(name, inputs, given, held)
 
 
+def keeps(put: Callable[[Any], None], value: object) -> None:
+    """Note that each call hands a value, as it is then, to something outside of the function."""
+    from staticgraph.dynamic.tape.grad_mode import mode
+
+    mode.capture.keeping.add(put, value)
+
+
 def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: Any) -> Any:
     """A tensor without memory, of a class whose `__torch_dispatch__` says what ops on it are."""
     from staticgraph.dynamic.autograd import wrappers
@@ -89,6 +96,7 @@ METHODS: dict[str, Any] = {
     "arrays": staticmethod(arrays),
     "traced": classmethod(traced),
     "captured": staticmethod(captured),
+    "keeps": staticmethod(keeps),
     "settings": (_default,),
 }
 """Methods of Tensor, whose room is below the capture."""

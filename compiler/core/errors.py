@@ -1,5 +1,6 @@
 """Every error that the project raises on purpose, under one root."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from numpy.linalg import LinAlgError as _LinAlgError
@@ -53,6 +54,9 @@ class CaptureError(GraphError):
 @_public
 class EffectError(CaptureError):
     """A captured function does what a graph would not repeat: it prints, counts, draws numbers."""
+
+    changes: Sequence[object] = ()
+    """What it changed, as guards know it."""
 
 
 @_public

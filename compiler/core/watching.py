@@ -24,10 +24,13 @@ class Watch:
     Attributes:
         noted: what was changed and is no effect, since each call changes it too: the identity of
             what has it, and under which key.
+        ends: what is called when the function that is traced has returned, before anything is
+            compared.
     """
 
     def __init__(self) -> None:
         self.noted: set[tuple[int, object]] = set()
+        self.ends: list[Callable[[], None]] = []
 
 
 CHANGES: dict[CodeType, str] = {}
@@ -53,6 +56,15 @@ def note(owner: object, key: object) -> None:
     watch: Any = getattr(sys.getprofile(), "__self__", None)
     if isinstance(watch, Watch):
         watch.noted.add((id(owner), key))
+
+
+def at_end(function: Callable[[], None]) -> bool:
+    """Call a function when the one that is traced has returned; whether a trace is watched."""
+    watch: Any = getattr(sys.getprofile(), "__self__", None)
+    if isinstance(watch, Watch):
+        watch.ends.append(function)
+        return True
+    return False
 
 
 def unwatched(f: Callable[Given, Result]) -> Callable[Given, Result]:

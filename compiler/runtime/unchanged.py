@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from types import CellType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ Word = tuple[int, int]
 USED, VERSION, VALUES = HEAD, HEAD + 8, HEAD + 24  # of a dict
 SIZE, ITEMS = HEAD, HEAD + 8  # of a list
 CONTENTS = HEAD  # of a cell
+ATTRIBUTES, MANAGED = -24, 1 << 4  # of an object: its dict; the flag of classes that say so
+CODE, DEFAULTS = HEAD + 32, HEAD + 40  # of a function
+MEMBER, OFFSET = HEAD + 24, 16  # of a descriptor: what it is of; of that: where
 DATA, SIZES, STRIDES, DTYPE = HEAD, HEAD + 16, HEAD + 24, HEAD + 40  # of an array of NumPy
 LARGEST = 1 << 13
 """Bytes: the elements of arrays up to this size are words."""
@@ -68,6 +72,38 @@ def length_of(table: object, length: int) -> Word:
 def class_of(value: object, kind: type) -> Word:
     """That an object is of a class."""
     return id(value) + FIELDS.type, id(kind)
+
+
+def code_of(function: FunctionType, code: CodeType) -> list[Word]:
+    """That a function has this code; none if nothing in memory says so."""
+    return [(id(function) + CODE, id(code))] if functions_are_right() else []
+
+
+def defaults_of(function: FunctionType, defaults: object) -> list[Word]:
+    """That a function has these defaults; none if nothing in memory says so."""
+    return [(id(function) + DEFAULTS, id(defaults))] if functions_are_right() else []
+
+
+def slot_of(value: object, name: str, content: object) -> list[Word]:
+    """That a slot of an object has a content; none if it is no slot, or memory does not say so."""
+    slot = next((vars(one)[name] for one in type(value).__mro__ if name in vars(one)), None)
+    if type(slot) is not MemberDescriptorType or not slots_are_right():
+        return []
+    word = _word(id(value) + _offset_of(slot))
+    return [word] if word[1] == id(content) else []
+
+
+def _offset_of(slot: object) -> int:
+    """Where in an object a slot is."""
+    return _word(_word(id(slot) + MEMBER)[1] + OFFSET)[1]
+
+
+def attributes_of(value: object, table: dict[str, Any]) -> list[Word]:
+    """That an object has this dict for its attributes; none if nothing in memory says so."""
+    if not (type(value).__flags__ & MANAGED and tables_are_right()):
+        return []
+    word = _word(id(value) + ATTRIBUTES)
+    return [word] if word[1] == id(table) else []
 
 
 def contents_of(cell: CellType, value: object) -> Word:
@@ -174,9 +210,68 @@ def _versions_are_right() -> bool:
 
 
 @cache
+def functions_are_right() -> bool:
+    """Whether the code and the defaults of functions are where they are expected."""
+
+    def f(x: int = 1) -> int:
+        return x
+
+    def g(x: int = 2) -> int:
+        return x + 1
+
+    if FunctionType.__basicsize__ < DEFAULTS + 8:
+        return False
+    right = []
+    for code, defaults in ((f.__code__, f.__defaults__), (g.__code__, g.__defaults__)):
+        f.__code__, f.__defaults__ = code, defaults
+        fields = _word(id(f) + CODE)[1], _word(id(f) + DEFAULTS)[1]
+        right.append(fields == (id(code), id(defaults)))
+    return all(right)
+
+
+class _Slotted:
+    """Something with slots."""
+
+    __slots__ = ("a", "b")
+
+
+@cache
+def slots_are_right() -> bool:
+    """Whether descriptors of slots say where these are, and another content is seen there."""
+    if MemberDescriptorType.__basicsize__ < MEMBER + 8:
+        return False
+    value, right = _Slotted(), []
+    for key in ("a", "b", "a", "b"):
+        setattr(value, key, object())
+        content = getattr(value, key)
+        offset = _offset_of(vars(_Slotted)[key])
+        inside = HEAD <= offset < _Slotted.__basicsize__ and offset % 8 == 0
+        right.append(inside and _word(id(value) + offset)[1] == id(content))
+    return all(right)
+
+
+@cache
+def tables_are_right() -> bool:
+    """Whether the dict of an object is where it is expected, and another one is seen there."""
+    value, found = _Object(), []
+    for table in (vars(value), {}):
+        value.__dict__ = table
+        found.append(_word(id(value) + ATTRIBUTES)[1] == id(table))
+    return all(found) and bool(_Object.__flags__ & MANAGED)
+
+
+@cache
 def attributes_are_right() -> bool:
     """The same of attributes that lie in their object, as Python 3.13 has them, too."""
     return _attributes_are_renewed(_Object())
+
+
+@cache
+def ordered_are_right() -> bool:
+    """The same of ordered dicts; that an item is moved within them is no change of the version."""
+    table: OrderedDict[str, Any] = OrderedDict()
+    put, change = partial(table.__setitem__, "a", 1), partial(table.__setitem__, "a", 2)
+    return _are_renewed(table, (put, change, partial(table.__delitem__, "a")))
 
 
 def has_version(table: object) -> bool:

@@ -98,6 +98,8 @@ class Search:
         """Have groups run again until no more than so many bytes are in use; whether that is so."""
         share = GOAL
         while self.most > target:
+            if not self.most:  # what is held beside takes more
+                return False
             goal = max(target, int(share * self.most))
             while self.most > goal and self._improve(goal):
                 pass

@@ -82,7 +82,8 @@ class Captured:
         own = {tuple(effects.draws[: i + 1]) for i in range(len(effects.draws))}
         draws = self._operands.draws
         self._operands.draws = {key: one for key, one in draws.items() if key in own}
-        effects.lifted, effects.grads = self._operands.lifted, dict(self._operands.grads)
+        effects.lift(self._operands.lifted)
+        effects.grads = dict(self._operands.grads)
         effects.recording = self._operands.recording
         effects.failures = tuple(self._failures)
         return effects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +35,16 @@ from staticgraph.dynamic.capture.effects import (
 )
 from staticgraph.dynamic.capture.flagged import Flagged
 from staticgraph.dynamic.capture.gradients import Gradients
+from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
 from staticgraph.dynamic.func.tracer import Level
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
-class Capture:
+class Capture(Refusing):
     """A function that is being captured: its operands, and what it does beside its results.
 
     Attributes:
@@ -70,6 +72,7 @@ class Capture:
         self._assigned: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
         self._values: dict[tuple[int, str], Any] = {}
         self._steps: list[Step] = []
+        self.keeping = Keeping()
         self.flagged = Flagged()
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
@@ -99,11 +102,15 @@ class Capture:
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
-        return Traced.made(value)
+        return Traced.made(getattr(value, "plain", value))
 
     def known(self, array: object) -> Any:
         """A tensor that is made inside, of this value."""
         return Traced.made(np.asarray(array))
+
+    def on_memory(self, array: object) -> Any:
+        """A tensor on the memory of an array, or what stands for one, which it must not change."""
+        return Traced.made(getattr(array, "plain", array), outside=True)
 
     def filled(self, number: object, shape: Shape) -> Any:
         """A tensor that is made inside, with one number in a shape of unknown sizes."""
@@ -245,7 +252,11 @@ class Capture:
     def writes(self, x: Traced, recorded: bool) -> None:
         """Note that an operand is overwritten."""
         place = self.place_of(x)
-        assert place is not None
+        if place is None:
+            refuse(
+                "changes an array of NumPy by a tensor on its memory, once and not at each call",
+                "make the tensor with torch.tensor(array), which copies it",
+            )
         before, _, times = self._written.get(place, (False, "", 0))
         self._written[place] = before or recorded, user_place(), times + 1
 
@@ -370,12 +381,14 @@ class Capture:
             what else is done.
         """
         values = [self.lifted(one) for one in values]
-        numbers = [i for i, one in enumerate(values) if _is_number(one)]
+        numbers = [i for i, one in enumerate(values) if is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
         for step in self.flagged.steps():
             self.add(step)
+        for kept in self.keeping.steps(values, self.output):
+            self.add(kept)
         self._check_states()
         views = self._views(values)
         freed = []
@@ -400,6 +413,7 @@ class Capture:
             made.append(result)
         written = [one.result for one in self._steps if isinstance(one, Write) and one.recorded]
         written += [one.result for one in self._steps if isinstance(one, Assign)]
+        written += self.keeping.results
         self._check_stages([self._outputs[-1 - i] for i in written])
         self._check_stages([one for one in made if isinstance(one, Expression)])
         effects = Effects(
@@ -464,20 +478,6 @@ class Capture:
 
     # what it refuses
 
-    def refuse_random(self) -> NoReturn:
-        """Refuse a generator of the user's own."""
-        refuse(
-            "draws from a generator of its own, or seeds one, which a graph would not repeat",
-            "draw with the stream of manual_seed(), or outside and pass the numbers as an argument",
-        )
-
-    def refuse_write(self) -> NoReturn:
-        """Refuse to change a tensor that is not traced."""
-        refuse(
-            "changes a tensor of the surroundings, once and not at each call",
-            "return the new value, and assign it outside",
-        )
-
     def refuse_half(self, error: Exception) -> None:
         """Refuse an error of the user's after which eager code has changed something outside."""
         if (self._steps or self._written or self._assigned) and raised_by_user(error):
@@ -487,12 +487,3 @@ class Capture:
                 "raise it before that, or outside",
                 place_of(error),
             )
-
-    def refuse_mode(self, what: str) -> NoReturn:
-        """Refuse to tell a mode of the call."""
-        refuse(f"{what} asks for the mode of each call", "ask outside, and pass it by keyword")
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is one of Python's, or stands for one."""
-    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)

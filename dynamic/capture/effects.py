@@ -17,6 +17,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size, Unknown, as_unknown, atoms, evaluate, substitute
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.pytree import parts_of, with_parts
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import Shape, mapped
 from staticgraph.dynamic.capture.apart import Apart, refuse_shared, share
@@ -115,6 +116,34 @@ class Assign:
 
 
 @frozen
+class Handed:
+    """A result in what is kept: as a number of Python, or as a tensor."""
+
+    result: int
+    number: bool
+
+
+@frozen
+class Keep:
+    """A value is handed to something outside, with results where it has some."""
+
+    put: Callable[[Any], None]
+    value: object
+
+    def __call__(self, call: Call) -> None:
+        """Hand it over."""
+        self.put(self._of(self.value, call))
+
+    def _of(self, value: Any, call: Call) -> Any:
+        if isinstance(value, Handed):
+            found = call.results[value.result]
+            return found._array.item() if value.number else found
+        if isinstance(value, tuple | list | dict):
+            return with_parts(value, [self._of(one, call) for one in parts_of(value)])
+        return value
+
+
+@frozen
 class SetTraining:
     """A module is set to training, or to evaluation."""
 
@@ -201,6 +230,12 @@ Answers = Mapping[tuple[Callable[[Any], bool | None], int], bool | None]
 """What was asked of an operand, by its place, and the answer."""
 
 
+def _kind(tensor: Any) -> Any:
+    """The dtype and shape of an operand that is a tensor; None of one that is looked up."""
+    array = getattr(tensor, "_array", None)
+    return None if array is None else (array.dtype, array.shape)
+
+
 class Effects:
     """See the module.
 
@@ -243,6 +278,7 @@ class Effects:
         self.grads, self.numbers = dict(grads), tuple(numbers)
         self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
+        self._kinds = [_kind(one) for one in self.lifted]
         self.results, self.views, self.freed = results, tuple(views), frozenset(freed)
         self.steps, self.asked, self.recording = tuple(steps), asked, recording
         self.writes = tuple([step for step in steps if isinstance(step, Write)])
@@ -288,6 +324,14 @@ class Effects:
             return False
         given = self._with_grads([*operands, *self.lifted])
         return all(question(given[i]) is answer for (question, i), answer in self.asked.items())
+
+    def same_kinds(self) -> bool:
+        """Whether tensors of the surroundings have the dtypes and shapes that they had."""
+        return [_kind(one) for one in self.lifted] == self._kinds
+
+    def lift(self, lifted: Sequence[Any]) -> None:
+        """Take other tensors of the surroundings for operands."""
+        self.lifted, self._kinds = tuple(lifted), [_kind(one) for one in lifted]
 
     def _with_grads(self, operands: list[Any]) -> list[Any]:
         for i, place in self.grads.items():

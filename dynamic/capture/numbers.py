@@ -83,6 +83,21 @@ class Numbers:
         return _nested(value)
 
 
+def _in_place(name: str) -> Any:
+    """`n += 1`: of a number another one, of a tensor itself."""
+
+    def method(self: Any, other: object) -> Any:
+        if self._weak:
+            return NotImplemented  # Python goes on with n + 1
+        return getattr(super(Numbers, self), name)(other)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
+    setattr(Numbers, f"__i{_name}__", _in_place(f"__i{_name}__"))
+
+
 def _nested(value: Expression) -> Any:
     if not value.ndim:
         return _number(value)

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import changing
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.optim.stale import hide_optimizer, hide_schedule
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.handles import Hooks, RemovableHandle
 
@@ -40,7 +41,9 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if paused and mode.capture is not None:
             if args or kwargs:
                 refuse("steps an optimizer with a closure", "compute the loss before the step")
-            return mode.capture.step(self, functools.partial(hooked, self))
+            mode.capture.step(self, functools.partial(hooked, self))
+            hide_optimizer(self)
+            return None
         if self._step_called is False:
             self._step_called = True
         before, after = self._step_pre_hooks, self._step_post_hooks
@@ -77,5 +80,6 @@ def at_each_call(step: Callable[..., None]) -> Callable[..., None]:
         if any(getattr(one, "_overwritten", None) is not None for one in (*args, *kwargs.values())):
             refuse("steps a scheduler by a value", "return the value, and step outside")
         mode.capture.do(functools.partial(deferred, self, *args, **kwargs), "steps a scheduler")
+        hide_schedule(self)
 
     return deferred

@@ -32,6 +32,7 @@ from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.captured_data import copied, is_outside, of_tensor, on_memory
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.refused_data import (
@@ -194,8 +195,12 @@ def tensor(
         tensor([2., 4.])
     """
     check_options("tensor", options)
+    if is_outside(data):
+        made = mode.capture.made(data)  # what is written to it is another value, and no copy
+        made = made if dtype is None else made.to(dtype)
+        return made.requires_grad_() if requires_grad else made
     if paused and mode.capture is not None and isinstance(data, Tensor):
-        return _copied(data, dtype, requires_grad)
+        return copied(data, dtype, requires_grad)
     return leaf(np.array(_as_array(data, dtype)), requires_grad)
 
 
@@ -213,10 +218,12 @@ def as_tensor(
         array([1., 0.])
     """
     check_options("as_tensor", options)
+    if is_outside(data):
+        data = mode.capture.on_memory(data)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     keep_silent()
-    return wrap(_as_array(data, dtype))
+    return on_memory(data, _as_array(data, dtype))
 
 
 def from_numpy(ndarray: object) -> Tensor:
@@ -228,10 +235,13 @@ def from_numpy(ndarray: object) -> Tensor:
         >>> a
         array([1., 0.])
     """
+    if is_outside(ndarray):
+        found: Tensor = mode.capture.on_memory(ndarray)
+        return found
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")
     keep_silent()
-    return wrap(_as_array(ndarray, None))
+    return on_memory(ndarray, _as_array(ndarray, None))
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
@@ -324,30 +334,12 @@ def full(
     """
     out = check_options("full", options)
     if paused and mode.capture is not None and isinstance(fill_value, Tensor):
-        return _of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
+        return of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
     value = fill_value.item() if isinstance(fill_value, Tensor | np.generic) else fill_value
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     number = element(value, wanted)
     make = functools.partial(np.full, fill_value=number)
     return leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad, out)
-
-
-def _copied(data: Any, dtype: object, requires_grad: bool) -> Any:
-    """A leaf with what a tensor has when a captured function runs."""
-    lifted = mode.capture.lifted(data)
-    if lifted._weak:
-        return _of_tensor(lifted, (), dtype, requires_grad)
-    made = lifted.detach().clone() if dtype is None else lifted.detach().to(dtype, copy=True)
-    return made.requires_grad_() if requires_grad else made
-
-
-def _of_tensor(number: Any, shape: Any, dtype: object, requires_grad: bool) -> Any:
-    """A number of which a captured function learns the value when it runs, in a shape."""
-    value = mode.capture.lifted(number).number().expression
-    own = get_default_dtype().dtype if value.dtype.kind == "f" else value.dtype
-    value = ops.astype(value, own if dtype is None else as_numpy_dtype(dtype))
-    made = mode.capture.made(ops.broadcast_to(value, shape))
-    return made.requires_grad_() if requires_grad else made
 
 
 def like(make: Any, is_random: bool = False) -> Any:

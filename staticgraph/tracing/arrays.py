@@ -23,7 +23,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import unwatched
 from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.functions import numpy_protocol
-from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.operators import method_named
 
@@ -196,6 +196,41 @@ class TracedArray(Expression):
         )
 
 
+class OutsideArray(TracedArray):
+    """What stands for an array of the surroundings in a function of tensors that is traced.
+
+    Tensors compute with it, and may be made of it; NumPy has no part in that, and gets no values.
+
+    Attributes:
+        plain: the input of the graph.
+    """
+
+    __slots__ = ("plain",)
+
+    plain: Expression
+
+    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
+        """What a tensor among the operands makes of them, or a view of the array."""
+        plain = [getattr(one, "plain", one) for one in operands]
+        for one in operands:
+            if isinstance(one, Handle):
+                return one.apply(op, plain, attrs)
+        if not isinstance(op.lowering, Alias | IndexMap) or not all(map(_is_plain, plain)):
+            refuse(f"{op.name} of an array without a tensor needs its values", "compute it outside")
+        return _standing(self.plain.apply(op, plain, attrs))
+
+
+def _standing(plain: Expression) -> OutsideArray:
+    result = OutsideArray(plain.op, plain.operands, plain.attrs, plain.name)
+    result.plain = plain
+    return result
+
+
+def outside(placeholder: Expression) -> Expression:
+    """What stands for an array of the surroundings in a function of tensors."""
+    return _standing(placeholder)
+
+
 def _in_place(sign: str) -> Any:
     """`y += x` as `y = y + x`, where nobody could tell them apart."""
 
@@ -216,6 +251,18 @@ def _in_place(sign: str) -> Any:
     return method
 
 
+def _unset(name: str) -> Any:
+    def refuse_to_set(self: TracedArray, value: object) -> NoReturn:
+        refuse(
+            f"sets .{name} of a traced array, which is not changed in place",
+            "make a new one: x.reshape(...), x.astype(...), x.at[key].set(...)",
+        )
+
+    return refuse_to_set
+
+
+for _name in ("shape", "dtype", "real", "imag"):
+    setattr(TracedArray, _name, property(getattr(Expression, _name).fget, _unset(_name)))
 for _method, _sign in (
     ("__iadd__", "+"), ("__isub__", "-"), ("__imul__", "*"), ("__itruediv__", "/"),
     ("__ifloordiv__", "//"), ("__imod__", "%"), ("__ipow__", "**"), ("__imatmul__", "@"),

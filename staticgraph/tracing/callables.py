@@ -13,12 +13,14 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.tracing.deferred import Deferred
 from staticgraph.tracing.inspection import file_of
-from staticgraph.tracing.library_states import of_cache, results_of
+from staticgraph.tracing.library_states import Results, of_cache, results_of
 from staticgraph.tracing.objects import Objects
 
 PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type(...), np.dtype, BuiltinFunctionType, Op,
 )  # fmt: skip
+FEW_RESULTS = 64
+"""The results of a cache that are compared one by one; of more, how often it computed one."""
 _OF_PARTIALS = ("func", "args", "keywords")
 
 
@@ -58,6 +60,9 @@ class Callables(Objects):
         """What has a cache: a call may fill it, and `cache_clear` empties it."""
         self.cached.add((id(value), ""))
         self._read("misses", value, "", value.cache_info().misses, f"the cache of {name}", place)
+        if value.cache_info().currsize <= FEW_RESULTS:  # it may be emptied and filled again
+            kept = f"the results of {name}"
+            self._read("state", value, Results, Results(value), kept, place)
         if "cache_info" in self._names:
             self._read("state", value, of_cache, of_cache(value), f"the cache of {name}", place)
         self._wrapper(value, name, place)

@@ -13,14 +13,25 @@ import numpy as np
 from staticgraph.compiler.core.deciding import decider
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.pytree import is_object, parts_of, with_parts
 from staticgraph.compiler.core.types import DType, as_dtype
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.executables.executable import Executable
+from staticgraph.tracing.arrays import outside
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
-from staticgraph.tracing.signature import Arguments, arguments_of, assembler, leaf_names
+from staticgraph.tracing.signature import (
+    Arguments,
+    Same,
+    arguments_of,
+    assembler,
+    containers,
+    leaf_names,
+    parts,
+    with_same,
+)
 from staticgraph.tracing.tracing import Leaf, Trace, Traces, declared_axes
 from staticgraph.tracing.views import views_of, with_views
 from staticgraph.tracing.words import Versions
@@ -45,21 +56,25 @@ class Call:
     """What a call of known types and shapes runs."""
 
     __slots__ = (
-        "around", "assemble", "compiled", "effects", "numbers", "own", "steady", "versions",
-        "views",
+        "around", "assemble", "compiled", "effects", "given_numbers", "hands_back", "numbers",
+        "own", "same", "steady", "versions", "views",
     )  # fmt: skip
 
     around: Surroundings
 
-    def __init__(self, compiled: Compiled, numbers: tuple[int, ...]) -> None:
+    def __init__(self, compiled: Compiled, numbers: tuple[int, ...], given: int) -> None:
         self.compiled = compiled
         self.numbers = numbers
+        self.given_numbers = any(i < given for i in numbers)
         self.own: list[Any] = []
         self.versions = Versions()
         self.effects = compiled.trace.effects
         self.steady = self.effects is None or not self.effects.asks
         trace = compiled.trace
         self.assemble = assembler(trace.structure)
+        found = [one for one in parts(trace.structure) if isinstance(one, Same)]
+        self.hands_back = any(one.place is not None for one in found)
+        self.same = frozenset(id(one.value) for one in found if one.place is None)
         self.views = trace.views or (views_of(trace.outputs, trace.inputs),)
         if trace.effects is None:
             self.assemble = _shared(self.assemble, trace.outputs)
@@ -119,16 +134,19 @@ class Signature:
         self._held = (modules, tensors, around.live)  # their identities are keys
         self._numbers = tuple(i for i, x in enumerate(operands) if type(x) in (bool, int, float))
         names = _unique(leaf_names(found.structure, _parameters(function.f)))
-        count = len(names)
-        own = around.live.names if tensors is None else tensors.names
+        count = self._count = len(names)
+        own = [*(() if tensors is None else tensors.names), *around.live.names, *around.kept.names]
+        first_kept = len(operands) - len(around.kept.names)
+        first_live = first_kept - len(around.live.names)
         kind = next((type(x) for x in operands if isinstance(x, Operand)), None)
         leaves = [
             Leaf(
                 name,
                 _dtype_of(x, name),
                 i in self._numbers or (kind is not None and isinstance(x, np.generic)),
-                _kind_of(x, kind, bool(modules)),
+                None if first_live <= i < first_kept else _kind_of(x, kind, bool(modules)),
                 i >= count,
+                i >= first_kept,
             )
             for i, (name, x) in enumerate(zip(_unique([*names, *own]), operands, strict=True))
         ]  # fmt: skip
@@ -139,15 +157,16 @@ class Signature:
         declared = [
             declared_axes(function.name, leaf.name, function.shapes.get(leaf.name), np.ndim(x))
             if i < count
-            else tuple(x.shape)
+            else tuple(np.shape(x))
             for i, (leaf, x) in enumerate(zip(leaves, operands, strict=True))
         ]
         self._traces = Traces(
             function.name,
-            _on_leaves(function, found, tensors, around),
+            _on_leaves(function, found, tensors, around, kind),
             leaves,
             declared,
             functools.partial(Compiled, options=function.options),
+            "memory" in function.options,
         )
 
     def traces(self) -> list[Trace]:
@@ -161,7 +180,7 @@ class Signature:
     def call(self, operands: Sequence[Any]) -> Call:
         """What serves operands of these shapes."""
         shapes = [() if i in self._numbers else tuple(x.shape) for i, x in enumerate(operands)]
-        return Call(self._traces.fitting(shapes, operands), self._numbers)
+        return Call(self._traces.fitting(shapes, operands), self._numbers, self._count)
 
 
 def _kind_of(x: object, kind: object, on_tensors: bool) -> Any:
@@ -181,16 +200,27 @@ def _dtype_of(x: Any, name: str) -> DType:
 
 
 def _on_leaves(
-    function: Captured, found: Arguments, tensors: ModuleTensors | None, around: Surroundings
+    function: Captured,
+    found: Arguments,
+    tensors: ModuleTensors | None,
+    around: Surroundings,
+    engine: Any,
 ) -> Callable[[list[Any]], Any]:
     """The function of a list of expressions, or what stands for them, one per operand."""
     structure, count, others = found.structure, len(found.arrays), list(found.modules)
-    live = around.live
+    live, kept = around.live, around.kept
+    first_live = count + (0 if tensors is None else len(tensors.tables))
+    first_kept = first_live + len(live.arrays)
     places = aliases(found.arrays) if around.compares_identity else range(count)
 
     def on_leaves(inputs: list[Any]) -> Any:
         arrays = [inputs[i] for i in places]
         args, kwargs = arguments_of(structure, iter(arrays), others)
+        standing = inputs[first_live:first_kept]
+        if around.on_tensors:
+            standing = list(map(outside, standing))
+        given = given_in(args, kwargs)
+        known = {id(one): Same(place) for place, one in enumerate(given)}
 
         def called() -> Any:
             current = decider()
@@ -198,14 +228,36 @@ def _on_leaves(
                 current.restart()
             return function.f(*args, **kwargs)
 
+        def again() -> Any:
+            with kept.untouched():
+                return called()
+
         with (
-            nullcontext() if tensors is None else tensors.replaced(inputs[count:]),
-            watched(around, called, (args, kwargs)),
-            live.replaced(inputs[count:]) if live.arrays else nullcontext(),
+            watched(around, again, (args, kwargs)),
+            live.replaced(standing) if live.arrays else nullcontext(),
+            nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine.keeps),
         ):
-            return called()
+            returned = called()
+        return with_same(returned, known, around.seen)
 
     return on_leaves
+
+
+def given_in(args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+    """The containers among the arguments of a call."""
+    return [one for value in (*args, *kwargs.values()) for one in containers(value)]
+
+
+def filled(value: Any, given: Sequence[object], around: frozenset[int]) -> Any:
+    """A result with the containers of the arguments where it has those.
+
+    `around`: the identities of those of the surroundings, which stay as they are.
+    """
+    if isinstance(value, Same) and value.place is not None:
+        return given[value.place]
+    if id(value) in around or not (isinstance(value, tuple | list | dict) or is_object(value)):
+        return value
+    return with_parts(value, [filled(one, given, around) for one in parts_of(value)])
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -1,19 +1,28 @@
-"""What captures follow of tuples, lists, dicts and sets, and of what these hold."""
+"""What captures follow of tuples, lists, dicts, sets and arrays, and of what these hold."""
 
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from staticgraph.tracing.callables import PLAIN, Callables
+import numpy as np
 
+from staticgraph.tracing.callables import PLAIN, Callables
+from staticgraph.tracing.guards import reads_of_array
+from staticgraph.tracing.library_states import of_flags
+from staticgraph.tracing.live import LiveArrays
+
+HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 FEW = 8
 """Items of lists and dicts that are compared one by one."""
 
 
 class Containers(Callables):
     """What is found of containers; `Surroundings` follows everything else."""
+
+    live: LiveArrays
 
     def _tuple(self, value: Any, name: str, place: str) -> None:
         for i, one in enumerate(value):
@@ -70,3 +79,17 @@ class Containers(Callables):
             self._read("members", value, None, [*value], name, place)
         for one in value:
             self._value(one, f"a member of {name}", place)
+
+    def _array(self, value: Any, name: str, place: str) -> None:
+        self.live.meet(value)
+        self.reads += reads_of_array(value, name, place)
+        self._context(HOW_ARRAYS_FAIL, "np.errstate", place)
+        if not self._names.keys().isdisjoint(("flags", "setflags", "strides")):
+            self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
+        if value.dtype.hasobject:
+            self._tuple(value.ravel().tolist(), name, place)
+
+    def _context(self, value: Any, name: str, place: str) -> None:
+        now = value.get(None)
+        self._read("context", value, None, now, name, place)
+        self._value(now, name, place)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import EffectError, OptionError
 from staticgraph.compiler.core.refusals import (
     forgetting_refusals,
     refuse,
@@ -37,7 +37,7 @@ from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.compiler.ops.user_host_ops import HostOp
 from staticgraph.tracing.code import computes_names, type_questions
 from staticgraph.tracing.frames import Seen, functions_of
-from staticgraph.tracing.guards import Guards, Read, reads_of_containers, shown
+from staticgraph.tracing.guards import Guards, Read, alike, reads_of_containers, shown
 from staticgraph.tracing.library_states import (
     Settings,
     is_neutral,
@@ -87,6 +87,8 @@ def watched(
             sys.setprofile(before)
         elif before is not None:
             before.enable()
+        for end in reversed(watch.ends):
+            end()
         changes = [*surroundings.changes(), *given.changes()]
         if surroundings.on_tensors:
             changes = [one for one in changes if id(one[0].owner) not in surroundings.tables]
@@ -107,18 +109,32 @@ def watched(
                 one = moved[0]
                 refuse_effect(f"moves {one.name} on, which a graph would not", one.instead, place)
             read = changes[0][0]
-            was = "nothing" if read.kind == "disjoint" else shown(read.was())
-            before_it = "" if isinstance(read.value, bytes) else f" ({was} before)"
-            refuse_effect(
-                f"changes {read.name}{before_it}, which a graph would not",
-                "return the new value, and assign it outside",
-                place or read.place,
-            )
+            try:
+                refuse_effect(
+                    f"changes {_told(*changes[0])}, which a graph would not",
+                    "return the new value, and assign it outside",
+                    place or read.place,
+                )
+            except EffectError as error:
+                error.changes = tuple(changes)
+                raise
         for asked, was, now in settings.changed():
             what = f"changes what {asked}() says ({shown(was)} before, {shown(now)} now)"
             refuse_effect(what, "change it outside", _entry(surroundings))
         if changes or surroundings.cached:
             surroundings.follow()
+
+
+def _told(read: Read, now: Any) -> str:
+    """What changed, and what it was."""
+    name, was = read.name, "nothing" if read.kind == "disjoint" else shown(read.was())
+    if isinstance(read.value, bytes):
+        return name
+    if read.kind == "values" and len(now) == len(read.value):
+        pairs = zip(read.owner, read.value, now, strict=False)
+        key, value = next((key, one) for key, one, other in pairs if not alike(other, one))
+        name, was = f"{name}[{key!r}]", shown(value)
+    return f"{name} ({was} before)"
 
 
 def _entry(surroundings: Surroundings) -> str | None:

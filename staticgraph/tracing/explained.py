@@ -94,6 +94,8 @@ class Explanation:
         lines += [f"  {_line_of(one)}" for one in guards]
         live = {name: None for around, _ in self.traces for name in around.live.names}
         lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
+        kept = {name: None for around, _ in self.traces for name in around.kept.changed}
+        lines += [f"  {name} is changed by each call, when its results are there" for name in kept]
         lines.append(f"traced again {_counted(self.retraced, 'time')}")
         if self.retraced > len(self.retraces):
             lines.append(f"  the last {len(self.retraces)}:")

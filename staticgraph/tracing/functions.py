@@ -14,14 +14,24 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
-from staticgraph.compiler.core.errors import FeedError, OptionError
+from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
 from staticgraph.compiler.graph.expression import Expression, closed, handle_among
-from staticgraph.tracing.calls import NUMBERS, Call, Captured, Shapes, Signature, aliases
+from staticgraph.tracing.calls import (
+    NUMBERS,
+    Call,
+    Captured,
+    Shapes,
+    Signature,
+    aliases,
+    filled,
+    given_in,
+)
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
+from staticgraph.tracing.kept import kept_of
 from staticgraph.tracing.live import Known, LiveArrays
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
@@ -36,7 +46,7 @@ from staticgraph.tracing.tracing import FreeVariableError
 
 _OPTIONS = frozenset((
     "numerics", "threads", "disable", "fuse", "backend", "background", "debug", "lint", "checks",
-    "on_nonfinite",
+    "memory", "on_nonfinite",
 ))  # fmt: skip
 
 KEPT = 8
@@ -62,7 +72,8 @@ def function(
         shapes: what is known of the arrays' sizes: per name of an argument (`"x"`, or `"x[0]"`
             within one) a shape as `placeholder` takes it.
         name: for messages; that of `f` if None.
-        options: as `compile` takes them.
+        options: as `compile` takes them. With `memory`, that of each of its graphs, it is compiled
+            for each combination of sizes.
 
     The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns tensors,
     and is one node of the tape whose reverse pass is compiled, to any order of differentiation.
@@ -230,10 +241,12 @@ class Function(InspectedFunction):
         except FreeVariableError:
             # a part of the graph of what it reads: composed with that, on arrays as constants
             return self._f(*args, **kwargs)
+        if call.hands_back:
+            return filled(call.run(kind, operands), given_in(args, kwargs), call.same)
         if found.modules:
             return call.run(kind, operands)
         around = call.around
-        special = around.compares_identity or kwargs or call.numbers or BLOCKS
+        special = around.compares_identity or kwargs or call.given_numbers or BLOCKS
         if not special and all(map(_is_array, args)):
             tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
             again = repeated(call, kind, len(args), tensors, self._root, self._again)
@@ -273,7 +286,7 @@ class Function(InspectedFunction):
         if served is None:
             if live.arrays:
                 around.keep_constant(map(id, around.live.arrays))
-            served = self._served(found, around)
+            served = self._keeping(found, around)
             self._known_arrays.failed(live, around.live)
         call, operands = served
         for i in call.numbers:
@@ -283,15 +296,38 @@ class Function(InspectedFunction):
         call.own = operands[len(found.arrays) :]
         return call, operands
 
+    def _keeping(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
+        """What serves a call, of a function that may change numbers and lists around it."""
+        before, first = around.kept, None
+        while True:
+            try:
+                return self._served(found, around)
+            except EffectError as error:
+                first = error if first is None else first
+                kept = None
+                if around.on_tensors and error.changes:
+                    kept = kept_of(around.kept, error.changes, around.guards.reads)
+                if kept is None or len(kept.changed) == len(around.kept.changed):
+                    around.keep(before)
+                    raise first from None
+                around.keep(kept)
+            except Exception as error:
+                if first is None:
+                    raise
+                around.keep(before)
+                raise first from error
+
     def _served(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
         """What serves a call, given what the function can read, and the operands."""
         modules = [*self._own, *found.modules]
         tensors, state = self._tensors_of(modules) if modules else (None, [])
-        own = around.live.arrays if tensors is None else tensors.current()
-        operands = [*found.arrays, *own] if own else found.arrays
+        held = [] if tensors is None else tensors.current()
+        operands = [*found.arrays, *held, *around.live.arrays, *around.kept.current()]
+        first_live = len(found.arrays) + len(held)
         key = (
             id(around),
             id(around.live),
+            id(around.kept),
             found.structure,
             tuple(map(id, modules)),
             tuple(map(_identity, state)),
@@ -299,10 +335,10 @@ class Function(InspectedFunction):
             tuple([_kind(x) for x in operands]),
         )
         call = self._calls.get(key)
-        if call is None or not (call.steady or call.compiled.trace.fits(operands)):
+        if call is None or not call.compiled.trace.fits(operands):
             call = self._new_call(found, modules, tensors, key, operands, around)
             call.around = around
-            constants = self._known_arrays.traced(around.live, call.compiled.trace)
+            constants = self._known_arrays.traced(around.live, call.compiled.trace, first_live)
             if constants:
                 self._drop(around.live)
                 around.keep_constant(constants)
@@ -323,7 +359,7 @@ class Function(InspectedFunction):
     def _surroundings(self, found: Arguments) -> Surroundings:
         """What the function can read beside arrays, as it is: known already, or followed now."""
         on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
-        key = on_tensors, found.structure, get_default_dtype()
+        key = on_tensors, found.structure, tuple(map(id, found.modules)), get_default_dtype()
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
         statics = [one.value for one in leaves if isinstance(one, Static)]
@@ -333,13 +369,12 @@ class Function(InspectedFunction):
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            if (one.guards.hold() or one.exchanged()) and all(
-                map(_same_static, one.statics, statics)
-            ):
+            same = one.kept.holds() and all(map(_same_static, one.statics, statics))
+            if same and (one.guards.hold() or one.exchanged()):
                 return one
-        settings = [OF_PROCESS, *_settings([*found.arrays, *self._own, *found.modules])]
-        roots = [self._f, *self._own, *statics]
-        around = Surroundings(roots, on_tensors, self._own, statics, settings)
+        own = [*self._own, *found.modules]
+        settings = [OF_PROCESS, *_settings([*found.arrays, *own])]
+        around = Surroundings([self._f, *own, *statics], on_tensors, own, statics, settings)
         if kept:
             before = kept[0].guards
             self._retraces.append(Retrace(before.changes()))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.pytree import is_object, names_of, parts_of
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.refusals import forgetting_refusals
 from staticgraph.tracing.checks import check_of, same_memory
@@ -36,6 +37,7 @@ class Read:
         value: what it was.
         name: what it is called: `global SCALE`, `config.rate`.
         place: `file:line` of the code that names it.
+        of: the class whose table the owner is.
     """
 
     kind: str
@@ -44,10 +46,13 @@ class Read:
     value: Any
     name: str
     place: str
+    of: type | None = None
 
     def where(self) -> tuple[object, ...]:
         """What is read: equal for reads of the same."""
         key = self.key
+        if self.kind == "disjoint":  # one asks for some names, another for others
+            return self.kind, id(self.owner), self.value
         return self.kind, id(self.owner), key if isinstance(key, str | int) else id(key)
 
     def was(self) -> Any:
@@ -117,12 +122,12 @@ class Read:
         if self.kind in ("each", "values", "pairs", "members"):
             if now is _MISSING or len(now) != len(self.value):
                 return False
-            return all(map(_alike, now, self.value))
+            return all(map(alike, now, self.value))
         if self.kind == "memory":
             return now is not _MISSING and same_memory(now, self.value)
         if self.kind in ("keys", "shape", "dtype", "length", "state", "asked"):
             return bool(now == self.value)
-        return _alike(now, self.value)
+        return alike(now, self.value)
 
     def put_back(self) -> None:
         """Make it what it was, where that can be done."""
@@ -167,14 +172,14 @@ class Read:
                 owner.extend(value)
 
 
-def _alike(now: Any, before: Any) -> bool:
+def alike(now: Any, before: Any) -> bool:
     """Whether two values are one, or numbers or texts that nothing can tell apart."""
     if now is before:
         return True
     if type(now) is not type(before):
         return False
     if isinstance(now, tuple) and type(now) is tuple:
-        return len(now) == len(before) and all(map(_alike, now, before))
+        return len(now) == len(before) and all(map(alike, now, before))
     if isinstance(now, str | bytes | bool | int | np.dtype):
         return bool(now == before)
     if isinstance(now, float | complex | np.generic):
@@ -203,17 +208,27 @@ def unless_only(every: Iterable[Read], some: Iterable[Read], of: Iterable[Read])
 
 
 def _place(read: Read) -> tuple[str, int, Any]:
-    return read.kind, id(read.owner), read.key
+    return read.kind, id(read.owner), read.value if read.kind == "disjoint" else read.key
 
 
 def reads_of_containers(value: object, name: str) -> list[Read]:
-    """The reads of what the lists and dicts in a value hold."""
+    """The reads of what the lists, dicts and objects in a value hold."""
     found: list[Read] = []
     if isinstance(value, dict):
         found.append(Read("pairs", value, None, [*chain.from_iterable(value.items())], name, "?"))
         value = [*value.values()]
     elif isinstance(value, list):
         found.append(Read("each", value, None, [*value], name, "?"))
+    elif is_object(value):
+        table = getattr(value, "__dict__", None)
+        if table is not None:
+            pairs = [*chain.from_iterable(table.items())]
+            found.append(Read("pairs", table, None, pairs, name, "?"))
+        else:
+            for key in names_of(value):
+                now = getattr(value, key)
+                found.append(Read("attribute", value, key, now, f"{name}.{key}", "?"))
+        value = parts_of(value)
     if isinstance(value, list | tuple):
         for one in value:
             found += reads_of_containers(one, name)

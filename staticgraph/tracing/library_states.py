@@ -253,6 +253,23 @@ def results_of(function: Any) -> list[Any]:
     return [one for one in found if not (isinstance(one, type) or _has_links(one))]
 
 
+class Results:
+    """What a function with a cache has kept; equal to what it had before if it has all of that."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, function: Any) -> None:
+        self._values = results_of(function)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Results):
+            return False
+        return {*map(id, other._values)} <= {*map(id, self._values)}
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self._values)))
+
+
 def _has_links(value: object) -> bool:
     """Whether it is the table of a cache, of which the values are links to the next ones."""
     if type(value) is not dict or not value:

@@ -1,4 +1,4 @@
-"""Arrays around a function of arrays that are operands of its graph: each call reads them.
+"""Arrays around a function that are operands of its graph: each call reads them.
 
 So no call has to compare what they hold. While the function is traced, what stands for them is in
 their places: in cells, dicts and lists. A function that needs their elements before it runs, or
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.runtime.sharing import POOL
 from staticgraph.tracing.guards import Read
-from staticgraph.tracing.inspection import file_of
+from staticgraph.tracing.inspection import file_of, slots_of
 from staticgraph.tracing.modules import tracing
 from staticgraph.tracing.tracing import Trace
 
@@ -37,7 +37,7 @@ OFTEN = 8
 _CONTENTS = ("bytes", "memory")
 _Kind = tuple[str, np.dtype[Any]]
 Place = tuple[Any, Any]
-"""A cell and None, or a dict or list and the key."""
+"""A cell and None, a dict or list and the key, or an object, a function or a class and the name."""
 
 
 class LiveArrays:
@@ -56,23 +56,35 @@ class LiveArrays:
     def __init__(
         self, reads: Sequence[Read], routes: Mapping[int, int], constants: set[int]
     ) -> None:
-        found: dict[int, dict[tuple[int, Any], Place]] = {}
+        found: dict[int, list[Place]] = {}
+        held: dict[tuple[int, Any], tuple[Place, Any]] = {}
         counts: Counter[int] = Counter()
         for read in reads:
             for place, value in _places(read):
                 counts[id(value)] += 1
-                found.setdefault(id(value), {})[id(place[0]), place[1]] = place
+                held[id(place[0]), place[1]] = place, value
+        tuples = {id(value): value for _, value in held.values() if isinstance(value, tuple)}
+        parts = [one for value in tuples.values() for one in value]
+        counts.update(id(one) for one in parts if type(one) is np.ndarray)
+        whole = {key for key in tuples if counts[key] == routes.get(key)}
+        for place, value in held.values():
+            inside = value if isinstance(value, tuple) and id(value) in whole else (value,)
+            for one in inside:
+                found.setdefault(id(one), []).append(place)
         owners = [one for one in reads if one.kind in _CONTENTS]
         live = {
             id(one.owner): one
             for one in owners
             if id(one.owner) not in constants
+            and id(one.owner) in found
             and counts[id(one.owner)] == routes.get(id(one.owner))
+            and not any(one.owner is part for key in tuples.keys() - whole for part in tuples[key])
             and _is_plain(one.owner)
         }
         self.arrays = [one.owner for one in live.values()]
         self.names = [one.name for one in live.values()]
-        self._places = [[*found[key].values()] for key in live]
+        places = {id(place): place for key in live for place in found[key]}
+        self._held = [held[id(owner), key] for owner, key in places.values()]
         self._ids = frozenset(live)
         self._met: set[int] = set()
         self._replaced = False
@@ -97,43 +109,57 @@ class LiveArrays:
     def exchanged(self) -> dict[int, Any]:
         """Per identity of an array the other one of its shape and dtype that is in its places.
 
-        Empty if none is another, or something else is in a place, or one array is now in the
-        places of two.
+        And per identity of a tuple around arrays the one that is there now. Empty if none is
+        another, or something else is in a place, or one array is now in the places of two.
         """
         found: dict[int, Any] = {}
-        for places, array in zip(self._places, self.arrays, strict=True):
+        for place, value in self._held:
             try:
-                first, *others = map(_get, places)
-            except (LookupError, ValueError):
+                now = get_place(place)
+            except (AttributeError, LookupError, ValueError):
                 return {}
-            if any(one is not first for one in others) or not _is_like(first, array):
+            if not self._match(value, now, found):
                 return {}
-            found[id(array)] = first
-        distinct = len({*map(id, found.values())}) == len(found)
+        arrays = [one for key, one in found.items() if key in self._ids]
+        distinct = len({*map(id, arrays)}) == len(arrays)
         return {key: one for key, one in found.items() if key != id(one)} if distinct else {}
+
+    def _match(self, value: Any, now: Any, found: dict[int, Any]) -> bool:
+        """Whether another value in a place differs in arrays alone, which are then found."""
+        if isinstance(value, tuple):
+            if type(now) is not type(value) or len(now) != len(value):
+                return False
+            found[id(value)] = now
+            return all(
+                self._match(one, other, found) for one, other in zip(value, now, strict=True)
+            )
+        if id(value) not in self._ids:
+            return value is now
+        return _is_like(now, value) and found.setdefault(id(value), now) is now
 
     def exchange(self, new: Mapping[int, Any]) -> None:
         """Take what `exchanged` has found."""
         self.arrays = [new.get(id(one), one) for one in self.arrays]
+        self._held = [(place, new.get(id(one), one)) for place, one in self._held]
         self._ids = frozenset(map(id, self.arrays))
 
     @contextmanager
     def replaced(self, values: Sequence[object]) -> Iterator[None]:
         """Inside the block, these values are in the places of the arrays."""
+        instead = {id(one): value for one, value in zip(self.arrays, values, strict=True)}
+        put = [_with(value, instead) for _, value in self._held]
         with tracing:
             self._replaced = True
             try:
-                for places, value in zip(self._places, values, strict=True):
-                    for one in places:
-                        _put(one, value)
+                for (place, _), value in zip(self._held, put, strict=True):
+                    put_place(place, value)
                 yield
             finally:
                 self._replaced = False
-                for places, value, array in zip(self._places, values, self.arrays, strict=True):
-                    for one in places:
-                        with suppress(LookupError, ValueError):  # it is gone
-                            if _get(one) is value:
-                                _put(one, array)
+                for (place, before), value in zip(self._held, put, strict=True):
+                    with suppress(AttributeError, LookupError, ValueError):  # it is gone
+                        if get_place(place) is value:
+                            put_place(place, before)
 
     def met(self) -> set[int]:
         """The identities of those that were met in places that were not known."""
@@ -145,18 +171,17 @@ class LiveArrays:
         It is done once if they are constants.
 
         Args:
-            inputs: the arguments, then what stands for the arrays.
+            inputs: what stands for the arrays.
             outputs: what is computed.
         """
-        count = len(inputs) - len(self.arrays)
-        own = {x.serial: {id(a)} for x, a in zip(inputs[count:], self.arrays, strict=True)}
-        given = {one.serial for one in inputs[:count]}
+        own = {x.serial: {id(a)} for x, a in zip(inputs, self.arrays, strict=True)}
+        given: set[int] = set()
         found: set[int] = set()
         for node in ancestors(outputs):
             if node.serial in own or node.op is leaves.constant:
                 continue
             parts = [one.serial for one in node.operands]
-            if not parts or not given.isdisjoint(parts):
+            if not parts or not given.isdisjoint(parts):  # an argument, and what depends on one
                 given.add(node.serial)
                 stored = () if node.op.elementwise else filter(_is_computed, node.operands)
                 found.update(*(own.get(one.serial, ()) for one in stored))
@@ -185,9 +210,9 @@ class Known:
         kinds = self._needed | {one for one in self._dear if not self._changes_often(one[0])}
         return {id(array) for name, array in live.named() if (name, array.dtype) in kinds}
 
-    def traced(self, live: LiveArrays, trace: Trace) -> set[int]:
-        """The identities of those that have to be, after a trace."""
-        dear = live.dear(trace.inputs, trace.outputs)
+    def traced(self, live: LiveArrays, trace: Trace, first: int) -> set[int]:
+        """The identities of those that have to be, after a trace in which `first` is the first."""
+        dear = live.dear(trace.inputs[first : first + len(live.arrays)], trace.outputs)
         often = {id(array) for name, array in live.named() if self._changes_often(name)}
         self._dear |= {(name, one.dtype) for name, one in live.named() if id(one) in dear}
         return live.met() | (dear - often)
@@ -270,28 +295,72 @@ def _is_cheap(node: Expression) -> bool:
     return not _is_computed(node) or (node.op.elementwise and node.op.cost == "cheap")
 
 
-def _places(read: Read) -> Iterator[tuple[Place, Any]]:
-    """Where a read found arrays, as far as something else can be put there."""
-    owner, value = read.owner, read.value
+def settable(read: Read) -> Place | None:
+    """Where a read found what it has, if something else can be put there."""
+    owner = read.owner
+    if read.of is not None:
+        return read.of, read.key
     if read.kind == "cell" or (read.kind == "item" and type(owner) in (dict, list)):
-        found = [((owner, read.key), value)]
+        return owner, read.key
+    return (owner, read.key) if read.kind == "attribute" and _can_be_set(owner, read.key) else None
+
+
+def _places(read: Read) -> Iterator[tuple[Place, Any]]:
+    """Where a read found arrays, or tuples of such, as far as something else can be put there."""
+    owner, value = read.owner, read.value
+    place = settable(read)
+    if place is not None:
+        found = [(place, value)]
     elif read.kind == "each" and type(owner) is list:
         found = [((owner, i), one) for i, one in enumerate(value)]
     elif read.kind == "values" and type(owner) is dict:
         found = [((owner, key), one) for key, one in zip(owner, value, strict=True)]
     else:
         found = []
-    return ((place, one) for place, one in found if type(one) is np.ndarray)
+    return ((at, one) for at, one in found if _has_arrays(one))
 
 
-def _get(place: Place) -> Any:
+def _can_be_set(owner: object, key: str) -> bool:
+    """Whether an attribute is a function's defaults, or in a slot of a class of the user's."""
+    if isinstance(owner, FunctionType):
+        return key == "__defaults__"
+    return key in slots_of(type(owner)) and not is_library(file_of(type(owner)))
+
+
+def _has_arrays(value: object) -> bool:
+    if isinstance(value, tuple) and (type(value) is tuple or hasattr(value, "_make")):
+        return any(type(one) is np.ndarray for one in value)
+    return type(value) is np.ndarray
+
+
+def _with(value: Any, instead: Mapping[int, object]) -> Any:
+    """An array's place taken by another value, in a tuple too."""
+    if not isinstance(value, tuple):
+        return instead.get(id(value), value)
+    made = [instead.get(id(one), one) for one in value]
+    return tuple(made) if type(value) is tuple else type(value)._make(made)  # type: ignore[attr-defined]
+
+
+def get_place(place: Place) -> Any:
+    """What is in a place."""
     owner, key = place
-    return owner.cell_contents if type(owner) is CellType else owner[key]
+    if type(owner) is CellType:
+        return owner.cell_contents
+    if isinstance(owner, type):
+        return vars(owner)[key]
+    return owner[key] if type(owner) in (dict, list) else getattr(owner, key)
 
 
-def _put(place: Place, value: object) -> None:
+def put_place(place: Place, value: object) -> None:
+    """Put something there."""
     owner, key = place
     if type(owner) is CellType:
         owner.cell_contents = value
-    else:
+    elif isinstance(owner, type):
+        type.__setattr__(owner, key, value)
+    elif isinstance(owner, FunctionType):
+        owner.__defaults__ = value  # type: ignore[assignment]
+    elif type(owner) in (dict, list):
         owner[key] = value
+    else:
+        object.__setattr__(owner, key, value)

@@ -8,8 +8,7 @@ PyTorch's do. Its tensors stay its own: each call reads them from the tables.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.core import fork
@@ -19,7 +18,7 @@ _METHODS = ("parameters", "named_parameters", "buffers", "named_modules", "__cal
 TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 """What a module keeps its tensors, parts and hooks in."""
 tracing = threading.RLock()
-"""While a module is traced its tables hold expressions: one thread at a time."""
+"""While a function is traced places of arrays hold expressions: one thread at a time."""
 fork.hold(fork.Rank.TRACING, tracing)
 
 
@@ -63,6 +62,7 @@ class ModuleTensors:
                         self._slots.append((table, name))
                         if tensor is not None:
                             self._add(places, table, name, tensor, prefix)
+        self._tables = [(vars(part), key, vars(part)[key]) for part in self.parts for key in TABLES]
         self._first = [places[0] for places in self.tables]
         self._tied = [(*one, *places[0]) for places in self.tables for one in places[1:]]
         self.made_for = self.state()
@@ -84,6 +84,7 @@ class ModuleTensors:
         """What a trace depends on besides the tensors: the parts, their modes, what is tied."""
         found: list[Any] = [table.get(name) is None for table, name in self._slots]
         found += [table.get(name) is first.get(other) for table, name, first, other in self._tied]
+        found += [table.get(key) is own for table, key, own in self._tables]
         for part in self.parts:
             found += part._modules.values()
             found += (
@@ -99,21 +100,5 @@ class ModuleTensors:
             found += [_item(part._modules, name) for name in part._modules]
             found.append(_item(vars(part), "training"))
             for key in TABLES:
-                found.append(_keys(getattr(part, key), key))
+                found += [_item(vars(part), key), _keys(getattr(part, key), key)]
         return found
-
-    @contextmanager
-    def replaced(self, values: Sequence[object]) -> Iterator[None]:
-        """Inside the block, the modules have these values for their tensors."""
-        with tracing:
-            before = [
-                (table, name, table[name]) for places in self.tables for table, name in places
-            ]
-            try:
-                for places, value in zip(self.tables, values, strict=True):
-                    for table, name in places:
-                        table[name] = value
-                yield
-            finally:
-                for table, name, value in before:
-                    table[name] = value

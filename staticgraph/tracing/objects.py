@@ -12,6 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.whose_code import is_library, is_own
+from staticgraph.tracing.code import named
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.inspection import (
     DESCRIPTORS,
@@ -19,6 +20,7 @@ from staticgraph.tracing.inspection import (
     OF_CLASSES,
     SPECIAL,
     file_of,
+    file_of_module,
     has_parts,
     slots_of,
 )  # fmt: skip
@@ -27,6 +29,7 @@ from staticgraph.tracing.modules import TABLES
 
 MOST = 400
 """Objects of libraries of which all attributes are compared."""
+_METHODS_OF_LAYERS = ("__call__", "forward")
 _ANNOUNCED = ("__name__", "__qualname__", "__doc__", "__annotations__")
 """What functions and classes have beside their tables."""
 
@@ -52,10 +55,14 @@ class Objects:
     _reflects: bool
     _catches: bool
     _classes: set[tuple[type, bool]]
+    _layers: set[type]
     _handed: dict[int, object]
     _own: tuple[object, ...]
 
     def _value(self, value: Any, name: str, place: str) -> None:
+        raise NotImplementedError
+
+    def _of_library(self, value: object, name: str, place: str) -> None:
         raise NotImplementedError
 
     def _read(self, kind: str, owner: Any, key: Any, value: Any, name: str, place: str) -> None:
@@ -105,7 +112,7 @@ class Objects:
         for place_of, one in enumerate(order):
             table = vars(one)
             self._lacks(table, one.__name__, place)
-            missing = SPECIAL - table.keys()
+            missing = SPECIAL.difference(table)
             own = f"the special methods of {one.__name__}"
             self._read("disjoint", table, None, missing, own, place)
             for key in table:
@@ -123,8 +130,9 @@ class Objects:
                         own = f"{earlier.__name__}.{key}"
                         self._read("absent", vars(earlier), key, None, own, place)
                 at = self._names.get(key, place)
-                self._read("item", table, key, table[key], f"{one.__name__}.{key}", at)
-                self._value(table[key], f"{one.__name__}.{key}", at)
+                own = f"{one.__name__}.{key}"
+                self.reads.append(Read("item", table, key, table[key], own, at, one))
+                self._value(table[key], own, at)
 
     def _object(self, value: object, name: str, place: str) -> None:
         """The attributes of an object that some code names."""
@@ -179,7 +187,7 @@ class Objects:
     def _over(self, kind: Any, keys: Iterable[str], name: str, place: str) -> None:
         """That no class has what would come before these attributes of an object: a property."""
         for one in kind.__mro__:
-            missing = frozenset(keys) - vars(one).keys()
+            missing = frozenset(keys).difference(vars(one))
             if missing and not is_library(file_of(one)):
                 own = f"what {one.__name__} has of the attributes of {name}"
                 self._read("disjoint", vars(one), None, missing, own, place)
@@ -268,11 +276,15 @@ class Objects:
             kind = type(part)
             user = not is_own(file_of(kind))
             self._read("class", part, None, kind, f"the class of {own}", place)
+            self._read("attribute", part, "__dict__", vars(part), f"the attributes of {own}", place)
             for key, value in vars(part).items():
                 if key in TABLES:
                     self.tables.add(id(value))
+                    self._read("item", vars(part), key, value, f"{own}.{key}", place)
                     if all(one is not module for one in self._own):
                         self._value(value, own, place)
+                    elif key == "_modules":
+                        self._parts(value, own, place)
                     continue
                 if not user and key.startswith("_"):
                     continue
@@ -291,7 +303,44 @@ class Objects:
                 self._value(getattr(part, table), f"{own}.{table}", place)
             if "forward" not in vars(part):
                 self._read("absent", vars(part), "forward", None, f"{own}.forward", place)
+            self._layer(kind, place)
             self._class(kind, own, place)
+
+    def _parts(self, table: dict[str, Any], name: str, place: str) -> None:
+        """Which parts a module has: what these have is found with `_children`."""
+        if table:
+            self._read("keys", table, None, [*table], f"the parts of {name}", place)
+            self._read("values", table, None, [*table.values()], f"the parts of {name}", place)
+        else:
+            self._read("length", table, None, 0, f"the parts of {name}", place)
+
+    def _layer(self, kind: type, place: str) -> None:
+        """The methods by which a layer of an engine's is called, and what they name: functions of
+        the engine, for which others may be put.
+        """
+        for one in kind.__mro__:
+            if one in self._layers or not is_own(file_of(one)):
+                continue
+            self._layers.add(one)
+            for key in _METHODS_OF_LAYERS:
+                if key in vars(one):
+                    getattr(one, key)  # some are written when they are asked for
+                    self._item(vars(one), key, f"{one.__name__}.{key}", place)
+                    self._named_by_own(vars(one)[key], place)
+
+    def _named_by_own(self, function: Any, place: str) -> None:
+        """What the code of an engine's own method names of the engine."""
+        if not isinstance(function, FunctionType) or not is_own(function.__code__.co_filename):
+            return
+        here = named(function.__code__)
+        for name in here.globals.keys() & function.__globals__.keys():
+            value = function.__globals__[name]
+            if isinstance(value, FunctionType):
+                self._item(function.__globals__, name, name, place)
+            elif isinstance(value, ModuleType) and is_own(str(file_of_module(value))):
+                for key in here.attributes.keys() & vars(value).keys():
+                    self._read("item", vars(value), key, vars(value)[key], f"{name}.{key}", place)
+                    self._of_library(vars(value)[key], key, place)
 
 
 def _is_protocol(kind: type) -> bool:

@@ -46,7 +46,7 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.user_ops import UserOp
 from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
-from staticgraph.tracing.containers import Containers
+from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
 from staticgraph.tracing.guards import Guards, Read, older, reads_of_array, unless_only
 from staticgraph.tracing.inspection import (
@@ -59,10 +59,10 @@ from staticgraph.tracing.inspection import (
     is_empty,
     is_tensor,
 )  # fmt: skip
+from staticgraph.tracing.kept import NONE as NOTHING_KEPT, Appended, Kept
 from staticgraph.tracing.library_states import (
     of_bits,
     of_decimals,
-    of_flags,
     of_generator,
 )  # fmt: skip
 from staticgraph.tracing.live import NONE, LiveArrays, is_alone, of_others
@@ -71,7 +71,6 @@ from staticgraph.tracing.states import State, state_of
 
 _BOUND = (BuiltinFunctionType, type([].__len__))
 _EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
-_HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 _ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 
@@ -121,15 +120,20 @@ class Surroundings(Containers):
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
         self._failed: CaptureError | None = None
-        self.live = NONE
+        self.live, self.kept = NONE, NOTHING_KEPT
         self.follow()
-        if lift and not on_tensors:
+        if lift:
             self._lift()
 
     @property
     def states(self) -> list[State]:
         """What cannot be compared but by its state: generators of random numbers, iterators."""
         return [*self._states.values()]
+
+    @property
+    def seen(self) -> Mapping[int, object]:
+        """All that was followed, by identity."""
+        return self._seen
 
     def follow(self, states: Mapping[int, State] = _NO_STATES) -> None:
         """Follow all roots, until no code is found that names more attributes.
@@ -143,6 +147,7 @@ class Surroundings(Containers):
             self._seen: dict[int, Any] = {}
             self._routes: Counter[int] = Counter()
             self._classes = set()
+            self._layers = set()
             self.cached = set()
             self.opaque = {}
             self.tables = set()
@@ -153,12 +158,20 @@ class Surroundings(Containers):
             now = len(self._names), self._reflects, self._catches, len(self._handed)
             if now == before:
                 break
-        self.reads = self.live.without_contents(self.reads)
+        self.reads = self.kept.without(self.live.without_contents(self.reads))
+        self.guards = Guards([*self.reads, *self._extra])
+
+    def keep(self, kept: Kept) -> None:
+        """Take numbers and lists for what each call changes, so that what they are is no read."""
+        self.kept = kept
+        self.add_roots(())
+        self.reads = kept.without(self.reads)
         self.guards = Guards([*self.reads, *self._extra])
 
     def _lift(self) -> None:
         """Take arrays for operands, where nothing could tell what stands for them from them."""
-        tells = self._catches or self._reflects or self._computes or self.compares_identity
+        catches = self._catches and not self.on_tensors  # what those refuse, nobody catches
+        tells = catches or self._reflects or self._computes or self.compares_identity
         if tells or self.cached or not is_alone():
             return
         self.live = LiveArrays(self.reads, self._routes, self._constant)
@@ -279,8 +292,8 @@ class Surroundings(Containers):
         if kind in _BOUND and not isinstance(value.__self__, ModuleType):
             value = value.__self__
             kind = type(value)
-        self._routes[id(value)] += kind is np.ndarray
-        if kind in PLAIN or isinstance(value, Expression) or id(value) in self._seen:
+        self._routes[id(value)] += kind is np.ndarray or isinstance(value, tuple)
+        if kind in PLAIN or isinstance(value, Expression | Appended) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if is_tensor(value):
@@ -426,31 +439,24 @@ class Surroundings(Containers):
         for one in value._own:
             self._value(one, name, place)
 
-    def _array(self, value: Any, name: str, place: str) -> None:
-        self.live.meet(value)
-        self.reads += reads_of_array(value, name, place)
-        self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
-        if not self._names.keys().isdisjoint(("flags", "setflags", "strides")):
-            self._read("state", value, of_flags, of_flags(value), f"the layout of {name}", place)
-        if value.dtype.hasobject:
-            self._tuple(value.ravel().tolist(), name, place)
-
-    def _context(self, value: Any, name: str, place: str) -> None:
-        now = value.get(None)
-        self._read("context", value, None, now, name, place)
-        self._value(now, name, place)
-
     def _module(self, module: ModuleType, name: str, place: str) -> None:
         file = str(file_of_module(module) or "")
-        if is_own(file):
-            return
         table = vars(module)
+        if is_own(file):  # others may be put for its functions
+            for key in self._names.keys() & table.keys():
+                own = f"{module.__name__}.{key}"
+                self._read("item", table, key, table[key], own, self._names[key])
+                self._of_library(table[key], own, self._names[key])
+            return
         if module.__name__ == "decimal":
             self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
         if module.__name__ == "numpy" and self._catches:
-            self._context(_HOW_ARRAYS_FAIL, "np.errstate", place)
+            self._context(HOW_ARRAYS_FAIL, "np.errstate", place)
         if not is_library(file):
             self._lacks(table, name, place)
+            if "__getattr__" in table:  # it answers for what is not there
+                missing = frozenset(self._names.keys() - table.keys())
+                self._read("disjoint", table, None, missing, f"the attributes of {name}", place)
             if self._computes:
                 self._every(table, name, place)
         for key in self._names.keys() & table.keys():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core.errors import DTypeError, ShapeError
-from staticgraph.tracing.calls import Call
+from staticgraph.tracing.calls import NUMBERS, Call
 from staticgraph.tracing.checks import guarded
 from staticgraph.tracing.guards import Guards
 from staticgraph.tracing.modules import ModuleTensors
@@ -34,19 +36,23 @@ def repeated(
     run = call.direct(kind)
     if tensors is not None:
         reads = Guards([*reads, *tensors.reads()]).reads
+    if call.around.kept.numbers:
+        run = _with_kept(call, run, otherwise)
+    with_own = tensors is not None or (call.effects is not None and bool(call.effects.lifted))
+    if with_own:
         run = _with_tensors(call, kind, run, otherwise)
     if not call.steady:
         run = _fitting(call, run, otherwise)
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
     reads = with_words(reads, call.versions)
-    own = [] if tensors is not None else call.own
+    own = [] if with_own else call.own
     return guarded(reads, count, run, otherwise, own) if reads else run
 
 
 def _with_tensors(
     call: Call, kind: Any, direct: Callable[..., Any], otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The call with the tensors of modules behind its arguments."""
+    """The call with tensors of modules and arrays behind its arguments; tensors may be others."""
     own = call.own
 
     def run(*args: object) -> Any:
@@ -61,11 +67,33 @@ def _with_tensors(
     return run
 
 
+def _with_kept(
+    call: Call, run: Callable[..., Any], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The call with the numbers that it changes as they are, behind all else."""
+    kept = call.around.kept
+    kinds = [_kind_of(one) for one in kept.current()]
+
+    def chosen(*args: object) -> Any:
+        now = kept.current()
+        if [_kind_of(one) for one in now] != kinds:
+            return otherwise(*args)
+        values = [np.asarray(x, NUMBERS[type(x)]) if type(x) in NUMBERS else x for x in now]
+        return run(*args[: len(args) - len(values)], *values)
+
+    return chosen
+
+
+def _kind_of(value: Any) -> object:
+    """The type of a number; the dtype and shape of a tensor."""
+    return type(value) if type(value) in NUMBERS else (type(value), value.dtype, value.shape)
+
+
 def _fitting(
     call: Call, run: Callable[..., Any], otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The call, if what the function asked of tensors and modes holds for it."""
-    fits, own = call.compiled.trace.fits, call.own
+    fits, own = call.compiled.trace.effects.fits, call.own
 
     def chosen(*args: object) -> Any:
         return run(*args) if fits([*args, *own]) else otherwise(*args)

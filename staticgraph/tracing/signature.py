@@ -8,7 +8,7 @@ keyword too: part of the key under which a trace is kept.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ LEAF = "*"
 """An array in a structure."""
 
 Structure = Any
-"""LEAF, None, a Static, a ModuleAt, or (type or Made, keys, structures) of a container;
+"""LEAF, None, a Static, a ModuleAt, a Same, or (type or Made, keys, structures) of a container;
 hashable."""
 
 _NUMBERS = (bool, int, float)
@@ -64,6 +64,55 @@ class ModuleAt:
     """The module at a place of the list of modules; whose places are in the key, not they."""
 
     place: int
+
+
+@frozen(eq=False)
+class Same:
+    """What a function returns that is no new container, but one that is there already.
+
+    Attributes:
+        place: of that among the containers of the arguments; None: it is of the surroundings.
+        value: that of the surroundings.
+    """
+
+    place: int | None
+    value: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.place == other.place and self.value is other.value
+
+    def __hash__(self) -> int:
+        return hash((self.place, id(self.value)))
+
+
+def containers(value: object) -> Iterator[object]:
+    """The lists, dicts and objects that a value is made of, in order."""
+    if not isinstance(value, tuple | list | dict) and not is_object(value):
+        return
+    if not isinstance(value, tuple):
+        yield value
+    for one in parts_of(value):
+        yield from containers(one)
+
+
+def with_same(value: Any, known: Mapping[int, Same], around: Mapping[int, object]) -> Any:
+    """What a function returned, with a `Same` for each container that is there already.
+
+    Args:
+        value: what it returned.
+        known: those of the arguments, by identity.
+        around: what is in the surroundings, by identity.
+    """
+    if not isinstance(value, tuple | list | dict) and not is_object(value):
+        return value
+    if id(value) in known:
+        return known[id(value)]
+    if not isinstance(value, tuple) and around.get(id(value)) is value:
+        return Same(None, value)
+    parts = parts_of(value)
+    found = [with_same(one, known, around) for one in parts]
+    unchanged = all(one is part for one, part in zip(found, parts, strict=True))
+    return value if unchanged else with_parts(value, found)
 
 
 class Made:
@@ -127,8 +176,8 @@ def _flatten(
     if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
         found.arrays.append(value)
         return LEAF
-    if value is None:
-        return None
+    if value is None or kind is Same:
+        return value
     if isinstance(value, tuple | list):
         return kind, None, tuple(_flatten(name, one, found, numbers, by_value) for one in value)
     if isinstance(value, dict):
@@ -200,8 +249,8 @@ def put_together(
         return structure.value
     if isinstance(structure, ModuleAt):
         return modules[structure.place]
-    if structure is None:
-        return None
+    if structure is None or isinstance(structure, Same):
+        return structure
     kind, keys, parts = structure
     values = [put_together(part, leaves, modules) for part in parts]
     if keys is not None:
@@ -218,7 +267,9 @@ def _assembler(structure: Structure, start: int) -> tuple[Callable[[Sequence[Any
     """The function for the leaves from `start` on, and where those that it takes end."""
     if structure is LEAF:
         return operator.itemgetter(start), start + 1
-    if structure is None or isinstance(structure, Static):
+    if isinstance(structure, Same) and structure.place is not None:
+        return (lambda leaves: structure), start  # who knows the arguments puts theirs there
+    if structure is None or isinstance(structure, Static | Same):
         value = None if structure is None else structure.value
         return (lambda leaves: value), start
     kind, keys, parts = structure

@@ -54,7 +54,9 @@ class Leaf:
         weak: whether it is a number, which takes the dtype of what it meets.
         kind: the class of eager tensors that stands for it when the function is called, which
             decides what methods mean; None: expressions, whose methods are NumPy's.
-        held: whether it is a tensor of a module, the same at each call.
+        held: whether it is a tensor of a module, or an array of the surroundings, the same at each
+            call.
+        kept: whether it is a number or a tensor of the surroundings that each call changes.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Leaf:
     weak: bool
     kind: Any = None
     held: bool = False
+    kept: bool = False
 
 
 @frozen(eq=False)
@@ -116,7 +119,8 @@ class Trace:
 
     def fits(self, operands: Sequence[object]) -> bool:
         """Whether what the function asked of tensors and modes holds for a call."""
-        return self.effects is None or bool(self.effects.fits(operands))
+        effects = self.effects
+        return effects is None or bool(effects.fits(operands) and effects.same_kinds())
 
     def check_numbers(self, operands: Sequence[object]) -> None:
         """FeedError unless each Python number fits the dtype of the integers that it meets."""
@@ -187,7 +191,8 @@ def trace(
     if kind is None:
         inputs = list(map(arrays.argument, inputs))
     held = [leaf.held for leaf in leaves]
-    engine = None if kind is None else kind.captured(name, inputs, given, held)
+    of_modules = [leaf.held and not leaf.kept for leaf in leaves]
+    engine = None if kind is None else kind.captured(name, inputs, given, of_modules)
 
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
@@ -238,6 +243,7 @@ class Traces(Generic[Made]):
         name, function, leaves: as `trace` takes them.
         declared: what is declared of the axes of each array.
         make: what to make of a new trace, and to keep with it.
+        exact: whether every trace knows all sizes.
     """
 
     def __init__(
@@ -247,7 +253,9 @@ class Traces(Generic[Made]):
         leaves: Sequence[Leaf],
         declared: Sequence[Sequence[object]],
         make: Callable[[Trace], Made],
+        exact: bool = False,
     ) -> None:
+        self._first = -1 if exact else 0
         self.name = name
         self.function = function
         self.leaves = leaves
@@ -261,7 +269,7 @@ class Traces(Generic[Made]):
 
         `given`: the operands. Raises what the function raises when all sizes are known.
         """
-        found = patterns(shapes, self.declared)
+        found = patterns(shapes, self.declared)[self._first :]
         needed = ""
         for pattern in found[:-1]:
             if pattern in self._failed:

@@ -8,9 +8,9 @@ globals of a script, is compared item by item after a few times.
 from __future__ import annotations
 
 import gc
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -101,11 +101,22 @@ def _place_of(read: Read) -> list[unchanged.Word]:
     return unchanged.place_of(read.owner) if read.holds(read.now()) else []
 
 
-def _table_of(owner: object) -> Any:
+def _table_of(owner: Any) -> Any:
     """The dict that an owner is, or shows: that of a class is seen through a proxy."""
     if type(owner) is MappingProxyType:
         owner = gc.get_referents(owner)[0]
+    plain = getattr(type(owner), "__iter__", None) is OrderedDict.__iter__
+    if plain and len(owner) == 1 and unchanged.ordered_are_right():
+        return owner  # one item has no order
     return owner if type(owner) is dict else None
+
+
+def _words_of_attribute(owner: object, key: str, value: Any) -> list[unchanged.Word]:
+    if key == "__dict__" and type(value) is dict:
+        return unchanged.attributes_of(owner, value)
+    if type(owner) is FunctionType:
+        return unchanged.defaults_of(owner, value) if key == "__defaults__" else []
+    return unchanged.slot_of(owner, key, value)
 
 
 def _words_of(read: Read) -> list[unchanged.Word]:
@@ -113,6 +124,10 @@ def _words_of(read: Read) -> list[unchanged.Word]:
     owner: Any = read.owner
     if read.kind == "class":
         return [unchanged.class_of(owner, read.value)]
+    if read.kind == "attribute":
+        return _words_of_attribute(owner, read.key, read.value)
+    if read.kind == "code" and type(owner) is FunctionType:
+        return unchanged.code_of(owner, read.value)
     if read.kind == "cell":
         return [unchanged.contents_of(owner, read.value)]
     if type(owner) is np.ndarray:

@@ -121,6 +121,15 @@ def test_gradients_have_the_same_bits(name: str) -> None:
         assert_allclose(one, other, rtol=0, atol=2e-5 * np.abs(other).max())
 
 
+def test_a_budget_below_what_is_held_ends_the_search() -> None:
+    x = sg.placeholder("x", (64, 64))
+    y = sg.tanh(x @ x)
+    with pytest.raises(
+        sg.OptionError, match="of which outputs, variables and constants take 16388"
+    ):
+        sg.compile([x], [sg.sum(y), y], memory=0.9)
+
+
 def test_the_least_that_is_said_is_met_and_a_byte_less_is_refused() -> None:
     kept, _ = deep()
     whole = kept.plan.peak_bytes(n=ROWS)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 from staticgraph.compiler.core.errors import CaptureError, EffectError, ShapeError
 from staticgraph.tracing.functions import KEPT, Function
@@ -141,13 +142,13 @@ def test_what_has_to_be_a_constant_is_traced_once_per_change(f: Any) -> None:
 
 
 def test_arrays_of_before_are_not_kept_for_the_sake_of_an_explanation() -> None:
-    held = {"w": (np.zeros(500),)}
-    captured = sg.function(lambda x: x + held["w"][0][:3], debug=True)
+    held = {"w": ((np.zeros(500),),)}
+    captured = sg.function(lambda x: x + held["w"][0][0][:3], debug=True)
     arrays = []
     for step in range(3 * KEPT):
-        arrays.append(weakref.ref(held["w"][0]))
+        arrays.append(weakref.ref(held["w"][0][0]))
         captured(X)
-        held["w"] = (np.full(500, float(step)),)
+        held["w"] = ((np.full(500, float(step)),),)
     del step
     gc.collect()
     explained = captured.explain()
@@ -200,9 +201,9 @@ def test_an_array_that_is_found_late_or_where_nothing_else_can_be_put_is_compare
     late: Future[Any] = Future()
     late.set_result(lambda x: x * array[0, 1])
     held = {"w": array}
-    pair = (array,)
+    pair = ((array,),)
     found = sg.function(lambda x: late.result()(x) * held["w"][0, 0], debug=True)
-    fixed = sg.function(lambda x: x * pair[0][0, 1] * held["w"][0, 0], debug=True)
+    fixed = sg.function(lambda x: x * pair[0][0][0, 1] * held["w"][0, 0], debug=True)
     for value in (0.5, 1.5, 2.5):
         array[:] = value
         np.testing.assert_array_equal(found(X), X * value * value)
@@ -247,6 +248,8 @@ def test_where_other_threads_may_look_arrays_are_compared(
         done.set()
         if isinstance(other, threading.Timer):
             other.cancel()
+        if compared:
+            other.join()
 
 
 def test_threads_that_kernels_use_are_no_others() -> None:
@@ -291,6 +294,111 @@ def test_writing_to_it_is_refused_and_a_wrong_argument_is_told() -> None:
         captured(np.ones(4))
     array[:] = 2.0
     np.testing.assert_array_equal(captured(X), X @ array)
+
+
+def test_fields_of_an_argument_are_not_set() -> None:
+    def f(x: Any) -> Any:
+        x.shape = (3, 1)
+        return x
+
+    with pytest.raises(CaptureError, match=r"test_live.py:\d+: .*sets .shape of a traced array"):
+        sg.function(f)(X)
+
+
+def _of_tensors() -> Iterator[tuple[np.ndarray, Callable[[Any], Any]]]:
+    """Arrays, and functions of tensors that read them in several ways."""
+    a, b, c, d, e = (np.arange(900.0).reshape(3, 300) + i for i in range(5))
+    yield a, lambda x: x @ dynamic.from_numpy(a)
+    yield b, lambda x: x @ dynamic.tensor(b) + dynamic.as_tensor(b[0])
+    yield c, lambda x: x @ c
+    yield d, lambda x, w=d: x @ dynamic.as_tensor(w)[:, 1:]
+
+    def catching(x: Any) -> Any:
+        try:
+            return x @ dynamic.from_numpy(e).T.reshape(3, 300)
+        except ValueError:
+            return x
+
+    yield e, catching
+
+
+@pytest.mark.parametrize("case", range(5))
+def test_functions_of_tensors_read_arrays_at_each_call(case: int, again: list[int]) -> None:
+    array, f = [*_of_tensors()][case]
+    captured, x = sg.function(f, debug=True), dynamic.tensor(X)
+    for value in (1.0, 2.0, np.nan, 3.0):
+        array[:2] = value
+        np.testing.assert_allclose(captured(x).numpy(), f(x).numpy())
+    assert again == []
+    assert _contents(captured) == []
+    assert len(captured.traces) == 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w: x * float(w[0, 1]),
+        lambda x, w: x @ dynamic.tensor(np.exp(w)),
+        lambda x, w: x * w.sum(),
+        lambda x, w: x @ dynamic.tensor(w * 2.0),
+    ],
+)
+def test_functions_of_tensors_compare_arrays_of_which_they_need_the_elements(f: Any) -> None:
+    array = _large(0.5)
+    held = {"w": array}
+    captured, x = sg.function(lambda x: f(x, held["w"]), debug=True), dynamic.tensor(X)
+    for value in (0.5, 1.5):
+        array[0, 1] = value
+        np.testing.assert_allclose(captured(x).numpy(), f(x, array).numpy())
+    assert len(_contents(captured)) > 0
+
+
+def test_a_tensor_on_the_memory_of_an_array_is_not_written() -> None:
+    array, small = _large(0.5), np.ones(3)
+
+    def write(x: Any, w: Any) -> Any:
+        y = dynamic.from_numpy(w)
+        y[0] = x[0]
+        return y * 1
+
+    for own in (array, small):
+        with pytest.raises(CaptureError, match=r"test_live.py:\d+: .*copies it"):
+            sg.function(lambda x, own=own: write(x, own))(dynamic.tensor(X))
+    assert array[0, 0] == 0.5
+
+
+def _constants() -> Iterator[tuple[Any, Callable[[Any], Any], Callable[[Any], None]]]:
+    """Holders of an array that is exchanged, functions that read it, and what exchanges it."""
+    w = _large(0.5)
+
+    class Class:
+        table = w
+
+    class Slots:
+        __slots__ = ("table",)
+
+    slots = Slots()
+    slots.table = w
+    yield Class, lambda x: x @ Class.table, lambda new: setattr(Class, "table", new)
+    yield slots, lambda x: x @ slots.table, lambda new: setattr(slots, "table", new)
+
+    def default(x: Any, table: Any = w) -> Any:
+        return x @ table
+
+    yield default, default, lambda new: setattr(default, "__defaults__", (new,))
+    pair = [(w, 2.0)]
+    yield pair, lambda x: x @ pair[0][0] * pair[0][1], lambda new: pair.__setitem__(0, (new, 2.0))
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_arrays_of_classes_slots_defaults_and_tuples_are_exchanged(case: int) -> None:
+    _, f, exchange = [*_constants()][case]
+    captured = sg.function(f, debug=True)
+    for value in (0.5, 1.0, 2.0):
+        exchange(_large(value))
+        np.testing.assert_allclose(captured(X), f(X))
+    assert _contents(captured) == []
+    assert (len(captured.traces), captured.explain().retraced) == (1, 0)
 
 
 def test_functions_that_are_composed_or_differentiated_read_it() -> None:

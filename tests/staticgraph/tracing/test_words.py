@@ -60,7 +60,7 @@ def test_all_that_a_training_step_reads_is_told_by_words() -> None:
     assert len(reads) > 70
     words, *rest = with_words(reads, Versions())
     assert words.kind == "words"
-    assert [one.kind for one in rest if _has_words(one)] == ["code"]
+    assert [one.kind for one in rest if _has_words(one)] == []
     assert len(rest) < 30
 
 
@@ -108,6 +108,40 @@ def test_what_words_are_of_is_kept() -> None:
     words = with_words(around.guards.reads, Versions())[0]
     assert {id(one) for one in around.guards.reads} >= {id(one) for one in words.owner}
     assert any(one.owner is vars(held) for one in words.owner)
+
+
+def test_slots_defaults_code_and_the_dict_of_an_object_are_told_by_words(again: list[int]) -> None:
+    class Slotted:
+        __slots__ = ("rate",)
+
+    class Plain:
+        rate = 1.0
+
+    def scaled(x: Any, rate: float = 2.0) -> Any:
+        return x * rate * held.rate * plain.rate
+
+    def other(x: Any, rate: float = 2.0) -> Any:
+        return x - rate * held.rate * plain.rate
+
+    held, plain = Slotted(), Plain()
+    held.rate, plain.rate = 3.0, 5.0
+    f = sg.function(lambda x: scaled(x), debug=True)
+    expected = lambda: scaled(X)  # noqa: E731
+    np.testing.assert_array_equal(f(X), expected())
+    (around, _), = f.explain().traces  # fmt: skip
+    rest = with_words(around.guards.reads, Versions())[1:]
+    assert {one.kind for one in rest if _has_words(one)} <= {"order"}
+    for change in (
+        lambda: setattr(held, "rate", 7.0),
+        lambda: setattr(scaled, "__defaults__", (11.0,)),
+        lambda: setattr(scaled, "__code__", other.__code__),
+        lambda: setattr(plain, "__dict__", {"rate": 13.0}),
+        lambda: None,
+    ):
+        change()
+        np.testing.assert_array_equal(f(X), expected())
+        np.testing.assert_array_equal(f(X), expected())
+    assert len(again) == 4
 
 
 @IN_PLACE
