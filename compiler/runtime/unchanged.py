@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from types import CellType, CodeType, FunctionType, MemberDescriptorType
 from typing import Any
@@ -98,7 +98,7 @@ def _offset_of(slot: object) -> int:
     return _word(_word(id(slot) + MEMBER)[1] + OFFSET)[1]
 
 
-def attributes_of(value: object, table: dict[str, Any]) -> list[Word]:
+def attributes_of(value: object, table: Mapping[str, object]) -> list[Word]:
     """That an object has this dict for its attributes; none if nothing in memory says so."""
     if not (type(value).__flags__ & MANAGED and tables_are_right()):
         return []

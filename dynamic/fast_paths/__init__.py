@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.dtypes import BOOL, require_mask
+from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.fast_paths import inplace, pairs, single, views
@@ -22,7 +23,7 @@ from staticgraph.dynamic.fast_paths.loops import WAYS, Way, watch_methods, watch
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tensors.dims import along
 from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, explain
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 
 def _where(condition: object, *operands: object, **options: object) -> Any:

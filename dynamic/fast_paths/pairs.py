@@ -11,14 +11,15 @@ from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.fast_paths.loops import WAYS, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
 from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
-from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, explain, new_value_of_two
+from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)

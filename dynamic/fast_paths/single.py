@@ -27,7 +27,8 @@ from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.noted import flat
-from staticgraph.dynamic.tape.tape import Recipe, new_node, recipe
+from staticgraph.dynamic.tape.recipes import Recipe, recipe
+from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tape.watching import watching
 from staticgraph.dynamic.tensors import dims
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
@@ -148,11 +149,16 @@ def with_options(op: Op) -> Any:
                 known[key] = attrs
         return result
 
+    def defaults(x: Any) -> Attrs:
+        attrs = bind(x)[1]
+        assert attrs is not None  # elementwise ops have no composed form
+        return attrs
+
     def usual(x: Any) -> Any:
-        return evaluate(x, **bind(x)[1])
+        return evaluate(x, **defaults(x))
 
     def finish(array: object, input: Tensor) -> Tensor:
-        return new_value(plan, input, array, bind(input._array)[1])
+        return new_value(plan, input, array, defaults(input._array))
 
     if _takes_defaults(bind):
         WAYS[function] = Way(usual, finish)

@@ -12,7 +12,7 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
-from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.indexing import Indexing
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, dataclass_transform
 
@@ -152,6 +153,6 @@ def _written(cls: type, name: str, parameters: list[str], body: str, names: dict
     # named so that the line counts as the package's own, and shows in tracebacks
     file = f"{__file__}:{cls.__name__}.{name}"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {"__name__": cls.__module__, **names}
+    space = {**vars(sys.modules[cls.__module__]), "Any": Any, **names}  # for its annotations
     exec(compile(source, file, "exec"), space)
     return space[name]

@@ -13,7 +13,8 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode, paused
-from staticgraph.dynamic.tape.tape import new_node, recipe
+from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged
 from staticgraph.dynamic.tensors.inplace import check_writable, touch
 from staticgraph.dynamic.tensors.strided import Region, as_strided, layout, strided

@@ -453,9 +453,8 @@ class Autograd(Operand):
             raise AutogradError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001, or of a tensor that it keeps of a "
-                "call"
+                "because of a torch.nn.utils.weight_norm usage, see https://github.com/pytorch/"
+                "pytorch/pull/103001, or of a tensor that it keeps of a call"
             )
         if id(self) in memo:
             return memo[id(self)]
@@ -463,8 +462,7 @@ class Autograd(Operand):
         result = memo[id(self)] = rebuild(type(self), array, self.requires_grad)
         if type(self._cell) is list and not result.is_inference():
             result._cell = memo.setdefault(("version", id(self._cell)), [0, None])
-        state = getattr(self, "__dict__", None)
-        if state:
+        if state := getattr(self, "__dict__", None):
             vars(result).update(copy.deepcopy(state, memo))
         if self._home is not None and self._home.grad is not None:
             result.grad = copy.deepcopy(self.grad, memo)

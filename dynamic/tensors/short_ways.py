@@ -11,7 +11,8 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
-from staticgraph.dynamic.tape.tape import recipe, record_by
+from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tape.tape import record_by
 from staticgraph.dynamic.tape.watching import told, watching
 from staticgraph.dynamic.tensors.tensor import PLAIN, fresh
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
-from staticgraph.compiler.core.errors import DTypeError, GraphError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
-from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Handle
 from staticgraph.compiler.ops.operators import Operators, add_methods
@@ -27,14 +26,16 @@ from staticgraph.dynamic.core.dtypes import (
     result_type,
 )
 from staticgraph.dynamic.core.eager_ops import clone
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
-from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, size_error
-from staticgraph.dynamic.core.whole_numbers import in_pytorchs_class, keeps_whole_numbers
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.operands import explain, validate
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
+from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
+from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.several import record_several
-from staticgraph.dynamic.tape.tape import Recipe, new_node, recipe, record, record_one, record_pair
+from staticgraph.dynamic.tape.tape import new_node, record, record_one, record_pair
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tape.watching import told, told_wide, watching
 from staticgraph.dynamic.tensors.autograd_methods import Autograd
@@ -180,7 +181,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         if not op.complex:
             op.refuse_complex(arrays)
         if op.checked:
-            _validate(op, arrays, attrs)
+            validate(op, arrays, attrs)
         try:
             array = evaluate(op, arrays, attrs)
         except (ValueError, TypeError, IndexError) as error:
@@ -470,34 +471,3 @@ def _as_value(op: Op, operand: object) -> Any:
             "placeholder, or use its numpy() as a constant"
         )
     return wrap(known_array(op.name, operand))
-
-
-def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) -> NoReturn:
-    """Raise what the op's type rule says of the operands, or else NumPy's error."""
-    if not isinstance(error, StaticGraphError):
-        _infer(op, arrays, attrs)
-    if isinstance(error, ShapeError) and not isinstance(error, SizeError):
-        raise size_error(op, arrays, error) from None
-    raise in_pytorchs_class(error)
-
-
-def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
-    try:
-        op.infer_type(*(type_of(array) for array in arrays), **attrs)
-    except ShapeError as error:
-        raise size_error(op, arrays, error) from None
-    except DTypeError as error:
-        raise in_pytorchs_class(error) from None
-
-
-_valid: set[Any] = set()
-
-
-def _validate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
-    """Check the operands of a composite, which NumPy would not; each kind of call once."""
-    call = (op, *[(array.shape, array.dtype.char) for array in arrays], *attrs.items())
-    if call not in _valid:
-        _infer(op, arrays, attrs)
-        if len(_valid) >= 4096:
-            _valid.clear()
-        _valid.add(call)

@@ -30,7 +30,8 @@ from staticgraph.dynamic.tape.nodes import (
     next_number,
 )
 from staticgraph.dynamic.tape.observers import announce
-from staticgraph.dynamic.tape.tape import Node, new_node, recipe, short_name
+from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tape.tape import Node, new_node, short_name
 from staticgraph.dynamic.tensors.strided import Region, as_strided, joined, parts_of, spread
 
 OVERLAPPING = (

@@ -23,10 +23,12 @@ def public(module):
         if isinstance(one, Op) or inspect.isfunction(one):
             yield name, one
         elif inspect.isclass(one) and one.__module__.startswith("staticgraph"):
+            keys = [key for key in vars(one) if key == "__init__" or not key.startswith("_")]
+            methods = {key: getattr(one, key) for key in keys}  # some are written when asked for
             yield from (
                 (f"{name}.{key}", method)
-                for key, method in vars(one).items()
-                if inspect.isfunction(method) and (key == "__init__" or not key.startswith("_"))
+                for key, method in methods.items()
+                if inspect.isfunction(method)
             )
 
 

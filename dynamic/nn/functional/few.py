@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans
 
 REDUCED: dict[str, Attrs] = {name: {"reduction": name} for name in ("none", "mean", "sum")}

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dynamic as torch
 from staticgraph.compiler import ops
 from staticgraph.dynamic.kernels import dispatch, memory, native
-from staticgraph.dynamic.tape.tape import recipe
+from staticgraph.dynamic.tape.recipes import recipe
 from tests.combinations import some
 
 pytestmark = pytest.mark.slow
