@@ -72,6 +72,13 @@ def shifted_one(
     return apply(op, tensors, {**attrs, "axis": attrs["axis"] + 1})
 
 
+def of_one_shape(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Value:
+    """Ops of operands of one shape on their last axes."""
+    return apply(op, [full(one, size) for one in examples], attrs)
+
+
 def unchanged(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
 ) -> Any:

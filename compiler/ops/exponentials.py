@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.core.op import Op
+from typing import Any
+
+from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Op, register
+from staticgraph.compiler.core.types import TensorType, require_same_dtype, unify
 from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.ops.arithmetic import add
+from staticgraph.compiler.ops.batching import of_one_shape
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.ops.getting import getitem
 from staticgraph.compiler.ops.slicing import concatenate
-from staticgraph.compiler.ops.systems import matrix_op, transposed
-from staticgraph.compiler.reference.exponentials import expm as evaluate
+from staticgraph.compiler.ops.systems import matrix_op, require_square, transposed
+from staticgraph.compiler.reference import exponentials
 
 __all__ = ["expm"]
 
 
-def _slope(g: Value, o: Value, a: Value) -> Value:
-    """The corner of exp([[A', G], [0, A']]): the derivative at A', which is the transposed one.
+def _frechet_type(a: TensorType, e: TensorType) -> TensorType:
+    require_square("expm_frechet", a)
+    dtype = require_same_dtype("expm_frechet", a, e)
+    if a.ndim != e.ndim or any(unify(*pair) is None for pair in zip(a.shape, e.shape, strict=True)):
+        raise ShapeError(f"expm_frechet: {e} is no direction of {a}")
+    return TensorType(a.shape, dtype)
 
-    R. Mathias, A chain rule for matrix functions and applications, SIAM Journal on Matrix Analysis
-    and Applications 17 (1996), theorem 2.1.
-    """
-    across = transposed(a)
-    above = concatenate([across, g], axis=-1)
-    below = concatenate([zeros_like(g), across], axis=-1)
-    whole = expm(concatenate([above, below], axis=-2))
-    rows, columns = a.shape[-2:]
-    return getitem(whole, (..., slice(0, rows), slice(columns, None)))
+
+def _by_matrix(g: Value, o: Value, a: Value, e: Value) -> Value:
+    """The derivative is a corner of exp([[a, e], [0, a]]): the slope of that, where a stands."""
+    both = _blocks(a, e, zeros_like(a), a)
+    corner = _blocks(zeros_like(g), g, zeros_like(g), zeros_like(g))
+    slope = expm_frechet(transposed(both), corner)
+    size = a.shape[-1]
+    first = getitem(slope, (..., slice(0, size), slice(0, size)))
+    return add(first, getitem(slope, (..., slice(size, None), slice(size, None))))
+
+
+def _blocks(a: Value, b: Value, c: Value, d: Value) -> Any:
+    """The matrices [[a, b], [c, d]]."""
+    rows = [concatenate([a, b], axis=-1), concatenate([c, d], axis=-1)]
+    return concatenate(rows, axis=-2)
+
+
+expm_frechet: Op = register(
+    Op(
+        name="expm_frechet",
+        infer_type=_frechet_type,
+        evaluate=exponentials.expm_frechet,
+        vjp=(_by_matrix, lambda g, o, a, e: expm_frechet(transposed(a), g)),
+        saves=("ab", "a"),
+        checked=True,
+        lowering=Host(),
+        promotes=slice(None),
+        floating=True,
+        batching=of_one_shape,
+        complex="holomorphic",
+        doc="The derivative of exp at square matrices a in directions e: (..., n, n), (..., n, n) "
+        "-> (..., n, n).",
+    )
+)
 
 
 expm: Op = matrix_op(
-    "expm", evaluate, lambda a: a,
-    vjp=(_slope,), saves=("a",), complex="holomorphic",
+    "expm", exponentials.expm, lambda a: a,
+    vjp=(lambda g, o, a: expm_frechet(transposed(a), g),), saves=("a",), complex="holomorphic",
     doc="The exponentials of square matrices: (..., n, n), sums of A^k / k!.",
     example=">>> sg.linalg.expm(np.array([[0.0, 1.0], [0.0, 0.0]]))\n"
     "array([[1., 1.],\n"

@@ -38,6 +38,7 @@ from staticgraph.compiler.ops.effects import (
     print as print,
 )
 from staticgraph.compiler.ops.eigenvalues import eig_factors as eig_factors
+from staticgraph.compiler.ops.exponentials import expm_frechet as expm_frechet
 from staticgraph.compiler.ops.fourier import (
     dft as dft,
     real_dft as real_dft,

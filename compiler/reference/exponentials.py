@@ -45,3 +45,13 @@ def _approximant(a: Any) -> Any:
         power = power @ square
     odd = a @ odd
     return np.linalg.solve(even - odd, even + odd)
+
+
+def expm_frechet(a: Any, e: Any) -> Any:
+    """The derivatives of exp at a in the directions e: the corners of exp([[a, e], [0, a]]).
+
+    R. Mathias, A chain rule for matrix functions and applications, SIAM Journal on Matrix Analysis
+    and Applications 17 (1996), theorem 2.1.
+    """
+    size = a.shape[-1]
+    return expm(np.block([[a, e], [np.zeros_like(a), a]]))[..., :size, size:]

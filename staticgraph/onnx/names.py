@@ -96,8 +96,8 @@ RANKS = "it combines the arrays of ranks, and a model is run by one"
 REFUSED = {
     **dict.fromkeys(
         (
-            "cholesky", "cofactor", "eig", "eigh", "eigvalsh", "expm", "gcd", "inv", "lcm",
-            "logabsdet", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
+            "cholesky", "cofactor", "eig", "eigh", "eigvalsh", "expm", "expm_frechet", "gcd", "inv",
+            "lcm", "logabsdet", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
         ),
         SYSTEM,
     ),

@@ -28,6 +28,10 @@ def _attention_gradients(q: Any, k: Any, v: Any, g: Any, **options: Any) -> list
     return list(torch.autograd.grad(result, (q, k, v), g, create_graph=True))
 
 
+def _slope_of_exponential(a: Any, e: Any) -> Any:
+    return torch.func.jvp(torch.linalg.matrix_exp, (a,), (e,))[1]
+
+
 def _pairwise(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: function(*tensors(a, b))
 
@@ -344,7 +348,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     )(x, axis)[1],
     "sort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[0], -1),
     "argsort": _flat_or_along(lambda *args, **options: _sorted(*args, **options)[1], -1),
-    "expm": torch.linalg.matrix_exp,
+    "expm": torch.linalg.matrix_exp, "expm_frechet": _slope_of_exponential,
     "inv": torch.linalg.inv, "det": torch.linalg.det, "solve": torch.linalg.solve,
     "solve_triangular": lambda a, b, upper=False: torch.linalg.solve_triangular(
         a.triu() if upper else a.tril(), b, upper=upper

@@ -139,6 +139,10 @@ def _expm(a: Any) -> Any:
     return total
 
 
+def _expm_frechet(a: Any, e: Any) -> Any:
+    return _expm(np.block([[a, e], [0 * a, a]]))[:2, 2:]
+
+
 def _det(a: Any) -> Any:
     return _eliminated(a, a)[1]
 
@@ -284,8 +288,9 @@ ARRAYS = [
     _op("gemm", normal(2, 2), normal(2, 3), normal(3, 2), given=(0.5, -2.0),
         exact=lambda c, a, b, s, t: a @ b / 2 - 2 * c),
     _op("vector_norm", _MATRIX, exact=_norm, ours=lambda x: sg.linalg.vector_norm(x, 3, axis=-1)),
-    _op("expm", normal(3, 3), exact=_expm), _op("inv", regular(3, 3), exact=_inv),
-    _op("det", regular(3, 3), exact=_det),
+    _op("expm", normal(3, 3), exact=_expm),
+    _op("expm_frechet", normal(2, 2), normal(2, 2), exact=_expm_frechet),
+    _op("inv", regular(3, 3), exact=_inv), _op("det", regular(3, 3), exact=_det),
     _op("logabsdet", regular(3, 3), exact=lambda a: np.log(abs(np.asarray(_det(a))))),
     _op("cofactor", regular(3, 3), exact=lambda a: _inv(a).T * _det(a)),
     _op("solve", regular(3, 3), normal(3, 2), exact=_solve),

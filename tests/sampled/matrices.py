@@ -23,8 +23,17 @@ from tests.values import (
 
 seed(2000)
 SAMPLES: dict[str, list[Sample]] = {
-    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor", "expm")},
+    **{name: squares() for name in ("inv", "det", "logabsdet", "slogdet", "cofactor")},
     "signdet": squares(order=0),
+    "expm": [
+        *(call(spread(*shape)) for shape in ((3, 3), (2, 3, 3), (2, 1, 2, 2), (1, 1), (0, 2, 2))),
+        call(spread(0, 0)),
+        call(integers(1, 1, low=1), order=0),
+    ],
+    "expm_frechet": [
+        call(spread(*shape) / 2, spread(*shape) / 2)
+        for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 2, 2))
+    ],
     "solve": [
             call(regular(3, 3), spread(3, 2)),
             call(regular(2, 3, 3), spread(3, 1)),

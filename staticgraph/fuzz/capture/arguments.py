@@ -14,7 +14,10 @@ _REASONS = {
     "no name of PyTorch's: how the two paradigms speak with tensors":
         "apply arrays call captured constant perform settings traced",
     "changes the process, or writes files":
-        "load save manual_seed set_default_dtype set_num_threads set_printoptions seed",
+        "load save manual_seed seed set_default_device set_default_dtype set_default_tensor_type "
+        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+        "set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always "
+        "use_deterministic_algorithms",
     "draws graphs of the tape": "make_dot",
     "takes functions": "cond scan while_loop vmap register_hook "
         "register_post_accumulate_grad_hook",

@@ -97,11 +97,17 @@ def _matrix_power(g: Grower, op: str) -> Any:
     return g.emit(op, _symmetric(g), g.choose.choice((0, 1, 2, 3, -1)))
 
 
+def _slope(g: Grower, op: str) -> Any:
+    a = _square(g)
+    return g.emit(op, a, g.emit("tanh", a))
+
+
 GENERATORS: dict[str, Generator] = {
     **dict.fromkeys(
         ("inv", "det", "logabsdet", "signdet", "cholesky", "cofactor", "expm"), _of_a_square
     ),
-    "slogdet": _slogdet, "solve": _solve, "solve_triangular": _solve_triangular,
+    "slogdet": _slogdet, "expm_frechet": _slope,
+    "solve": _solve, "solve_triangular": _solve_triangular,
     "pinv": _pinv, "vector_norm": _vector_norm,
     **dict.fromkeys(("eigvalsh", "svdvals", "matrix_rank"), _of_a_symmetric),
     **dict.fromkeys(("eigh", "svd", "qr"), _factors), "lstsq": _lstsq,

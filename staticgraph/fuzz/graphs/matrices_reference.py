@@ -105,6 +105,13 @@ def _series(a: Array) -> Array:
 
 _inv = _each(lambda a: _eliminated(a, _unit(a))[0], lambda a: a)
 _expm = _each(_series, lambda a: a)
+
+
+def _expm_frechet(a: Array, e: Array) -> Array:
+    size = a.shape[-1]
+    return _expm(np.block([[a, e], [np.zeros_like(a), a]]))[..., :size, size:]
+
+
 _determinant = _each(_det, lambda a: ())
 
 
@@ -260,7 +267,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool) -> Array:
 _solve = _each(lambda a, b: _eliminated(a, b)[0], lambda a, b: b)
 
 REFERENCE: dict[str, Callable[..., Any]] = {
-    "inv": _inv, "pinv": _pinv, "expm": _expm,
+    "inv": _inv, "pinv": _pinv, "expm": _expm, "expm_frechet": _expm_frechet,
     "solve": _solve, "solve_triangular": _solve_triangular, "det": _determinant,
     "logabsdet": _logabsdet, "signdet": _signdet,
     "slogdet": lambda a: [_signdet(a), _logabsdet(a)], "cofactor": _each(_cofactor, lambda a: a),
