@@ -22,7 +22,7 @@ from staticgraph.compiler.schedule.chunks import PROCESSORS
 
 _CALLER = "gotoblas_pthread"
 _SETTER, _GETTER = "openblas_setaffinity", "openblas_getaffinity"
-_RUNNING, _COUNT = "blas_server_avail", "blas_num_threads"
+_RUNNING, _COUNT, _USED = "blas_server_avail", "blas_num_threads", "blas_cpu_number"
 _TASKS = "/proc/self/task"
 _WAITING = "OPENBLAS_THREAD_TIMEOUT"  # who sets how long they wait may want them to sleep sooner
 _MASK = 128  # bytes of a set of processors
@@ -37,7 +37,7 @@ def borrow_threads(words: Any, borrowed: int) -> None:
     library = _library()
     if library is None or words[pool.BORROW] or not _value(library, _RUNNING):
         return
-    count = _value(library, _COUNT)
+    count = min(_value(library, _COUNT), _value(library, _USED))  # it may have had more before
     thread = _number_of(library, count - 2) if count > 1 else None
     if thread is None:
         return
@@ -57,7 +57,7 @@ def _library() -> ctypes.CDLL | None:
     if sys.platform != "linux" or os.environ.get(_WAITING):
         return None
     library = ctypes.CDLL(str(EXTENSION))
-    names = (_CALLER, _SETTER, _GETTER, _RUNNING, _COUNT)
+    names = (_CALLER, _SETTER, _GETTER, _RUNNING, _COUNT, _USED)
     return library if all(find_symbol(library, name) for name in names) else None
 
 

@@ -102,6 +102,16 @@ def test_threads_that_have_ended_are_borrowed_no_more(words: Any) -> None:
     assert words[pool.THEIRS] == real
 
 
+def test_threads_that_the_blas_had_before_do_not_count(words: Any) -> None:
+    threads.set_num_threads(4)
+    np.ones((600, 600)) @ np.ones((600, 600))
+    threads.set_num_threads(2)
+    words[pool.BORROW] = 0
+    threads.start()
+    assert words[pool.BORROW] != 0
+    assert words[pool.LENT] == 2
+
+
 def test_callers_take_turns_with_products_of_numpy(words: Any) -> None:
     executable, _, array = _graphs()
     own = [value.tobytes() for value in executable(array)]
