@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -80,9 +81,7 @@ def _has_less_than_one(shape: tuple[object, ...]) -> bool:
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
-    def function(
-        input: Any, *given: object, shape: object = None, size: object = None, dtype: object = None
-    ) -> Any:
+    def function(input: Any, *given: object, **named: object) -> Any:
         kind = type(input)
         if (kind is Tensor or kind in PLAIN) and given:
             x = input._array
@@ -94,12 +93,21 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             if sizes != given and given != _FLAT and _has_less_than_one(given):
                 return general(input, *given)  # NumPy takes any negative size for -1
             base = array.base
-            if copying and not copies and mode.capture is not None:
+            if not copies and copying and mode.capture is not None:
                 return mode.capture.lifted(input).view(*given)
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": sizes})
             if copies:
                 return new_value(_reshape, input, array, {"shape": sizes})
+        return by_name(input, *given, **named)
+
+    def by_name(
+        input: object,
+        *given: object,
+        shape: object = None,
+        size: object = None,
+        dtype: object = None,
+    ) -> Any:
         if dtype is not None and not copies:
             return general(input, dtype)
         if shape is not None or size is not None:
@@ -108,7 +116,10 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             raise missing("reshape", "shape")
         return general(input, *given)
 
-    function.__name__ = function.__qualname__ = "reshape" if copies else "view"
+    # keywords that are not given are looked up one by one
+    setattr(function, "__signature__", inspect.signature(by_name))  # noqa: B010
+    for one in (function, by_name):
+        one.__name__ = one.__qualname__ = "reshape" if copies else "view"
     function.__doc__ = ops.reshape.doc if copies else general.__doc__
     return function
 
