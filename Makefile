@@ -68,9 +68,10 @@ clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp per extra: nothing is installed again until pyproject.toml changes. Modules are compiled
-# to bytecode when they are first imported: most of SciPy and scikit-learn never is.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip staticgraph/compiler staticgraph/dynamic
+# One stamp per extra: nothing is installed again until pyproject.toml changes, or the file of the
+# short name, of which an editable installation has a copy. Modules are compiled to bytecode when they
+# are first imported: most of SciPy and scikit-learn never is.
+$(VENV)/.installed-%: pyproject.toml dynamic/__init__.py | $(BIN)/pip staticgraph/compiler staticgraph/dynamic
 	@echo "Installing staticgraph[$*] into $(VENV); the first time takes some minutes ..."
 	@$(PIP) install --no-compile --editable '.[$*]'
 	@touch $@
