@@ -53,9 +53,14 @@ class Group:
                 leaves.append(tensor.requires_grad_())
             return tensor
 
-        results = outputs(name, replace(sample.args, lift), sample.options)
-        self._extend(name, expressions, [one.detach().numpy() for one in results], False)
         self.feeds |= feeds
+        try:
+            results = outputs(name, replace(sample.args, lift), sample.options)
+        except NotImplementedError:  # of integers, which tensors refuse and expressions cast
+            assert all(array.dtype.kind in "iub" for array in feeds.values()), name
+            self._extend(name, expressions, [None] * len(expressions), False)
+            return
+        self._extend(name, expressions, [one.detach().numpy() for one in results], False)
         if sample.order:
             self._differentiate(name, expressions, feeds, results, leaves)
 
