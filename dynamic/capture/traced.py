@@ -47,7 +47,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.pytorch import VIEWS, in_pytorchs_words
 from staticgraph.dynamic.core.results import no_view_of_nothing, sizes_of
-from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
+from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers, refuse_difference
 from staticgraph.dynamic.func.tracer import Tracer, evaluated, innermost, settled
 from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
 from staticgraph.dynamic.tensors.devices import check_format
@@ -198,9 +198,12 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         if all(not isinstance(one, Traced) or one._weak for one in given):
             return of_numbers(op, given, attrs)
         refuse_mixed(op, [one for one in given if not getattr(one, "_weak", False)])
-        dtype = given[0]._array.dtype if op.floating and isinstance(given[0], Traced) else None
-        if dtype is not None and not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
-            return given[0].clone()
+        if op is ops.subtract:
+            refuse_difference(*given)
+        if op.floating and len(given) == 1:
+            dtype = given[0]._array.dtype
+            if not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
+                return given[0].clone()
         tensors = promoted(op, given)
         if op.vjp_items is not None:
             return self._several(op, tensors, attrs)

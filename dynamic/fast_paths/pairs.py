@@ -9,10 +9,10 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
-from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.core.whole_numbers import refuse_difference
 from staticgraph.dynamic.fast_paths.loops import WAYS, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -32,18 +32,7 @@ def _plans(op: Op, number: bool) -> Plans:
 
 def _difference(self: Any, other: Any) -> Any:
     """A difference, which booleans have none of."""
-    arrays = [getattr(one, "_array", one) for one in (self, other)]
-    bools = [isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays]
-    if all(bools):
-        raise AutogradError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
-        )
-    if any(bools):
-        raise AutogradError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
+    refuse_difference(self, other)
     return ops.subtract.general(self, other)
 
 

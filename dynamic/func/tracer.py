@@ -16,10 +16,14 @@ from contextlib import contextmanager
 from types import MemberDescriptorType
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
 from staticgraph.dynamic.fast_paths import METHODS
 from staticgraph.dynamic.tensors.tensor import Tensor, as_operands
 
@@ -114,6 +118,10 @@ class Tracer(Tensor, plain=False):
         top = innermost(values)
         if top is None:
             return super().apply(op, values, attrs)
+        if op.floating and len(values) == 1:
+            dtype = np.dtype(top.dtype)
+            if not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
+                return top.clone()
         return top._applied(op, as_operands(op, values)[0], attrs)
 
     def _kept_from_numpy(self) -> bool:
