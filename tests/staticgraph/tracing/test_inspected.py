@@ -60,6 +60,6 @@ def test_a_function_of_a_module_is_inspected_with_its_own_arguments() -> None:
     expected = f(rows).detach().numpy()
     trace = f.trace(rows, rewrites=True)
     assert np.allclose(trace.steps[-1].value, expected, rtol=1e-5, atol=1e-6)
-    assert sum(step.seconds for step in f.profile(rows).steps) > 0
+    assert "relu" in [op for step in f.profile(rows).steps for op in step.ops]
     assert "rows" in f.executable(rows).source
     assert f.replay(rows).lost == ()
