@@ -180,7 +180,7 @@ def document(found: dict[str, list[dict[str, Verdict]]]) -> str:
         "# Twelve broken programs",
         "",
         "Made by `python benchmarks/broken_programs.py --peer torch=/path/to/python ... --markdown",
-        "docs/broken_programs.md`; the programs are in [its folder](../benchmarks/broken).",
+        "docs/broken_programs.md`; the programs are in `benchmarks/broken`.",
         "",
         *(line.strip() for line in (__doc__ or "").split("\n\n", 2)[2].splitlines()),
         "",

@@ -29,7 +29,8 @@ suppress_warnings = [
 ]
 html_theme = "furo"
 html_title = f"staticgraph {version}"
-html_static_path = ["results.svg", "view.png"]
+html_static_path = ["results.svg", "site.css", "view.png"]
+html_css_files = ["site.css"]
 maximum_signature_line_length = 100
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +21,12 @@ MARKUP = re.compile(r"([|*]|_(?=\W|$))")
 NAPOLEON = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 ELSEWHERE = ("staticgraph.dynamic", "staticgraph.compiler")  # whose members are not all for users
 HIDDEN = "(*args, **kwargs)"
+IMPORTS = """The examples begin with these lines, and are run as tests::
+
+    import numpy as np
+    import staticgraph as sg
+    import dynamic
+    from dynamic import nn"""
 
 
 class Page(NamedTuple):
@@ -51,14 +58,17 @@ def pages() -> Iterator[Page]:
     yield Page("Ops", "sg", ops)
     yield Page("Functions in NumPy's names", "sg", composed)
     yield Page("Errors and warnings", "sg", errors)
-    for name in ("linalg", "special", "fft", "nn", "random", "optim", "distributed"):
-        yield Page(f"sg.{name}", f"sg.{name}", _own(getattr(sg, name), known))
+    for name in (
+        "linalg", "special", "fft", "nn", "random", "optim", "distributed", "onnx", "sklearn",
+    ):  # fmt: skip
+        module = import_module(f"staticgraph.{name}")
+        yield Page(f"sg.{name}", f"sg.{name}", _own(module, known))
     eager = {name: one for name, one in _members(dynamic).items() if name not in public}
     yield Page("dynamic", "dynamic", eager)
     yield Page("dynamic.Tensor", "Tensor", _methods(dynamic.Tensor))
     for module in (dynamic.nn, dynamic.nn.functional, dynamic.optim, dynamic.optim.lr_scheduler,
-                   dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.distributions,
-                   dynamic.utils.data):  # fmt: skip
+                   dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.special, dynamic.fft,
+                   dynamic.distributions, dynamic.utils.data):  # fmt: skip
         name = module.__name__.removeprefix("staticgraph.")
         yield Page(name, name, _own(module, known))
 
@@ -71,7 +81,7 @@ def write(folder: Path) -> None:
         names.append("".join(c if c.isalnum() else "_" for c in page.title.lower()))
         (folder / f"{names[-1]}.rst").write_text(_text(page), encoding="utf-8")
     listed = "\n".join(f"   {name}" for name in names)
-    index = f"Reference\n=========\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
+    index = f"Reference\n=========\n\n{IMPORTS}\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     (folder / "index.rst").write_text(index, encoding="utf-8")
 
 
@@ -124,7 +134,7 @@ def _entry(name: str, value: Any) -> list[str]:
         ["compiler"],
     ):
         for own, member in sorted(_methods(value).items()):
-            if own in vars(value):
+            if own in vars(value) and _is_ours(member):
                 lines += [f"   {line}".rstrip() for line in _entry(f"{name}.{own}", member)]
     return lines
 

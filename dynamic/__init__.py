@@ -76,17 +76,19 @@ from staticgraph.dynamic.tensors.creation import (
     linspace as linspace,
     ones as ones,
     ones_like as ones_like,
+    tensor as tensor,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from staticgraph.dynamic.tensors.devices import device as device
+from staticgraph.dynamic.tensors.drawn import (
     rand as rand,
     rand_like as rand_like,
     randint as randint,
     randn as randn,
     randn_like as randn_like,
     randperm as randperm,
-    tensor as tensor,
-    zeros as zeros,
-    zeros_like as zeros_like,
 )
-from staticgraph.dynamic.tensors.devices import device as device
 from staticgraph.dynamic.tensors.printing import set_printoptions as set_printoptions
 from staticgraph.dynamic.tensors.random_numbers import manual_seed as manual_seed
 from staticgraph.dynamic.tensors.tensor import Tensor as Tensor

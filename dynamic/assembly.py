@@ -14,6 +14,7 @@ from staticgraph.compiler.core import fork
 from staticgraph.dynamic import handle
 from staticgraph.dynamic.core import keywords, provided
 from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
+from staticgraph.dynamic.fast_paths.loops import remember_methods
 from staticgraph.dynamic.linalg import functions as of_matrices
 from staticgraph.dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -35,6 +36,8 @@ for _group in GROUPS:
 
 for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
+
+remember_methods()
 
 
 def _array_namespace(version: str | None) -> Any:

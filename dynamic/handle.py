@@ -78,6 +78,10 @@ def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -
     """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad.
 
     All axes are those of the places, and the layout is `sparse_coo`: RuntimeError for others.
+
+    Example:
+        >>> dynamic.tensor([0.0, 3.0]).to_sparse().indices()
+        tensor([[1]])
     """
     from staticgraph.dynamic import sparse
 

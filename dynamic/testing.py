@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.dynamic.core.dtypes import DTYPES
-from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors import creation, drawn
 from staticgraph.dynamic.tensors.tensor import Tensor
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -179,9 +179,9 @@ def make_tensor(
     bounds = (0, 2) if kind == "b" else (0 if kind == "u" else -9, 10 if kind in "ui" else 9)
     least, most = bounds[0] if low is None else low, bounds[1] if high is None else high
     if kind in "bui":
-        made = creation.randint(least, most, size, dtype=dtype, device=device)
+        made = drawn.randint(least, most, size, dtype=dtype, device=device)
     else:
-        made = (creation.rand(size, dtype=dtype, device=device) * (most - least) + least).detach()
+        made = (drawn.rand(size, dtype=dtype, device=device) * (most - least) + least).detach()
     if exclude_zero:
         made = made.masked_fill(made == 0, 1)
     if noncontiguous and made.numel() > 1:

@@ -20,6 +20,7 @@ BROKEN_PIPE = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status, or 2 with a message if it cannot be done."""
+    from staticgraph.compare import INTERRUPTED
     from staticgraph.compare.command import add_commands
     from staticgraph.differences.command import add_commands as add_diff
     from staticgraph.fuzz.command import add_commands as add_fuzz
@@ -45,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StaticGraphError as error:
         print(f"staticgraph: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("staticgraph: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # of the flush at the end
         return BROKEN_PIPE

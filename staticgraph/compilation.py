@@ -6,7 +6,7 @@ import operator
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.core.arrays import to_array
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms
@@ -41,9 +41,6 @@ from staticgraph.executables.executable import (
     look_at_losses,
 )
 from staticgraph.leaves import READS, Counter, Variable
-
-if TYPE_CHECKING:
-    from staticgraph.compiler.inspect.debug import Step
 
 Updates = Mapping[Variable, Any] | Sequence[tuple[Variable, Any]]
 
@@ -93,7 +90,7 @@ def compile(
     fuse: bool = True,
     backend: str = "llvm",
     background: bool = False,
-    debug: bool | Callable[[Step], None] = False,
+    debug: bool | Callable[..., None] = False,
     on_nonfinite: str | None = None,
     memory: float | None = None,
     memory_at: Mapping[str, int] | None = None,
@@ -190,6 +187,7 @@ def compile(
     pairs = _update_pairs(updates)
     if checks not in (None, "int"):
         raise OptionError(f"compile: checks is 'int' or None, not {checks!r}")
+    losses = losses_of(flat, [new for _, new in pairs])
     pairs += _counts([*flat, *(new for _, new in pairs)], [variable for variable, _ in pairs])
     flat, pairs = _with_effects(title, inputs, flat, pairs, checks == "int")
     if givens:
@@ -213,7 +211,7 @@ def compile(
         roots = [*flat, *(new for _, new in pairs)]
         do_before_first_call(made, look_for_slips(level, definition, roots, READS))
         if pairs:
-            look_at_losses(made, losses_of(flat, [new for _, new in pairs]), tells=True)
+            look_at_losses(made, losses, tells=True)
     return made
 
 

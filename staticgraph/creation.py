@@ -6,6 +6,7 @@ be unknown where it is said.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import as_dtype
 from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.arranging import moveaxis
 from staticgraph.compiler.functions.joining import meshgrid
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.declare import as_operand, common_dtype
@@ -169,11 +171,19 @@ def _dtype(dtype: object, *numbers: object) -> Any:
 
 
 def linspace(
-    start: Value, stop: Value, num: int = 50, endpoint: bool = True, dtype: object = None
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: object = None,
+    *,
+    retstep: bool = False,
+    axis: int = 0,
 ) -> Value:
     """`num` numbers at equal distances from `start` to `stop`, which is the last if `endpoint`.
 
-    The ends may be tensors, without axes; gradients flow to them.
+    The ends may be tensors; gradients flow to them. The numbers lie along a new `axis`. With
+    `retstep` the result is a pair, and the second is the distance.
 
     Example:
         >>> sg.run(sg.linspace(0.0, 1.0, 5))
@@ -183,12 +193,19 @@ def linspace(
     _require_real("linspace", start=start, stop=stop)
     floating = _dtype(dtype, start, stop)
     if not any(hasattr(one, "apply") for one in (start, stop)):
-        return constant(np.linspace(start, stop, count, endpoint).astype(floating))
-    shares = np.linspace(0.0, 1.0, count, endpoint).astype(floating)
-    first, last = (
-        ops.astype(one, floating) if hasattr(one, "dtype") else one for one in (start, stop)
-    )
-    return first * (1 - shares) + last * shares
+        made, step = np.linspace(start, stop, count, endpoint, retstep=True, axis=axis)
+        return _with_step(constant(made.astype(floating)), np.asarray(step, floating), retstep)
+    first, last = (ops.astype(as_operand(one), floating) for one in (start, stop))
+    rank = max(first.ndim, last.ndim)
+    shares = np.linspace(0.0, 1.0, count, endpoint).reshape(-1, *(1,) * rank).astype(floating)
+    found = first * (1 - shares) + last * shares
+    gaps = count - 1 if endpoint else count
+    step = (last - first) / gaps if gaps > 0 else (last - first) * math.nan
+    return _with_step(moveaxis(found, 0, axis), step, retstep)
+
+
+def _with_step(numbers: Value, step: Value, retstep: bool) -> Value:
+    return (numbers, step) if retstep else numbers
 
 
 def _require_real(function: str, **numbers: Any) -> None:
@@ -204,6 +221,8 @@ def logspace(
     endpoint: bool = True,
     base: float = 10.0,
     dtype: object = None,
+    *,
+    axis: int = 0,
 ) -> Value:
     """`base` to the power of numbers at equal distances: see `linspace`.
 
@@ -213,22 +232,35 @@ def logspace(
     """
     _require_real("logspace", start=start, stop=stop, base=base)
     if not any(hasattr(one, "apply") for one in (start, stop)):
-        found = np.logspace(start, stop, _count("logspace", num), endpoint, base)
+        found = np.logspace(start, stop, _count("logspace", num), endpoint, base, axis=axis)
         return constant(found.astype(_dtype(dtype, start, stop)))
-    return ops.power(float(base), linspace(start, stop, num, endpoint, dtype))
+    return ops.power(float(base), linspace(start, stop, num, endpoint, dtype, axis=axis))
 
 
 def geomspace(
-    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: object = None
-) -> Expression:
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: object = None,
+    *,
+    axis: int = 0,
+) -> Value:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Tensors, to which gradients flow, are positive.
 
     Example:
         >>> sg.run(sg.geomspace(1.0, 8.0, 4))
         array([1., 2., 4., 8.], dtype=float32)
     """
-    found = np.geomspace(start, stop, _count("geomspace", num), endpoint)
-    return constant(found.astype(_dtype(dtype, start, stop)))
+    _require_real("geomspace", start=start, stop=stop)
+    if not any(hasattr(one, "apply") for one in (start, stop)):
+        found = np.geomspace(start, stop, _count("geomspace", num), endpoint, axis=axis)
+        return constant(found.astype(_dtype(dtype, start, stop)))
+    floating = _dtype(dtype, start, stop)
+    first, last = (ops.log(ops.astype(as_operand(one), floating)) for one in (start, stop))
+    return ops.exp(linspace(first, last, num, endpoint, axis=axis))
 
 
 def _count(name: str, num: int) -> int:

@@ -13,7 +13,7 @@ from staticgraph.compiler.core.types import TensorType as Type, TupleType, as_dt
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.user_host_ops import HostOp, call_of
 
-Declared: TypeAlias = "Type | list[Type] | tuple[Type, ...]"
+Declared: TypeAlias = Type | list[Type] | tuple[Type, ...]
 
 _known: dict[tuple[Callable[..., Any], int, bool], HostOp] = {}
 

@@ -15,7 +15,12 @@ def some(values: Iterable[Any], count: int) -> list[Any]:
     """
     given = list(values)
     chosen = {i * len(given) // count for i in range(count)}
-    return [
-        value if i in chosen else pytest.param(value, marks=pytest.mark.long)
-        for i, value in enumerate(given)
-    ]
+    return [value if i in chosen else _long(value) for i, value in enumerate(given)]
+
+
+def _long(value: Any) -> Any:
+    """What `parametrize` takes for a value, or for what was one already: a `pytest.param`."""
+    if isinstance(value, type(pytest.param())):
+        marks = [*value.marks, pytest.mark.long]
+        return pytest.param(*value.values, marks=marks, id=value.id)
+    return pytest.param(value, marks=pytest.mark.long)

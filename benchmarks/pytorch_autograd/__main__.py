@@ -68,6 +68,10 @@ class Torch(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name == "_C":
             return C
+        if name in ("_unique", "_unique2"):
+            return dynamic.unique
+        if name == "_VF":
+            return SimpleNamespace(unique_dim=dynamic.unique)
         if f"torch.{name}" in MODULES:
             return MODULES[f"torch.{name}"]
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from benchmarks.pytorch_autograd.order import execution_order
 from staticgraph import dynamic as torch
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -333,6 +334,19 @@ class _NoGradient(torch.autograd.Function):
         """None."""
 
 
+class Resize(torch.autograd.Function):
+    """A view of other sizes."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, sizes: tuple[int, ...]) -> Any:
+        ctx.sizes = tensor.shape
+        return tensor.contiguous().view(*sizes)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.contiguous().view(ctx.sizes), None
+
+
 class UndefinedGrad:
     """The identity, through which no gradient comes."""
 
@@ -371,6 +385,7 @@ def set_versions(tensors: Sequence[Any], versions: Sequence[int]) -> None:
 
 following.append(None)  # so that the engine describes its passes
 torch.autograd.torch = torch  # which PyTorch's module imports
+torch.autograd._functions = SimpleNamespace(Resize=Resize)
 
 
 def will_execute(node: Any) -> bool:
@@ -395,6 +410,7 @@ C = SimpleNamespace(
     _set_fwd_grad_enabled=torch.autograd.forward_ad._set_fwd_grad_enabled,
     _will_engine_execute_node=will_execute,
     _current_graph_task_id=lambda: mode.number,
+    _current_graph_task_execution_order=execution_order,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,
         _saved_tensors_hooks_is_enabled=lambda: mode.no_packing is None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.core.lowering import Nested
 from staticgraph.compiler.core.source import gradient_of, place_of
-from staticgraph.compiler.graph.definition import LEAVES
+from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.ir.records import (
     NOWHERE,
     Assign,
@@ -28,6 +28,7 @@ from staticgraph.compiler.ir.records import (
     Store,
 )
 from staticgraph.compiler.ir.text import INDENT, lines, signature
+from staticgraph.compiler.ops.arithmetic import copy
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel
@@ -52,22 +53,25 @@ class Comments:
     def __init__(self, kernel: Kernel) -> None:
         nodes = self.nodes = kernel.nodes()
         self.readable = readable_files()
-        ((_, graph), *_) = kernel.graphs
-        self.names = self._assigned({new for _, new in graph.updates})
+        self.names: dict[int, str] = {}
+        loops = {node.source for node in nodes.values() if isinstance(node.op.lowering, Nested)}
+        for first, graph in kernel.graphs:
+            self.names |= self._assigned(first, graph, loops)
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
 
-    def _assigned(self, updates: Collection[int]) -> dict[int, str]:
+    def _assigned(self, first: int, graph: Definition, loops: Collection[str]) -> dict[int, str]:
         """The names of the variables that lines assign, each for the last node of its line.
 
-        What the line of a loop, of a branch or of an optimizer assigns is no value in a kernel.
+        What the line of a loop, of a branch or of an optimizer assigns is no value in a kernel. A
+        copy, as of what a loop hands on, is not what the line computes.
         """
         last: dict[str, int] = {}
-        for number, node in self.nodes.items():
-            last[node.source] = max(number, last.get(node.source, number))
-        for number, node in self.nodes.items():
-            if number in updates or isinstance(node.op.lowering, Nested):
-                last.pop(node.source, None)
-        found = {number: self.assigned(source) for source, number in last.items()}
+        for number, node in enumerate(graph.nodes):
+            if node.op not in LEAVES and node.op is not copy:
+                last[node.source] = number
+        for source in (*loops, *(graph.nodes[new].source for _, new in graph.updates)):
+            last.pop(source, None)
+        found = {first + number: self.assigned(source) for source, number in last.items()}
         return {number: name for number, name in found.items() if name}
 
     def assigned(self, place: str) -> str:

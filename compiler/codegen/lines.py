@@ -24,6 +24,7 @@ from staticgraph.compiler.codegen.short_rows import whole_vectors
 from staticgraph.compiler.codegen.statements import Memory
 from staticgraph.compiler.codegen.windows import (
     MOST_COLUMNS,
+    WIDTH,
     Windows,
     in_block,
     least,
@@ -52,6 +53,11 @@ from staticgraph.compiler.schedule.access import contiguous_strides, offset_of
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.matmul import Product
+
+MOST_SPARE = 0.1
+"""Of the columns: if more are computed in vain for one piece, two are a block that fits no cache.
+Measured on a Zen 5, 14 x 14 of 64 channels, 5 x 5: 1.15 times as fast; without spare ones slower.
+"""
 
 
 @record
@@ -99,6 +105,8 @@ class Lines(Windows):
         """How many pieces a block has."""
         most = self._most_pieces(self.length)
         unit = self.length * self.across
+        if most == 1 and 2 * unit <= MOST_COLUMNS and -unit % WIDTH > MOST_SPARE * unit:
+            most = 2
         return self._best(unit, most * unit) if most > 1 else 1
 
     @property
@@ -149,7 +157,7 @@ def lines_of(windows: Windows, base: Node, source: Node | None) -> Windows:
     turns = _turns(windows.channels, down, along)
     if sum(length + turn.span for turn in turns) >= windows.channels * length or not windows.each:
         return windows
-    same = windows.pack, windows.shape, windows.base, False, windows.other, True
+    same = windows.pack, windows.shape, windows.base, False, windows.other, True, None
     inside = _inside(windows, turns, base, source)
     return Lines(*same, length, prod(widths), turns, inside)
 

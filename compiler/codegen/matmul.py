@@ -176,6 +176,8 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
     left_shape, right_shape = (nodes[operand].type.shape for operand in node.operands[-2:])
     shape = node.type.shape if group.by_piece is None else (*left_shape[:-1], 1)
     batch = _batch_shape(shape, left_shape, right_shape)
+    if group.apart is not None:
+        right_shape = (*right_shape[:-2], *_piece_shape(nodes, group, right_shape))
     left = _matrix(group.left, left_shape, len(batch), row=True)
     right = _matrix(group.right, right_shape, len(batch), row=False)
     m: Size = left_shape[-2] if len(left_shape) > 1 else 1
@@ -199,9 +201,9 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
             packed = Packed(group.pack, shape, base)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
-            of = replace(of, windows=Windows(group.pack, shape, base, True, n, False))
+            of = replace(of, windows=Windows(group.pack, shape, base, True, n, False, group.apart))
         else:
-            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None)
+            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None, None)
             read = nodes[group.pack.base]
             is_padded = read.op.name == "embed" and _is_whole(left, m, left_shape[-1])
             source = nodes[read.operands[0]] if is_padded else None
@@ -400,6 +402,12 @@ def _matrix(view: View, shape: Shape, batch: int, row: bool) -> _Matrix:
     )
     first, offset = (view.offset, 0) if isinstance(view.offset, int) else (0, view.offset)
     return _Matrix(view.base, first, offset, transposed, leading, down, across, aligned)
+
+
+def _piece_shape(nodes: Mapping[int, Node], group: MatmulGroup, shape: Shape) -> Shape:
+    """That of a piece of the right operand."""
+    assert group.pack is not None
+    return product(nodes[group.pack.source].type.shape[group.pack.split + 1 :]), shape[-1]
 
 
 def _rows_join(left: _Matrix, right: _Matrix, batch: Shape, m: Size, depth: Size) -> bool:

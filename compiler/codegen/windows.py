@@ -59,11 +59,13 @@ class Windows(Pieces):
         is_left: whether it is the left one, and its columns are summed over.
         other: the rows of the left operand, or the columns of the right one, that it meets.
         by_piece: whether the result has the pieces first, and then the rows.
+        apart: how far from each other the pieces of the other operand are, if that lies by piece.
     """
 
     is_left: bool
     other: Size
     by_piece: bool
+    apart: Size | None
 
     @property
     def matrices(self) -> int:
@@ -213,16 +215,21 @@ class Windows(Pieces):
 Multiply: TypeAlias = "Callable[[Expr, Expr, Expr, Expr], Stmt]"
 
 
-def multiplier(of: Product, call: Arguments, gemm: Callable[[str], Name], turned: bool) -> Multiply:
+def multiplier(
+    of: Product,
+    call: Arguments,
+    gemm: Callable[[str], Name],
+    turned: bool,
+    right_turned: bool = False,
+) -> Multiply:
     """What makes a call with the sizes that `call` has then, of (left, right, beta, result)."""
 
     def multiplied(left: Expr, right: Expr, beta: Expr, result: Expr) -> Stmt:
         sizes = call.m, call.n, call.k, literal(1, of.dtype)
         operands = left, call.lda, right, call.ldb, beta, result, call.ldc
+        flags = Const(int(turned)), Const(int(right_turned))
         name = f"gemm_{CONSTRUCTORS[of.dtype.name]}"
-        return Evaluate(
-            Call(name, (gemm(of.dtype.name), Const(int(turned)), ZERO, *sizes, *operands))
-        )
+        return Evaluate(Call(name, (gemm(of.dtype.name), *flags, *sizes, *operands)))
 
     return multiplied
 
@@ -249,7 +256,7 @@ def windows_product(
     windows = of.windows
     assert windows is not None
     turned = call.left_transposed and not windows.is_left
-    multiplied = multiplier(of, call, gemm, turned)
+    multiplied = multiplier(of, call, gemm, turned, windows.apart is not None)
     if windows.is_left:
         return _summed(of, windows, call, multiplied, size, pointer)
     return _columns(of, windows, call, multiplied, size, pointer)
@@ -369,24 +376,48 @@ def _summed(
     found.append(copy_of(windows, windows.block, own, (channel, end), size, pointer))
     call.a, call.lda = ZERO, size(windows.block)
     call.rows(times(channel, each), times(end - channel, each))
-    call.depth(_start(windows, size), _length(windows, size))
+    is_new: Expr = Binary("==", block, first)
+    further: Expr = ZERO
+    if windows.apart is None:
+        call.depth(_start(windows, size), _length(windows, size))
+    else:
+        further, is_first = _by_each_piece(windows, call, size)
+        is_new = Binary("&", is_new, is_first)
     right = Call("address", (pointer(("node", of.right.base), of.right.first), call.b))
     zero, one = (literal(factor, of.dtype) for factor in (0, 1))
-    beta = Select(Binary("==", block, first), zero, one)
-    packed = packed_address(windows, size(own), pointer)
+    beta = Select(is_new, zero, one)
+    packed = packed_address(windows, size(own), pointer, further)
 
     def into(memory: Memory, place: Expr) -> Stmt:
         result = Call("address", (pointer(memory, 0), place))
         return multiplied(packed, right, beta, result)
 
+    added = into(of.target, call.c)
     if windows.cut == "blocks":
         part = ("partial", of.node)
         place = total_of((call.c, times(Name("chunk"), size(of.plan.memory[part]))))
         is_own = Binary("==", Name("chunk"), ZERO)
-        found.append(If(is_own, (into(of.target, call.c),), (into(part, place),)))
-    else:
-        found.append(into(of.target, call.c))
+        added = If(is_own, (added,), (into(part, place),))
+    if windows.apart is not None:
+        # without pieces, the result is zero as well
+        added = For("image", ZERO, Call("max", (Name("count"), ONE)), (added,))
+    found.append(added)
     return [For("slab", start, stop, (*before, For("block", first, last, tuple(found))))]
+
+
+def _by_each_piece(
+    windows: Windows, call: Arguments, size: Callable[[Size], Expr]
+) -> tuple[Expr, Expr]:
+    """Narrow `call` to a piece of a block: where it begins in what is packed; whether it is the
+    first one.
+    """
+    assert windows.apart is not None
+    image, width = Name("image"), size(windows.width)
+    columns = times(Name("lines"), width)
+    piece = times(Name("piece") + image, size(windows.apart))
+    call.b = total_of((call.b, piece, times(Name("line"), width)))
+    call.k = Select(Binary("<", image, Name("count")), columns, ZERO)
+    return times(image, columns), Binary("==", image, ZERO)
 
 
 def _found_matrix(windows: Windows, unit: Expr, units: Expr) -> tuple[list[Stmt], Expr]:

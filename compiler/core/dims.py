@@ -83,9 +83,8 @@ class Opaque:
         return ("opaque", self.function, *map(_key, self.arguments))
 
 
-Atom: TypeAlias = "Unknown | Opaque"
-Monomial: TypeAlias = "tuple[Atom, ...]"
-Size: TypeAlias = "int | Dim"
+Atom: TypeAlias = Unknown | Opaque
+Monomial: TypeAlias = tuple[Atom, ...]
 
 
 def _key(size: Size) -> str:
@@ -239,6 +238,9 @@ class Dim(Refusals):
                         if isinstance(argument, Dim):
                             found |= argument.atoms()
         return found
+
+
+Size: TypeAlias = int | Dim
 
 
 _SIZE = (Dim, Integral)

@@ -15,7 +15,7 @@ from staticgraph.compiler.core.errors import DTypeError
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.values import Value
 
-DType: TypeAlias = "np.dtype[Any]"
+DType: TypeAlias = np.dtype[Any]
 
 _FLOATS = "fV"  # NumPy's kinds; of V, bytes without a meaning to NumPy, bfloat16 is the only one
 _INEXACT = _FLOATS + "c"

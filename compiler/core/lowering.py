@@ -13,7 +13,7 @@ from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import DType, TensorType
 
-Index: TypeAlias = "tuple[Affine, ...]"
+Index: TypeAlias = tuple[Affine, ...]
 
 
 @record
@@ -167,4 +167,4 @@ Lowering: TypeAlias = (
     " | Matmul | Gemm | Attention | Host | Nested | Item"
 )
 
-TypeRule: TypeAlias = "Callable[..., TensorType]"
+TypeRule: TypeAlias = Callable[..., TensorType]

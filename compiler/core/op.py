@@ -7,9 +7,7 @@ evaluates with NumPy where there is none. All ops are pure.
 
 from __future__ import annotations
 
-import functools
 import inspect
-import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
@@ -43,14 +41,15 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_more,
     refuse_others,
 )
+from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
 from staticgraph.compiler.core.values import Value
 
-Rule: TypeAlias = "Callable[..., Any]"
-Attrs: TypeAlias = "dict[str, Any]"
-BatchRule: TypeAlias = "Callable[..., Any]"
+Rule: TypeAlias = Callable[..., Any]
+Attrs: TypeAlias = dict[str, Any]
+BatchRule: TypeAlias = Callable[..., Any]
 Linearity: TypeAlias = Literal["none", "linear", "affine", "multilinear", "diagonal"]
 Domain: TypeAlias = Literal["all", "positive", "unit", "small", "share"]
 Cost: TypeAlias = Literal["cheap", "moderate", "expensive"]
@@ -90,22 +89,6 @@ class Operand:
 
     shape: Value
     dtype: Value
-
-
-class _Own:
-    """An attribute of each op where its class has another, or none."""
-
-    __slots__ = ("_of_class", "_of_op")
-
-    def __init__(self, of_op: Callable[[Any], object], of_class: object = None) -> None:
-        self._of_op, self._of_class = of_op, of_class
-
-    def __get__(self, op: Any, kind: type) -> Any:
-        if op is not None:
-            return self._of_op(op)
-        if self._of_class is None:
-            raise AttributeError
-        return self._of_class
 
 
 @frozen(eq=False)
@@ -156,7 +139,8 @@ class Op:
         choices: values of arguments, by their names in the signature, that random programs try;
             of `axis`, and of those that windows have, they know some themselves.
         bind: `(*args, **kwargs) -> (operands, attrs)`, the public signature; None where all
-            arguments are operands.
+            arguments are operands. `(value, None)` of arguments for which the value is composed of
+            other ops.
         expand: for a composite, the same value written in other ops: `(*operands, **attrs)`.
         lowering: how the op reaches a kernel; None for composites and leaves.
         promotes: the operands (as a slice) that frontends cast to one dtype before they apply.
@@ -189,7 +173,7 @@ class Op:
     exact: bool = False
     sweep: Sweep = ""
     choices: Mapping[str, tuple[object, ...]] = field(default_factory=dict, repr=False)
-    bind: Callable[..., tuple[Sequence[Value], Attrs]] | None = None
+    bind: Callable[..., tuple[Sequence[Value], Attrs | None]] | None = None
     expand: Callable[..., Value] | None = None
     lowering: Lowering | None = None
     promotes: slice | None = None
@@ -224,10 +208,10 @@ class Op:
         if self.bind is not None:
             try:
                 check_types(self.name, self.bind, operands, attrs)
-                arguments = self.bind(*operands, **attrs)
+                found, bound = self.bind(*operands, **attrs)
             except TypeError as error:
                 raise named(error, self.bind, self.name) from None
-            return self.bound(*arguments)
+            return found if bound is None else self.bound(found, bound)
         if attrs:
             self._check_names(attrs)
         refuse_more(self.name, self.evaluate, len(operands))
@@ -440,19 +424,10 @@ _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
 
 
-def _documentation(op: Op) -> str:
-    """What `help` shows, made when somebody asks for it."""
-    wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
-    parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
-    parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
-    if op.example:
-        parts.append("Example:\n" + textwrap.indent(op.example, "    "))
-    return "\n\n".join(parts)
-
-
 # so that `help`, editors and `inspect` show an op as the function that it is
-setattr(Op, "__doc__", _Own(_documentation, Op.__doc__))  # noqa: B010
-setattr(Op, "__signature__", _Own(lambda op: op.signature))  # noqa: B010
+setattr(Op, "__doc__", Own(documentation, Op.__doc__))  # noqa: B010
+setattr(Op, "__signature__", Own(lambda op: op.signature))  # noqa: B010
+setattr(Op, "__annotations__", Annotations(Op.__annotations__))  # noqa: B010
 
 _registry: dict[str, Op] = {}
 _own: set[Op] = set()

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.core.values import Array, Value
 
-ArrayLike: TypeAlias = "Array | np.generic | float"
+ArrayLike: TypeAlias = Array | np.generic | float
 """What an executable takes for a tensor."""
 
 

@@ -33,7 +33,7 @@ def ending_with_refusals() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        first = found[0] if found else error
+        first = found[0] if found and not _is_reworded(error, found[0]) else error
         _add_place(first)
         if error is not first:
             raise first from error
@@ -43,6 +43,12 @@ def ending_with_refusals() -> Iterator[None]:
     if found:
         _add_place(found[0])
         raise found[0]
+
+
+def _is_reworded(error: Exception, first: Exception) -> bool:
+    """Whether an error is a refusal in other words, as PyTorch's, and not the user's own."""
+    ours = isinstance(error, StaticGraphError) and not raised_by_user(error)
+    return ours and error.__context__ is first
 
 
 def _add_place(error: Exception) -> None:

@@ -65,6 +65,9 @@ DUMP_DIR = Setting("STATICGRAPH_DUMP_DIR", "`staticgraph_dump`", "where these fi
 COMPILE_LARGE_OPS = Setting(
     "DYNAMIC_COMPILE_LARGE_OPS", "1", "0: the eager engine leaves large arrays to NumPy"
 )
+COMPILE_SMALL_OPS = Setting(
+    "DYNAMIC_COMPILE_SMALL_OPS", "1", "0: the eager engine calls small ops through Python"
+)
 KEEP_FREED_MEMORY = Setting(
     "DYNAMIC_KEEP_FREED_MEMORY", "1", "0: the C library returns freed memory as it always does"
 )
@@ -87,7 +90,7 @@ RANK = Setting(
 
 SETTINGS = (
     NUM_THREADS, BLAS, CACHE, CACHE_DIR, CACHE_MB, LOG, DUMP, DUMP_DIR, COMPILE_LARGE_OPS,
-    KEEP_FREED_MEMORY, EAGER_LINT, PEERS_DIR, FUZZ_TORCH, RANK,
+    COMPILE_SMALL_OPS, KEEP_FREED_MEMORY, EAGER_LINT, PEERS_DIR, FUZZ_TORCH, RANK,
 )  # fmt: skip
 """All of them, in the order in which they are shown."""
 

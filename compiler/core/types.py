@@ -26,7 +26,7 @@ _assumed: ContextVar[list[tuple[Size, Size]] | None] = ContextVar("assumed", def
 
 _PLAIN = (int, float, str, np.dtype, type(None))  # have no sizes in them
 
-Shape: TypeAlias = "tuple[Size, ...]"
+Shape: TypeAlias = tuple[Size, ...]
 DType: TypeAlias = dtypes.DType
 DTYPES = dtypes.DTYPES
 as_dtype = dtypes.as_dtype
@@ -86,7 +86,7 @@ class TupleType:
     __repr__ = __str__
 
 
-Type: TypeAlias = "TensorType | TupleType"
+Type: TypeAlias = TensorType | TupleType
 
 
 def mapped(value: object, function: Callable[[Dim], Size]) -> Value:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
+Array: TypeAlias = np.ndarray[Any, Any]
 """A NumPy array, of a dtype and a rank that are known when it runs."""
 
 Value: TypeAlias = Any

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import CodeType
 
 OWN = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
@@ -14,6 +16,20 @@ _EAGER = OWN + "dynamic" + os.sep
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen", "<__array_function__")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
+
+
+caller: ContextVar[str | None] = ContextVar("caller", default=None)
+"""The `file:line` that stands for the user's where no frame of the user's is."""
+
+
+@contextmanager
+def called_at(source: str) -> Iterator[None]:
+    """Inside the block, what no frame of a user's is behind is attributed to this `file:line`."""
+    token = caller.set(source)
+    try:
+        yield
+    finally:
+        caller.reset(token)
 
 
 def is_own(file: str) -> bool:

@@ -31,9 +31,11 @@ _MODULES = {
     "complex_numbers":
         "angle conj conjugate imag iscomplex isreal polar real",
     "statistics":
-        "amax amin average corrcoef count_nonzero cov median nanargmax nanargmin nancumprod "
-        "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd "
-        "nansum nanvar percentile ptp quantile",
+        "amax amin average corrcoef count_nonzero cov median nanmedian nanpercentile nanquantile "
+        "percentile ptp quantile",
+    "nans":
+        "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum "
+        "nanvar",
     "sequences":
         "argpartition cumulative_prod cumulative_sum digitize gradient interp lexsort "
         "partition searchsorted topk trapezoid unwrap",

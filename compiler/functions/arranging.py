@@ -397,11 +397,13 @@ def diagflat(x: Value, k: int = 0) -> Value:
     return diag(ravel(x), k)
 
 
-def trace(x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
-    """The sums along the diagonals of the planes of two axes.
+def trace(
+    x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: object = None
+) -> Value:
+    """The sums along the diagonals of the planes of two axes, of elements cast to `dtype`.
 
     Example:
         >>> sg.trace(np.array([[1.0, 2.0], [3.0, 4.0]]))
         np.float64(5.0)
     """
-    return ops.sum(diagonal(x, offset, axis1, axis2), axis=-1)
+    return ops.sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)

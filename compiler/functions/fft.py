@@ -29,7 +29,7 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-Axes: TypeAlias = "int | Sequence[int] | None"
+Axes: TypeAlias = int | Sequence[int] | None
 
 
 def _norm(name: str, norm: str | None) -> str:

@@ -32,30 +32,37 @@ __all__ = [
 ]  # fmt: skip
 
 
-def concat(tensors: Sequence[Value], axis: int | None = 0) -> Value:
+def _cast(tensors: Sequence[Value], dtype: object) -> Sequence[Value]:
+    return tensors if dtype is None else [ops.astype(one, dtype) for one in tensors]
+
+
+def concat(tensors: Sequence[Value], axis: int | None = 0, *, dtype: object = None) -> Value:
     """Tensors joined along an axis: the array API's name of `concatenate`; flat ones if None.
+
+    With `dtype` they are cast first, as by `stack` and the like.
 
     Example:
         >>> sg.concat([np.array([1.0]), np.array([2.0, 3.0])])
         array([1., 2., 3.])
     """
+    tensors = _cast(tensors, dtype)
     if axis is None:
         return ops.concatenate([ravel(one) for one in tensors])
     return ops.concatenate(tensors, axis)
 
 
-def hstack(tensors: Sequence[Value]) -> Value:
+def hstack(tensors: Sequence[Value], *, dtype: object = None) -> Value:
     """Tensors joined along their second axis, vectors along their only one.
 
     Example:
         >>> sg.hstack([np.array([1.0]), np.array([2.0, 3.0])])
         array([1., 2., 3.])
     """
-    grown = [atleast_1d(one) for one in tensors]
+    grown = [atleast_1d(one) for one in _cast(tensors, dtype)]
     return ops.concatenate(grown, 0 if grown and grown[0].ndim == 1 else 1)
 
 
-def vstack(tensors: Sequence[Value]) -> Value:
+def vstack(tensors: Sequence[Value], *, dtype: object = None) -> Value:
     """Tensors joined along their first axis, vectors as rows.
 
     Example:
@@ -63,7 +70,7 @@ def vstack(tensors: Sequence[Value]) -> Value:
         array([[1., 2.],
                [3., 4.]])
     """
-    return ops.concatenate([atleast_2d(one) for one in tensors], 0)
+    return ops.concatenate([atleast_2d(one) for one in _cast(tensors, dtype)], 0)
 
 
 def dstack(tensors: Sequence[Value]) -> Value:

@@ -43,6 +43,17 @@ _ACCUMULATIONS: Mapping[np.ufunc, str] = {np.add: "cumsum", np.multiply: "cumpro
 _DEFAULTS: Options = {"casting": "same_kind", "order": "K", "subok": True, "where": True}
 """Options that say nothing where they are as NumPy has them by itself."""
 
+_LOOPS: Mapping[str, str] = {
+    "where": "choose between its result and another value with np.where",
+    "dtype": "cast the operands with astype before it",
+    "signature": "cast the operands with astype before it",
+    "casting": "cast the operands with astype before it",
+    "order": "results are in row-major order",
+    "subok": "results are of the operands' kind",
+    "axes": "move the axes with np.moveaxis before it",
+}
+"""What a call of a ufunc may be told that ours are not, and what to write."""
+
 _METHODS = _named(
     "all any amax amin argmax argmin argpartition argsort choose clip compress cumprod cumsum max "
     "mean min nonzero prod put repeat reshape round searchsorted squeeze std sum swapaxes take "
@@ -152,7 +163,10 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[object, ...], options: 
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if out and not all(hasattr(one, "copy_") for one in out):
         return _by_numpy(getattr(ufunc, method), name, inputs, options)
-    function = of_method(ufunc, method) if _handles(inputs) else getattr(ufunc, method)
+    if method == "__call__":
+        _refuse_options(name, given, (*inputs, *given.values()))
+    are_handled = _handles((*inputs, *given.values()))  # where= may be the only handle
+    function = of_method(ufunc, method) if are_handled else getattr(ufunc, method)
     if function is None:
         return _by_numpy(getattr(ufunc, method), name, inputs, options)
     result = function(*inputs, **given)
@@ -163,6 +177,14 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[object, ...], options: 
             raise TypeError(f"np.{name}: {value.dtype} does not fit into out= of {place.dtype}")
         place.copy_(value)
     return options["out"] if isinstance(result, tuple) else out[0]
+
+
+def _refuse_options(name: str, given: Options, values: tuple[object, ...]) -> None:
+    """TypeError for what only NumPy's loops can do."""
+    for option, advice in _LOOPS.items():
+        if option in given:
+            kinds = " and ".join(sorted({type(one).__name__ for one in _handles(values)}))
+            raise TypeError(f"np.{name} of {kinds} takes no {option}=: {advice}")
 
 
 def of_method(ufunc: np.ufunc, method: str) -> Callable[..., Value] | None:

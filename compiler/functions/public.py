@@ -8,6 +8,7 @@ from staticgraph.compiler.functions.counting import *
 from staticgraph.compiler.functions.einsum import *
 from staticgraph.compiler.functions.elements import *
 from staticgraph.compiler.functions.joining import *
+from staticgraph.compiler.functions.nans import *
 from staticgraph.compiler.functions.polynomials import *
 from staticgraph.compiler.functions.products import *
 from staticgraph.compiler.functions.segments import *

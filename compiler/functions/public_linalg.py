@@ -12,6 +12,6 @@ from staticgraph.compiler.functions.products import (
 )
 
 __all__ = [
-    "cond", "cross", "diagonal", "matrix_transpose", "multi_dot", "norm", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot",
+    "cond", "cross", "diagonal", "matrix_transpose", "multi_dot", "norm", "tensordot",
+    "tensorinv", "tensorsolve", "trace", "vecdot",
 ]  # fmt: skip

@@ -29,32 +29,46 @@ __all__ = [
 Places = int | Sequence[int]
 
 
-def _cumulative(name: str, op: Callable[..., Any], x: Value, axis: int | None, first: bool) -> Any:
+def _cumulative(
+    name: str, op: Callable[..., Any], x: Value, axis: int | None, dtype: object, first: bool
+) -> Any:
     x = as_operand(x)
     if axis is None:
         if x.ndim > 1:
             raise OptionError(f"{name}: needs an axis for {x.ndim} axes")
         axis = 0
     axis = normalise_axis(name, axis, x.ndim)
-    found = op(x, axis)
+    found = op(x, axis, dtype=dtype)
     if not first:
         return found
     widths = [(1 if i == axis else 0, 0) for i in range(x.ndim)]
     return ops.pad(found, widths, 0.0 if op is ops.cumsum else 1.0)
 
 
-def cumulative_sum(x: Value, /, *, axis: int | None = None, include_initial: bool = False) -> Value:
+def cumulative_sum(
+    x: Value,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
+) -> Value:
     """The sums of all elements up to each; a 0 before them with `include_initial`.
 
     Example:
         >>> sg.cumulative_sum(np.array([1.0, 2.0]), include_initial=True)
         array([0., 1., 3.])
     """
-    return _cumulative("cumulative_sum", ops.cumsum, x, axis, include_initial)
+    return _cumulative("cumulative_sum", ops.cumsum, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
-    x: Value, /, *, axis: int | None = None, include_initial: bool = False
+    x: Value,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: object = None,
+    include_initial: bool = False,
 ) -> Value:
     """The products of all elements up to each; a 1 before them with `include_initial`.
 
@@ -62,7 +76,7 @@ def cumulative_prod(
         >>> sg.cumulative_prod(np.array([3.0, 2.0]), include_initial=True)
         array([1., 3., 6.])
     """
-    return _cumulative("cumulative_prod", ops.cumprod, x, axis, include_initial)
+    return _cumulative("cumulative_prod", ops.cumprod, x, axis, dtype, include_initial)
 
 
 def trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:

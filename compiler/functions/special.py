@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float, is_narrow
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.elements import of_one_dtype
-from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.declare import as_operand, common_dtype
 
 __all__ = [
     "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "comb", "entr", "erfcx", "exp1",
@@ -32,6 +33,26 @@ _ROOT_PI = math.sqrt(math.pi)
 def _floats(x: Value) -> Any:
     x = as_operand(x)
     return x if is_float(x.dtype) else ops.astype(x, "float64")
+
+
+def _widely(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of floats of 16 bits computed in float32: its terms leave their range."""
+
+    @functools.wraps(function)
+    def widened(*operands: Value, **named: Value) -> Value:
+        given = [one for one in (*operands, *named.values()) if hasattr(one, "dtype")]
+        dtype = common_dtype(*given) if given else np.dtype(np.float64)
+        if not is_narrow(dtype):
+            return function(*operands, **named)
+        operands = tuple(map(_single, operands))
+        found = function(*operands, **{name: _single(one) for name, one in named.items()})
+        return ops.astype(found, dtype)
+
+    return widened
+
+
+def _single(x: Value) -> Value:
+    return ops.astype(x, "float32") if hasattr(x, "dtype") else x
 
 
 def _where(condition: object, x: object, other: object) -> Any:
@@ -356,6 +377,7 @@ _EULER = tuple(
 )
 
 
+@_widely
 def zeta(x: Value, q: Value = 1.0) -> Value:
     """The sum of (q + k)**-x over k from 0 on: Riemann's zeta function for q = 1, Hurwitz's else.
 
@@ -401,6 +423,7 @@ _FAR = 8.0
 _ERFCX = tuple((-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(18))
 
 
+@_widely
 def erfcx(x: Value) -> Value:
     """exp(x**2) erfc(x), without underflow.
 
@@ -419,6 +442,7 @@ def erfcx(x: Value) -> Value:
     return ops.where(near, ops.exp(low * low) * ops.erfc(low), far)
 
 
+@_widely
 def log_ndtr(x: Value) -> Value:
     """log(ndtr(x)), without underflow.
 

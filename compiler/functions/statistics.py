@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,38 +15,50 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axes
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.arranging import axis_or_whole, diagonal, moveaxis
+from staticgraph.compiler.functions.arranging import diagonal, moveaxis
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand, common_dtype, count, size_value, zeros_like
 
 __all__ = [
-    "amax", "amin", "average", "corrcoef", "count_nonzero", "cov", "median", "nanargmax",
-    "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin",
-    "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile", "ptp",
-    "quantile",
+    "amax", "amin", "average", "corrcoef", "count_nonzero", "cov", "median", "nanmedian",
+    "nanpercentile", "nanquantile", "percentile", "ptp", "quantile",
 ]  # fmt: skip
 
 Axes = int | Sequence[int] | None
 
 
-def amax(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
+def amax(
+    x: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    where: Value = None,
+    initial: Value = None,
+) -> Value:
     """The largest element along axes: NumPy's other name of `max`.
 
     Example:
         >>> sg.amax(np.array([1.0, 5.0]))
         np.float64(5.0)
     """
-    return ops.max(x, axis, keepdims)
+    return ops.max(x, axis, keepdims, where=where, initial=initial)
 
 
-def amin(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
+def amin(
+    x: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    where: Value = None,
+    initial: Value = None,
+) -> Value:
     """The smallest element along axes: NumPy's other name of `min`.
 
     Example:
         >>> sg.amin(np.array([1.0, 5.0]))
         np.float64(1.0)
     """
-    return ops.min(x, axis, keepdims)
+    return ops.min(x, axis, keepdims, where=where, initial=initial)
 
 
 def ptp(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
@@ -105,164 +117,17 @@ def average(
     return (found, total) if returned else found
 
 
-# -- what nan is left out of -----------------------------------------------------------------------
-
-
-def _filled(x: Any, value: float) -> Any:
-    """x with a value in the place of nan."""
-    return ops.where(ops.isnan(x), value, x) if is_float(x.dtype) else x
-
-
-def _numbers(x: Any, axis: Axes, keepdims: bool) -> Any:
-    """How many elements are not nan, as numbers of x's dtype."""
-    there = ops.astype(ops.logical_not(ops.isnan(x)), x.dtype)
-    return ops.sum(there, axis=axis, keepdims=keepdims)
-
-
-def nansum(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
-    """The sum of the elements that are not nan.
-
-    Example:
-        >>> sg.nansum(np.array([1.0, np.nan, 2.0]))
-        np.float64(3.0)
-    """
-    return ops.sum(_filled(as_operand(x), 0), axis=axis, keepdims=keepdims)
-
-
-def nanprod(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
-    """The product of the elements that are not nan.
-
-    Example:
-        >>> sg.nanprod(np.array([3.0, np.nan, 2.0]))
-        np.float64(6.0)
-    """
-    return ops.prod(_filled(as_operand(x), 1), axis=axis, keepdims=keepdims)
-
-
-def nancumsum(x: Value, axis: int | None = None) -> Value:
-    """The running sums of the elements that are not nan: see `cumsum`.
-
-    Example:
-        >>> sg.nancumsum(np.array([1.0, np.nan, 2.0]))
-        array([1., 1., 3.])
-    """
-    return ops.cumsum(_filled(as_operand(x), 0), axis)
-
-
-def nancumprod(x: Value, axis: int | None = None) -> Value:
-    """The running products of the elements that are not nan: see `cumprod`.
-
-    Example:
-        >>> sg.nancumprod(np.array([3.0, np.nan, 2.0]))
-        array([3., 3., 6.])
-    """
-    return ops.cumprod(_filled(as_operand(x), 1), axis)
-
-
-def nanmean(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
-    """The mean of the elements that are not nan; nan if there is none.
-
-    Example:
-        >>> sg.nanmean(np.array([1.0, np.nan, 2.0]))
-        np.float64(1.5)
-    """
-    x = as_operand(x)
-    if not is_float(x.dtype):
-        return ops.mean(x, axis=axis, keepdims=keepdims)
-    return ops.divide(nansum(x, axis, keepdims), _numbers(x, axis, keepdims))
-
-
-def nanvar(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float = 0) -> Value:
-    """The variance of the elements that are not nan, divided by their number less `ddof`.
-
-    Example:
-        >>> sg.nanvar(np.array([1.0, np.nan, 3.0]))
-        array(1.)
-    """
-    x = as_operand(x)
-    if not is_float(x.dtype):
-        return ops.var(x, axis=axis, keepdims=keepdims, correction=ddof)
-    # inf - inf is nan, which is not left out: there is no variance
-    centred = ops.where(ops.isnan(x), 0, x - nanmean(x, axis, True))
-    freedom = _numbers(x, axis, keepdims) - ddof
-    squares = ops.sum(ops.square(centred), axis=axis, keepdims=keepdims)
-    return ops.where(ops.greater(freedom, 0), squares / freedom, math.nan)
-
-
-def nanstd(x: Value, axis: Axes = None, keepdims: bool = False, *, ddof: float = 0) -> Value:
-    """The standard deviation of the elements that are not nan: see `nanvar`.
-
-    Example:
-        >>> sg.nanstd(np.array([1.0, np.nan, 3.0]))
-        np.float64(1.0)
-    """
-    return ops.sqrt(nanvar(x, axis, keepdims, ddof=ddof))
-
-
-def _nan_extremum(extremum: Callable[..., Any], x: Value, axis: Axes, keepdims: bool) -> Any:
-    x = as_operand(x)
-    if not is_float(x.dtype):
-        return extremum(x, axis=axis, keepdims=keepdims)
-    missing = ops.isnan(x)
-    worst = -math.inf if extremum is ops.max else math.inf
-    found = extremum(ops.where(missing, worst, x), axis=axis, keepdims=keepdims)
-    return ops.where(ops.all(missing, axis=axis, keepdims=keepdims), math.nan, found)
-
-
-def nanmax(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
-    """The largest of the elements that are not nan; nan if there is none.
-
-    Example:
-        >>> sg.nanmax(np.array([1.0, np.nan, 2.0]))
-        array(2.)
-    """
-    return _nan_extremum(ops.max, x, axis, keepdims)
-
-
-def nanmin(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
-    """The smallest of the elements that are not nan; nan if there is none.
-
-    Example:
-        >>> sg.nanmin(np.array([1.0, np.nan, 2.0]))
-        array(1.)
-    """
-    return _nan_extremum(ops.min, x, axis, keepdims)
-
-
-def nanargmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """The place of the largest of the elements that are not nan; -1 if there is none (JAX's).
-
-    Example:
-        >>> sg.nanargmax(np.array([1.0, np.nan, 2.0]))
-        array(2)
-    """
-    return _nan_place(ops.argmax, -math.inf, x, axis, keepdims)
-
-
-def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """The place of the smallest of the elements that are not nan; -1 if there is none (JAX's).
-
-    Example:
-        >>> sg.nanargmin(np.array([1.0, np.nan, 2.0]))
-        array(0)
-    """
-    return _nan_place(ops.argmin, math.inf, x, axis, keepdims)
-
-
-def _nan_place(position: Any, worst: float, x: Value, axis: int | None, keepdims: bool) -> Any:
-    if axis is None and keepdims:
-        flat = _nan_place(position, worst, x, None, False)
-        return ops.reshape(flat, (1,) * np.ndim(x))
-    x, axis = axis_or_whole("nanargmax", x, axis)
-    if not is_float(x.dtype):
-        return position(x, axis=axis, keepdims=keepdims)
-    found = position(_filled(x, worst), axis=axis, keepdims=keepdims)
-    return ops.where(ops.all(ops.isnan(x), axis=axis, keepdims=keepdims), -1, found)
-
-
 # -- quantiles -------------------------------------------------------------------------------------
 
-METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_CONTINUOUS = {
+    "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+"""Per method the alpha and beta of its places (Hyndman, Fan 1996)."""
+METHODS = (
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", *_CONTINUOUS,
+)  # fmt: skip
 
 
 def quantile(
@@ -270,8 +135,8 @@ def quantile(
 ) -> Value:
     """The numbers below which the shares `q` of the elements lie: new first axes as q has.
 
-    Between two elements `method` is "linear", "lower", "higher", "midpoint" or "nearest". nan where
-    there is a nan.
+    Between two elements `method` is "linear", "lower", "higher", "midpoint" or "nearest", or any
+    other of NumPy's. nan where there is a nan.
 
     Raises:
         OptionError: a share that is known is not within [0, 1], or the method is none of these.
@@ -382,22 +247,15 @@ def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
             if isinstance(size, Dim)
             else float(size - 1)
         )
-    # per level and row, as a column each: what is left of an element, and what is right of it
-    ranks = levels * last
     if not skip:
-        ranks = ops.broadcast_to(ranks, (levels.shape[0], *rows.shape[:-1]))
-    rounded = {"nearest": ops.round, "higher": ops.ceil}.get(method, ops.floor)
-    low = _elements(rows, rounded(ranks))
-    if method in ("lower", "higher", "nearest"):
-        found = low
-    else:
-        high = _elements(rows, ops.ceil(ranks))
-        part = (
-            0.5 * ops.sign(ranks - ops.floor(ranks))
-            if method == "midpoint"
-            else (ranks - ops.floor(ranks))
-        )
-        part = ops.astype(part, rows.dtype)
+        if hasattr(rows, "constant") and isinstance(levels, np.ndarray):
+            levels = rows.constant(levels)  # the sizes beside it may be unknown
+        levels = ops.broadcast_to(levels, (levels.shape[0], *rows.shape[:-1]))
+    # per level and row, as a column each: what is left of an element, and what is right of it
+    left, right, part = _places(method, levels, last)
+    found = low = _elements(rows, left)
+    if right is not None:
+        high, part = _elements(rows, right), ops.astype(part, rows.dtype)
         step = high - low
         # from the nearer end, so that it is exact at both, and from a finite one
         from_low = ops.logical_and(ops.less(part, 0.5), ops.greater(low, -math.inf))
@@ -407,6 +265,38 @@ def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
         found = ops.where(same, low, found)
     hidden = ops.all(missing, axis=-1) if skip else ops.any(missing, axis=-1)
     return ops.where(hidden, math.nan, found)
+
+
+def _places(method: str, levels: Any, last: Any) -> tuple[Any, Any, Any]:
+    """The ranks left and right of shares, of ranks up to the last, and how far right they lie.
+
+    None for the right one: the method takes the left one as it is.
+    """
+
+    def within(rank: Any) -> Any:
+        return ops.minimum(ops.maximum(rank, 0.0), last)
+
+    if method in ("lower", "higher", "nearest"):
+        rounded = {"nearest": ops.round, "higher": ops.ceil, "lower": ops.floor}[method]
+        return rounded(levels * last), None, None
+    before = levels * (last + 1) - 1  # the share below the element at a rank of this
+    if method == "inverted_cdf":
+        return within(ops.ceil(before)), None, None
+    if method == "closest_observation":
+        left = ops.floor(before - 0.5)
+        even = ops.logical_and(ops.equal(left, before - 0.5), ops.equal(left % 2, 1))
+        return within(ops.where(even, left, left + 1)), None, None
+    if method == "averaged_inverted_cdf":
+        left = ops.floor(before)
+        return within(left), within(left + 1), ops.where(ops.equal(left, before), 0.5, 1.0)
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        ranks = within(before + alpha + levels * (1 - alpha - beta))
+    else:
+        ranks = levels * last
+    left = ops.floor(ranks)
+    part = 0.5 * ops.sign(ranks - left) if method == "midpoint" else ranks - left
+    return left, ops.ceil(ranks), part
 
 
 def _elements(rows: Any, ranks: Any) -> Any:
@@ -425,21 +315,23 @@ def cov(
     ddof: int | None = None,
     fweights: Value = None,
     aweights: Value = None,
+    *,
+    dtype: object = None,
 ) -> Value:
     """The covariances of variables, one per row (per column unless `rowvar`), over observations.
 
     They are divided by n - 1, by n if `bias`, or by n - ddof. `y` has more variables, `fweights`
-    counts and `aweights` weighs the observations.
+    counts and `aweights` weighs the observations, which are cast to `dtype`.
 
     Example:
         >>> sg.cov(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
         array([[ 1., -1.],
                [-1.,  1.]])
     """
-    x = _variables(m, rowvar)
+    x = _variables(m, rowvar, dtype)
     scalar = x.shape[0] == 1 and y is None
     if y is not None:
-        x = ops.concatenate([x, _variables(y, rowvar)], 0)
+        x = ops.concatenate([x, _variables(y, rowvar, dtype)], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = None
     for given in (fweights, aweights):
@@ -463,8 +355,8 @@ def cov(
     return ops.reshape(found, ()) if scalar else found
 
 
-def _variables(m: Value, rowvar: bool) -> Any:
-    m = as_operand(m)
+def _variables(m: Value, rowvar: bool, dtype: object) -> Any:
+    m = as_operand(m) if dtype is None else ops.astype(m, dtype)
     m = m if is_float(m.dtype) else ops.astype(m, "float64")
     if m.ndim > 2:
         raise ShapeError(f"cov: {m.ndim} axes, of at most 2")
@@ -473,7 +365,7 @@ def _variables(m: Value, rowvar: bool) -> Any:
     return m if rowvar else ops.transpose(m)
 
 
-def corrcoef(x: Value, y: Value = None, rowvar: bool = True) -> Value:
+def corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: object = None) -> Value:
     """The correlations of variables, one per row (per column unless `rowvar`), within [-1, 1].
 
     Example:
@@ -481,7 +373,7 @@ def corrcoef(x: Value, y: Value = None, rowvar: bool = True) -> Value:
         array([[ 1., -1.],
                [-1.,  1.]])
     """
-    found = cov(x, y, rowvar)
+    found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return ops.divide(found, found)
     scale = ops.sqrt(diagonal(found))

@@ -25,7 +25,7 @@ from staticgraph.compiler.ops import leaves
 LEAVES = (leaves.placeholder, leaves.variable, leaves.constant)
 """The ops of nodes that lie in memory before anything is computed."""
 
-Updates: TypeAlias = "Sequence[tuple[Expression, Expression]]"
+Updates: TypeAlias = Sequence[tuple[Expression, Expression]]
 
 
 @frozen(eq=False)

@@ -24,7 +24,7 @@ from staticgraph.compiler.core.refusals import refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
-from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.compiler.core.whose_code import caller, is_own
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
 from staticgraph.compiler.graph.scope import current_scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -362,9 +362,9 @@ def current_line() -> str:
 def user_line() -> str:
     """`file:line` of the innermost frame outside the project's own packages."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and is_own(frame.f_code.co_filename):
+    while is_own(file := frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return (is_own(file) and caller.get()) or f"{file}:{frame.f_lineno}"
 
 
 def constant(array: Value) -> Expression:

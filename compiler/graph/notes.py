@@ -69,7 +69,18 @@ class Sibling(Record):
     targets: tuple[object, ...]
 
 
-Note: TypeAlias = "ZeroGradient | Promoted | Sibling"
+@record
+class LossGradient(Record):
+    """A gradient of a number, as an optimizer takes it.
+
+    Attributes:
+        serial: of the number.
+    """
+
+    serial: int
+
+
+Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient"
 
 _notes: dict[int, list[Note]] = {}  # by the serial of the expression; dropped with it
 

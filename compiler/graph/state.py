@@ -19,7 +19,7 @@ from weakref import WeakSet
 import numpy as np
 
 from staticgraph.compiler.core import fork
-from staticgraph.compiler.core.arrays import as_array, to_array
+from staticgraph.compiler.core.arrays import as_array, to_array, upcast
 from staticgraph.compiler.core.errors import DTypeError, FeedError, GraphError, ShapeError
 from staticgraph.compiler.core.types import as_dtype, type_of
 from staticgraph.compiler.core.values import Array
@@ -73,7 +73,7 @@ class State:
         return State, (self.copy(), self.name)
 
     def assign(self, value: object) -> None:
-        """Copy a value of the same shape and dtype into the array.
+        """Copy a value of the same shape, of the dtype or one that is cast to it safely, into it.
 
         Raises:
             ShapeError, DTypeError, FeedError: the value differs; the array keeps what it has.
@@ -86,10 +86,13 @@ class State:
         if given.shape != self.array.shape:
             raise ShapeError(f"{label}: shape {given.shape} given, {self.array.shape} expected")
         if given.dtype != self.array.dtype:
-            raise DTypeError(
-                f"{label}: {given.dtype.name} given, {self.array.dtype.name} expected: "
-                "cast it with astype"
-            )
+            wider = upcast(given, self.array.dtype)
+            if wider is None:
+                raise DTypeError(
+                    f"{label}: {given.dtype.name} given, {self.array.dtype.name} expected: "
+                    "cast it with astype"
+                )
+            given = wider
         self.changes = True
         with holding((self,), changes=True), _assigning:
             self.array[...] = given

@@ -29,6 +29,7 @@ __all__ = ["NodeTime", "Profile", "StepTime", "profile"]
 
 LEAST = 5  # runs
 SECONDS = 0.5
+LONGEST_NAME = 40  # characters of what is read, beyond which it is called by its op
 
 
 def profile(
@@ -145,9 +146,15 @@ class _Reader:
         share = one.work / (sum(each.work for each in all) or 1)
         node = self.nodes[one.node]
         flops = None if one.flops is None else one.flops * runs
-        op = f"reading {node.op.name}" if one.reads else node.op.name
+        op = f"reading {_label(node)}" if one.reads else node.op.name
         line = place_of(node.source)
         return NodeTime(op, line, seconds * share, share, one.bytes * runs, flops)
+
+
+def _label(node: Node) -> str:
+    """The name of what is read, if that stands in a line, else its op's."""
+    name = node.name or ""
+    return name if name.isprintable() and 0 < len(name) < LONGEST_NAME else node.op.name
 
 
 def _dtype(nodes: Sequence[Node]) -> str:

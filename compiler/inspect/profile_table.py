@@ -24,7 +24,8 @@ class NodeTime:
     """One op inside a step.
 
     Attributes:
-        op, line: its name, or "reading" and that of what the step reads, and the user's line.
+        op, line: its name, or "reading" and the name, else the op, of what the step reads, and the
+            user's line.
         seconds, share: an estimate: the part of the step's time that is its part of the work, which
             is statements and accesses of memory, a function such as exp counting as eight.
         bytes: what it moves between memory and the step, each element once.

@@ -13,7 +13,7 @@ from staticgraph.compiler.core.types import broadcast_shapes
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import agree, of_floats, same_shape, shown
 from staticgraph.compiler.layers.distances import distance
-from staticgraph.compiler.layers.reduction import checked, pair, reduced
+from staticgraph.compiler.layers.reduction import as_factor, checked, pair, reduced
 from staticgraph.compiler.ops.declare import as_operand, size_value
 from staticgraph.compiler.ops.reduction import positions
 
@@ -77,7 +77,7 @@ def margin_ranking_loss(
     name = "margin_ranking_loss"
     reduction = checked(name, reduction)
     x1, x2 = pair(name, x1, x2)
-    target = as_operand(target)
+    target = as_factor(as_operand(target), x1)
     broadcast_shapes(name, shown(x1), shown(x2), shown(target))
     return reduced(by_rank(x1, x2, target, margin), reduction)
 

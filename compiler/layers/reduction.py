@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import broadcast_shapes
@@ -23,7 +25,12 @@ def pair(name: str, x: object, target: object) -> tuple[Value, Value]:
     """Floating-point predictions and targets that broadcast with them."""
     x, target = of_floats(name, x), as_operand(target)
     broadcast_shapes(name, shown(x), shown(target))
-    return x, target
+    return x, as_factor(target, x)
+
+
+def as_factor(target: Value, x: Value) -> Value:
+    """Targets that are integers or truths as numbers of x's dtype, which the losses keep."""
+    return ops.astype(target, x.dtype) if np.dtype(target.dtype).kind in "biu" else target
 
 
 def reduced(losses: Value, reduction: str, weight: Value = None) -> Value:

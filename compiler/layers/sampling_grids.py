@@ -148,7 +148,8 @@ def _inside(place: Any, size: Any, padding: str, align: bool) -> Any:
         return place
     if padding == "reflection":
         # of one pixel any distance will do: its place is clipped below
-        low, span = (0.0, ops.maximum(size - 1, 1)) if align else (-0.5, size)
+        between = max(size - 1, 1) if isinstance(size, int) else ops.maximum(size - 1, 1)
+        low, span = (0.0, between) if align else (-0.5, size)
         away = ops.absolute(place - low)
         turns = ops.floor(away / span)
         rest = away - turns * span

@@ -12,6 +12,7 @@ from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import accumulator, is_inexact
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.along import axis_or_flat, host_along
 from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.comparison import equal, logical_and, logical_or, where
@@ -144,7 +145,7 @@ def _extrema(name: str, x: object, axis: object, dim: object, largest: bool) -> 
     return [take_along_axis(x, positions, axis, wrap=False), positions]
 
 
-def cummax(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+def cummax(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Value]:
     """The largest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the largest. Two tensors of x's shape: x's dtype, int64.
@@ -156,7 +157,7 @@ def cummax(x: object, axis: int | None = None, *, dim: int | None = None) -> lis
     return _extrema("cummax", x, axis, dim, True)
 
 
-def cummin(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Any]:
+def cummin(x: object, axis: int | None = None, *, dim: int | None = None) -> list[Value]:
     """The smallest element up to each along an axis (of the flat x if None), and its position.
 
     Of equal ones the last position; nan is the least. Two tensors of x's shape: x's dtype, int64.

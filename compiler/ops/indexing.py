@@ -10,10 +10,10 @@ import numpy as np
 
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.default_dtype import or_default
-from staticgraph.compiler.core.dims import Size
-from staticgraph.compiler.core.errors import DTypeError, OutOfRangeError, ShapeError
+from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.errors import DTypeError, OptionError, OutOfRangeError, ShapeError
 from staticgraph.compiler.core.lowering import Gather, Index, IndexMap, Scatter
-from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.op import Attrs, Op, op_named, register
 from staticgraph.compiler.core.types import DType, Shape, TensorType, normalise_axis, unify
 from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, shifted_one
@@ -39,13 +39,33 @@ def require_element(op: str, x: TensorType, axis: int, index: TensorType) -> Non
 
 
 def _take_bind(
-    x: Any, index: Any, axis: Any = None, *, dim: Any = None, wrap: bool = True
+    x: Any,
+    index: Any,
+    axis: Any = None,
+    *,
+    mode: str = "raise",
+    dim: Any = None,
+    wrap: bool = True,
 ) -> tuple[Sequence[Any], Attrs]:
     x, axis = as_operand(x), one_axis("take", axis, dim)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
+    if mode != "raise":
+        index = _inside(mode, as_operand(index), x, normalise_axis("take", axis, x.ndim))
     attrs = {"axis": normalise_axis("take", axis, x.ndim), **({} if wrap else {"wrap": False})}
     return (x, as_operand(index)), attrs
+
+
+def _inside(mode: str, index: Any, x: Any, axis: int) -> Any:
+    """Indices that are out of range as NumPy's modes take them: round again, or at the end."""
+    size = x.shape[axis]
+    if isinstance(size, Dim):
+        size = op_named("astype")(x.apply(op_named("size_of"), (), {"size": size}), "int64")
+    if mode == "wrap":
+        return op_named("remainder")(index, size)
+    if mode != "clip":
+        raise OptionError(f"take: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    return op_named("minimum")(op_named("maximum")(index, 0), size - 1)
 
 
 def _take_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool = True) -> TensorType:
@@ -101,7 +121,8 @@ take = register(
         sweep="slices",
         complex="linear",
         doc="The slices of x along `axis` (of the flat x if None) at integer indices of any shape; "
-        "negative ones count from the end if `wrap`. OutOfRangeError outside.",
+        "negative ones count from the end if `wrap`. OutOfRangeError outside, unless `mode` is "
+        '"wrap" or "clip".',
         example=">>> sg.take(np.array([10.0, 20.0, 30.0]), np.array([2, 0, -1]))\n"
         "array([30., 10., 30.])",
     )

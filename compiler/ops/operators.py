@@ -59,6 +59,7 @@ def _method(op: Any) -> Any:
 
     method.__doc__ = getattr(op, "doc", None) or op.__doc__
     method.__wrapped__ = op  # type: ignore[attr-defined]  # the signature that `help` shows
+    method.__annotations__ = {"return": Any}  # texts would be looked up where the op is from
     return method
 
 
@@ -164,7 +165,7 @@ _NAMED = frozenset((
 ))  # fmt: skip
 
 
-def method_named(name: str) -> Any:
+def method_named(name: str) -> Callable[..., Value] | None:
     """The method of this name, which every handle has then; None if no op is one.
 
     Methods are the differentiable functions of one operand, element by element or along its axes,
@@ -173,7 +174,7 @@ def method_named(name: str) -> Any:
     op = None if name.startswith("_") else ops.public_named(name)
     if op is None or not (name in _NAMED or _is_of_elements(op) or _is_of_rows(op)):
         return None
-    method = _method(op)
+    method: Callable[..., Value] = _method(op)
     setattr(Operators, name, method)
     return method
 

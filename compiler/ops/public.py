@@ -13,6 +13,7 @@ from staticgraph.compiler.ops.linalg import *
 from staticgraph.compiler.ops.losses import *
 from staticgraph.compiler.ops.nn import *
 from staticgraph.compiler.ops.normal import cbrt as cbrt
+from staticgraph.compiler.ops.padding import *
 from staticgraph.compiler.ops.piecewise import *
 from staticgraph.compiler.ops.puts import *
 from staticgraph.compiler.ops.reduction import *

@@ -30,6 +30,7 @@ from staticgraph.compiler.ops.declare import (
 )
 from staticgraph.compiler.ops.exponential import exp, log, sqrt
 from staticgraph.compiler.ops.leaves import iota
+from staticgraph.compiler.ops.masked_moments import mean_bind, root, spread_binder
 from staticgraph.compiler.ops.reduction_arguments import begun, binder, prepared, truth_binder
 from staticgraph.compiler.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from staticgraph.compiler.reference.extremes import largest, smallest
@@ -288,34 +289,14 @@ def _mean_vjp(g: object, o: object, a: Any, *, axes: tuple[int, ...], keepdims: 
 
 
 mean = composite(
-    "mean", _mean, evaluate=_mean_numpy, bind=axis_binder("mean"), vjp=(_mean_vjp,), saves=("",),
+    "mean", _mean, evaluate=_mean_numpy, bind=mean_bind, vjp=(_mean_vjp,), saves=("",),
     floating=True,
     batching=shifted, linearity="linear", sweep="reduction",
     complex="linear",
-    doc="The arithmetic mean; nan of no elements.",
+    doc="The arithmetic mean, computed as `dtype`, of the elements for which `where` holds; nan of "
+    "none.",
     example=">>> sg.mean(np.array([1.0, 2.0, 6.0]))\nnp.float64(3.0)",
 )  # fmt: skip
-
-
-def _variance_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    plain = axis_binder(name)
-
-    def bind(
-        x: Any,
-        axis: Any = None,
-        keepdims: bool = False,
-        *,
-        correction: float = 0,
-        ddof: float | None = None,
-        dim: Any = None,
-        keepdim: bool = False,
-    ) -> tuple[Sequence[Any], Attrs]:
-        operands, attrs = plain(x, axis, keepdims, dim=dim, keepdim=keepdim)
-        if ddof is not None and correction:
-            raise OptionError(f"{name}: correction={correction} and ddof={ddof} are one argument")
-        return operands, attrs | {"correction": correction if ddof is None else ddof}
-
-    return bind
 
 
 def _freedom(x: Any, axes: tuple[int, ...], correction: float, like: object = None) -> Any:
@@ -352,11 +333,14 @@ def _var_numpy(x: Any, *, axes: tuple[int, ...], keepdims: bool, correction: flo
 
 
 var = composite(
-    "var", _var, evaluate=_var_numpy, bind=_variance_bind("var"), vjp=(_var_vjp,), saves=("a",),
+    "var", _var, evaluate=_var_numpy, bind=spread_binder("var", lambda variance: variance),
+    vjp=(_var_vjp,), saves=("a",),
     floating=True,
     batching=shifted, sweep="reduction",
     complex="own",
-    doc="The mean squared distance to the mean, divided by n - correction (NumPy's ddof; 0).",
+    doc="The mean squared distance to the mean, divided by n - correction (NumPy's ddof; 0). Of "
+    "the elements that are cast to `dtype`, for which `where` holds, around a `mean` if that is "
+    "known (with `axis` at size 1).",
     example=">>> sg.var(np.array([1.0, 3.0]), correction=1)\nnp.float64(2.0)",
 )  # fmt: skip
 
@@ -378,7 +362,8 @@ def _std_numpy(x: object, **attrs: Any) -> Any:
 
 
 std = composite(
-    "std", _std, evaluate=_std_numpy, bind=_variance_bind("std"), vjp=(_std_vjp,), saves=("ao",),
+    "std", _std, evaluate=_std_numpy, bind=spread_binder("std", root),
+    vjp=(_std_vjp,), saves=("ao",),
     floating=True,
     batching=shifted, sweep="reduction",
     smooth=False,

@@ -47,13 +47,14 @@ def prepared(
         x = select(
             where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
         )
-        _require_shape(name, whole, x)
+        require_shape(f"{name}: where=", whole, x)
     return x
 
 
-def _require_shape(name: str, shape: tuple[Size, ...], x: Any) -> None:
+def require_shape(argument: str, shape: tuple[Size, ...], x: Any) -> None:
+    """ShapeError if an argument has made more of an operand of this shape."""
     if x.ndim != len(shape) or None in map(unify, x.shape, shape):
-        raise ShapeError(f"{name}: where= broadcasts {shape} to {tuple(x.shape)}")
+        raise ShapeError(f"{argument} broadcasts {shape} to {tuple(x.shape)}")
 
 
 def begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
@@ -72,6 +73,8 @@ def begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
     )
     x = reshape(transpose(x, tuple(order)) if len(axes) > 1 else x, shape)
     first = initial if hasattr(initial, "dtype") else np.asarray(initial)
+    if hasattr(x, "constant") and not hasattr(first, "apply"):
+        first = x.constant(np.asarray(first))  # the sizes beside it may be unknown
     first = broadcast_to(
         astype(first, x.dtype),
         tuple(1 if axis in axes else size for axis, size in enumerate(shape)),
@@ -123,7 +126,7 @@ def truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any],
         if where is not None:
             whole = tuple(x.shape)
             x = select(where, x, np.asarray(neutral))
-            _require_shape(name, whole, x)
+            require_shape(f"{name}: where=", whole, x)
         return (x,), {"axes": axes, "keepdims": bool(keepdims or keepdim)}
 
     return bind

@@ -55,9 +55,10 @@ def _int(op: str, size: object) -> int:
     return int(size)
 
 
-def _reshape_bind(x: Any, *shape: Any) -> tuple[Sequence[Any], Attrs]:
+def _reshape_bind(x: Any, *sizes: Any, shape: Any = None) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    sizes = sizes_of("reshape", shape[0] if len(shape) == 1 else shape)
+    given = sizes if shape is None else (*sizes, shape)
+    sizes = sizes_of("reshape", given[0] if len(given) == 1 else given)
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape: more than one -1 in {sizes}")
     if -1 in sizes:

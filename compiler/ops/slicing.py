@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import Size
-from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.lowering import Index, IndexMap, Window
-from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.op import Attrs, Op, op_named, register
 from staticgraph.compiler.core.types import (
-    DType,
     Shape,
     TensorType,
     fits,
@@ -29,13 +26,15 @@ from staticgraph.compiler.ops.batching import Apply, Example, evaluated, shifted
 from staticgraph.compiler.ops.declare import as_operand, one_axis
 from staticgraph.compiler.ops.shape import expand_dims, reshape, squeeze
 
-__all__ = ["concatenate", "pad", "split", "stack"]
+__all__ = ["concatenate", "split", "stack"]
 
 
 def _concatenate_bind(
-    tensors: Sequence[Any], axis: Any = 0, *, dim: Any = None
+    tensors: Sequence[Any], axis: Any = 0, *, dim: Any = None, dtype: object = None
 ) -> tuple[Sequence[Any], Attrs]:
     operands = tuple(as_operand(x) for x in tensors)
+    if dtype is not None:
+        operands = tuple(op_named("astype")(x, dtype) for x in operands)
     if not operands:
         raise OptionError("concatenate: needs at least one tensor")
     if dim is not None:
@@ -94,15 +93,17 @@ concatenate = register(
         linearity="linear",
         exact=True,
         complex="linear",
-        doc="Tensors joined along an axis that they have; the other sizes agree.",
+        doc="Tensors, cast to `dtype`, joined along an axis that they have; the other sizes agree.",
         example=">>> sg.concatenate([np.array([1.0, 2.0]), np.array([3.0])], axis=0)\n"
         "array([1., 2., 3.])",
     )
 )
 
 
-def stack(tensors: Sequence[Value], axis: int = 0, *, dim: int | None = None) -> Value:
-    """Tensors of one shape joined along a new axis.
+def stack(
+    tensors: Sequence[Value], axis: int = 0, *, dim: int | None = None, dtype: object = None
+) -> Value:
+    """Tensors of one shape, cast to `dtype`, joined along a new axis.
 
     Example:
         >>> sg.stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
@@ -110,7 +111,7 @@ def stack(tensors: Sequence[Value], axis: int = 0, *, dim: int | None = None) ->
                [3., 4.]])
     """
     axis = axis if dim is None else dim
-    return concatenate([expand_dims(x, axis) for x in tensors], axis=axis)
+    return concatenate([expand_dims(x, axis) for x in tensors], axis=axis, dtype=dtype)
 
 
 def split(
@@ -271,42 +272,3 @@ embed = register(
         doc="x placed from `starts` by `steps` in a tensor of `shape` filled with `value`.",
     )
 )
-
-
-def pad(x: Value, widths: Value, value: float = 0.0) -> Value:
-    """`x` with `value` added around it.
-
-    `widths` is (before, after) per axis, one pair for all axes, or one number for both sides of
-    all axes (NumPy's forms, constant mode).
-
-    Example:
-        >>> sg.pad(np.array([1.0, 2.0]), (1, 2))
-        array([0., 1., 2., 0., 0.])
-    """
-    x = as_operand(x)
-    pairs = [widths] * x.ndim if np.ndim(widths) == 0 else list(widths)
-    if len(pairs) == 2 and all(np.ndim(width) == 0 for width in pairs):
-        pairs = [tuple(pairs)] * x.ndim
-    if len(pairs) == 1 != x.ndim:
-        pairs = pairs * x.ndim
-    pairs = [(pair, pair) if np.ndim(pair) == 0 else tuple(pair) for pair in pairs]
-    if len(pairs) != x.ndim:
-        raise ShapeError(f"pad: {len(pairs)} pairs of widths for {x.ndim} axes")
-    if any(width < 0 for pair in pairs for width in pair):
-        raise OptionError(f"pad: negative width in {pairs}")
-    starts = tuple(int(before) for before, _ in pairs)
-    shape = tuple(
-        size + int(before) + int(after)
-        for size, (before, after) in zip(x.shape, pairs, strict=True)
-    )
-    fill = as_float("pad", "value", value)
-    _check_fill(fill, np.dtype(x.dtype))
-    return embed(x, starts, shape, (1,) * x.ndim, fill)
-
-
-def _check_fill(value: float, dtype: DType) -> None:
-    if is_inexact(dtype):
-        return
-    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if not (low <= value <= high and value == int(value)):
-        raise OptionError(f"pad: value {value} does not fit {dtype.name}")

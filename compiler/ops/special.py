@@ -86,7 +86,10 @@ _MOST = 100
 _TERMS = 10
 
 
-def _polygamma_bind(n: int, x: object) -> tuple[tuple[Any], dict[str, Any]]:
+def _polygamma_bind(
+    n: int, x: object = None, *, input: object = None
+) -> tuple[tuple[Any], dict[str, Any]]:
+    x = input if x is None else x
     if not 0 <= n <= _MOST:
         raise OptionError(f"polygamma: n={n} is not between 0 and {_MOST}")
     return (as_operand(x),), {"n": int(n)}

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.reference.error_function import erf
 from staticgraph.compiler.reference.numbers import HALF, ONE, ZERO, Number
-from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
+from staticgraph.compiler.reference.scratch import floats, scratch, stays_finite
 
 _FEW, _MANY = 256, 1 << 14
 _UNSIGNED = {np.dtype("f4"): np.dtype("u4"), np.dtype("f8"): np.dtype("u8")}
@@ -46,9 +46,14 @@ def _out(like: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0)."""
-    if x.size < _FEW:
-        return _maximum(x, ZERO[x.dtype])
-    if _FEW <= x.size <= _MANY and x.dtype in _UNSIGNED:
+    try:
+        if x.size < _FEW and not getattr(x, "notes_calls", False):  # else any size may follow
+            return _maximum(x, ZERO[x.dtype])
+    except AttributeError:
+        if isinstance(x, bool | int | float):
+            return relu(np.asarray(x))
+        raise
+    if x.size <= _MANY and x.dtype in _UNSIGNED:
         return np.maximum(x, _all_zeros[x.dtype][: x.size].reshape(x.shape))
     return np.maximum(x, ZERO[x.dtype])
 
@@ -77,17 +82,13 @@ def sigmoid(x: Any) -> Any:
     x = floats(x)
     one = ONE[x.dtype]
     result = np.negative(x, _out(x))
-    if 0 < x.size < LARGE and result.item(result.argmax()) < _EXPONENT:  # in a fifth of the time
+    if stays_finite(result):  # in a fifth of the time
         np.exp(result, result)
     else:
         with np.errstate(over="ignore"):
             np.exp(result, result)
     np.add(result, one, result)
     return np.divide(one, result, result)
-
-
-_EXPONENT = 88.0
-"""Below it exp is finite in float32, and in float64."""
 
 
 def sigmoid_vjp(positions: Sequence[int], g: Any, o: Any, x: object) -> Any:

@@ -74,6 +74,9 @@ def shift(x: Any, axis: int) -> Any:
     so that no digits are lost, the largest of them all serves: to find it takes a third of the
     time. Of no elements nothing.
     """
+    note: Any = getattr(x, "note_shift", None)
+    if note is not None:  # an array that notes what is done with it, for `compiler.runtime.loops`
+        return note(axis)
     if 0 < x.size <= _FEW:
         greatest = x.item(x.argmax())
         if greatest - x.item(x.argmin()) < _NEAR:
@@ -85,8 +88,6 @@ def _sums(x: Any, axis: int) -> Any:
     """The sums along `axis`, which stays with size 1."""
     if _by_dot(x, axis):
         return np.vecdot(x, np.ones(x.shape[-1], x.dtype))[..., None]
-    if axis == 1 and x.ndim == 2 and 1 < x.size <= _FEW:
-        return x.dot(_column(x.shape[1], x.dtype))
     return total(x, (axis,), True)
 
 
@@ -110,27 +111,20 @@ def _vector(x: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _column(size: int, dtype: Any) -> Any:
-    """A column of ones, with which a product sums rows of this size."""
-    return np.ones((size, 1), dtype)
-
-
-@functools.lru_cache(maxsize=256)
-def _of_rows(size: int, eps: float, dtype: Any) -> tuple[Any, Any, Any]:
-    """Arrays for rows of this size: a column of ones, the size, and eps."""
-    return _column(size, dtype), np.array(size, dtype), np.array(eps, dtype)
+def _of_rows(size: int, eps: float, dtype: Any) -> tuple[Any, Any]:
+    """The size of rows, and eps, as arrays."""
+    return np.array(size, dtype), np.array(eps, dtype)
 
 
 def _centre(rows: Any, eps: float, out: Any) -> Any:
     """Write the rows less their means to `out`; per row 1 / sqrt(variance + eps)."""
     size = rows.shape[1]
     if 1 < rows.size <= _FEW:
-        ones, count, epsilon = _of_rows(size, eps, rows.dtype)
-        means = rows.dot(ones)
-        np.subtract(rows, np.divide(means, count, means), out)
-        scale = np.multiply(out, out).dot(ones)
-        np.divide(scale, count, scale)
-        np.sqrt(np.add(scale, epsilon, scale), scale)
+        count, epsilon = _of_rows(size, eps, rows.dtype)
+        means = _sums(rows, 1)
+        out = np.subtract(rows, np.divide(means, count, means), out)
+        scale = _sums(np.multiply(out, out), 1)
+        scale = np.sqrt(np.add(np.divide(scale, count, scale), epsilon, scale), scale)
         return np.divide(ONE[scale.dtype], scale, scale)
     np.subtract(rows, _sums(rows, 1) / size, out)
     return 1 / np.sqrt(np.vecdot(out, out)[:, None] / size + eps)
@@ -141,9 +135,9 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, axes: int, eps: float) -> Any:
     x = floats(x)
     out = np.empty(x.shape, x.dtype)
     rows = _rows(out, axes)
-    np.multiply(rows, _centre(_rows(x, axes), eps, rows), rows)
+    rows = np.multiply(rows, _centre(_rows(x, axes), eps, rows), rows)
     if weight.ndim or weight != 1:
-        np.multiply(rows, _vector(weight), rows)
+        rows = np.multiply(rows, _vector(weight), rows)
     if bias.ndim or bias != 0:
         np.add(rows, _vector(bias), rows)
     return out

@@ -67,6 +67,7 @@ _SINGLE = np.array(
 )
 _NEXT = [_SINGLE[i : i + 1].reshape(()) for i in range(len(_SINGLE) - 2, -1, -1)]
 """All but the last, backwards, as arrays without axes, with which NumPy is fast."""
+_LAST = _SINGLE[-1:].reshape(())
 _MOST, _LEAST = np.array(8, np.float32), np.array(-8, np.float32)
 _LIMIT = 6.0  # erf is 1 in float64 from here on
 _BLOCK = 4096  # elements at a time, so that the temporaries stay in the cache
@@ -83,7 +84,7 @@ def erfc(x: Any) -> Any:
 
 def erf(x: Any) -> Any:
     """The error function of a float32 or float64 array, element by element."""
-    x = floats(np.asarray(x))
+    x = floats(np.asanyarray(x))
     result = np.empty(x.shape, x.dtype)
     if x.dtype == np.float32:
         return _single(x, result)
@@ -99,8 +100,9 @@ def _single(x: Any, sums: Any) -> Any:
     bounded = np.minimum(x, _MOST, out=scratch(x, 1))  # beyond, powers may overflow
     np.maximum(bounded, _LEAST, out=bounded)
     square = np.multiply(bounded, bounded, scratch(x, 2))
-    sums.fill(_SINGLE[-1])
-    for coefficient in _NEXT:
+    sums = np.multiply(square, _LAST, sums)
+    sums = np.add(sums, _NEXT[0], sums)
+    for coefficient in _NEXT[1:]:
         np.multiply(sums, square, sums)
         np.add(sums, coefficient, sums)
     np.multiply(sums, bounded, sums)

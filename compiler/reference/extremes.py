@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -44,5 +45,5 @@ def _extremes(
     return evaluate, whole
 
 
-largest, largest_of_all = _extremes(np.maximum, np.ndarray.argmax)
-smallest, smallest_of_all = _extremes(np.minimum, np.ndarray.argmin)
+largest, largest_of_all = _extremes(np.maximum, methodcaller("argmax"))
+smallest, smallest_of_all = _extremes(np.minimum, methodcaller("argmin"))

@@ -63,10 +63,11 @@ def _quotient(x: Any, coefficients: Sequence[Sequence[float]]) -> Any:
 def erfinv(x: Any) -> Any:
     """The inverse of erf of a float32 or float64 array: inf at 1, -inf at -1, nan beyond."""
     x = floats(np.asarray(x))
-    q = np.abs(x.astype(np.float64)) * 0.5
+    size = np.abs(x.astype(np.float64))
+    q = size * 0.5
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         r = np.sqrt(-np.log(0.5 - q))
-        centre = q * _quotient(0.180625 - q * q, _CENTRE)
+        centre = size * (0.5 * _quotient(0.180625 - q * q, _CENTRE))  # half the smallest is 0
         tail = np.where(r <= 5, _quotient(r - 1.6, _TAIL), _quotient(r - 5, _FAR_TAIL))
         found = np.where(q <= 0.425, centre, np.where(q == 0.5, np.inf, tail))
     return np.copysign(found * _ROOT_HALF, x).astype(x.dtype)

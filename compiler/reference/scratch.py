@@ -24,6 +24,21 @@ def floats(x: Any) -> Any:
     return x if dtype is _F32 or is_float(dtype) else x.astype(np.float64)
 
 
+_EXPONENT = 88.0
+"""Below it exp is finite in float32, and in float64."""
+
+
+def stays_finite(x: Any) -> bool:
+    """Whether few elements have finite exponentials: then nobody has to silence NumPy.
+
+    It says so too of an array that notes what is done with it: the machine code that runs the same
+    loops (`compiler.runtime.loops`) sees an overflow itself.
+    """
+    if getattr(x, "notes_calls", False):
+        return True
+    return 0 < x.size < LARGE and bool(x.item(x.argmax()) < _EXPONENT)
+
+
 class _Scratch(threading.local):
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}

@@ -31,7 +31,7 @@ from staticgraph.compiler.llvm.watch import REJECTED
 from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
 
 NUMPY_ABI = 0x02000000
-METH_NOARGS, METH_FASTCALL = 0x0004, 0x0080
+METH_KEYWORDS, METH_NOARGS, METH_FASTCALL = 0x0002, 0x0004, 0x0080
 NEW_FROM_DESCR = 94  # where NumPy's table of functions has PyArray_NewFromDescr
 HEAD = object.__basicsize__  # larger in a free-threaded CPython
 FIELDS = Fields(
@@ -80,7 +80,7 @@ def native_trampoline(
         process_address(),
         id(np.ndarray),
         *(python_function(name) for name in PYTHON_FUNCTIONS),
-        _numpy_api()[NEW_FROM_DESCR],
+        numpy_api()[NEW_FROM_DESCR],
         len(inputs),
         sum(one.written for one in inputs),
         len(outputs),
@@ -90,7 +90,7 @@ def native_trampoline(
         flags = FIELDS.writable if one.written else FIELDS.required
         constants += (one.at, one.ndim, _kind(one.dtype), one.dtype.itemsize, flags)
     for one in outputs:
-        constants += (one.at, one.ndim, id(_canonical(one.dtype)))
+        constants += (one.at, one.ndim, id(canonical_dtype(one.dtype)))
     for one in _numbers(outputs):
         constants += (one.at, one.dtype.itemsize)
     words = np.array(constants, np.int64)
@@ -102,12 +102,24 @@ def native_trampoline(
     return bind
 
 
-def builtin(code: int, convention: int, words: Any, kept: object = None) -> Callable[..., Any]:
+def builtin(
+    code: int,
+    convention: int,
+    words: Any,
+    kept: object = None,
+    shown: tuple[str, str] = ("kernel", ""),
+) -> Callable[..., Any]:
     """The builtin function of machine code, whose `self` is an ndarray of words.
 
-    `kept`: what lives as long as it does; Python takes it for the function's module.
+    Args:
+        code: the address of the code.
+        convention: CPython's flags of how it is called.
+        words: those.
+        kept: what lives as long as it does; Python takes it for the function's module.
+        shown: the function's name, and its documentation.
     """
-    made: Callable[..., Any] = _maker()(ctypes.addressof(_method(code, convention)), words, kept)
+    method = ctypes.addressof(_method(code, convention, *shown))
+    made: Callable[..., Any] = _maker()(method, words, kept)
     return made
 
 
@@ -191,7 +203,7 @@ def fields_are_right() -> bool:
         np.zeros((2, 3), np.float32), np.zeros((), np.int64), np.zeros((4, 5, 6), bool)[::2, :, 1],
         np.zeros(3, ">f8")[1:], np.zeros(2, complex), np.zeros(5, np.uint8)[1:].view(np.int32),
     ]  # fmt: skip
-    version = ctypes.CFUNCTYPE(ctypes.c_uint)(_numpy_api()[0])  # PyArray_GetNDArrayCVersion
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(numpy_api()[0])  # PyArray_GetNDArrayCVersion
     return version() == NUMPY_ABI and all(_array_is_right(array) for array in arrays)
 
 
@@ -218,12 +230,17 @@ def _read(kind: Any, address: int) -> int:
     return int(kind.from_address(address).value)
 
 
+def read_word(address: int) -> int:
+    """The word of 64 bits at an address."""
+    return _read(ctypes.c_int64, address)
+
+
 def _kind(dtype: DType) -> int:
-    return _read(ctypes.c_uint32, id(_canonical(dtype)) + FIELDS.kind) & FIELDS.kind_mask
+    return _read(ctypes.c_uint32, id(canonical_dtype(dtype)) + FIELDS.kind) & FIELDS.kind_mask
 
 
 @cache
-def _canonical(dtype: DType) -> DType:
+def canonical_dtype(dtype: DType) -> DType:
     """The one object of a dtype that lives as long as NumPy."""
     return np.dtype(dtype.type)
 
@@ -234,7 +251,7 @@ def python_function(name: str) -> int:
 
 
 @cache
-def _numpy_api() -> Sequence[int]:
+def numpy_api() -> Sequence[int]:
     """The addresses of NumPy's C interface."""
     capsule = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
     pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -256,8 +273,10 @@ class _MethodDef(ctypes.Structure):
 
 
 @Once
-def _method(code: int, convention: int) -> _MethodDef:
-    made = _MethodDef(b"kernel", code, convention, None)
+def _method(
+    code: int, convention: int, name: str = "kernel", documentation: str = ""
+) -> _MethodDef:
+    made = _MethodDef(name.encode(), code, convention, documentation.encode() or None)
     # A builtin function reads it when it is freed, which may be after this module is, at the end.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.lowering import (
     Alias,
     Attention,
@@ -74,6 +75,7 @@ from staticgraph.compiler.schedule.products import (
     is_turned,
     matrix_view,
     pack_of,
+    pieces_view,
 )
 from staticgraph.compiler.schedule.window_stores import at_window, interleaves, source_of
 
@@ -312,6 +314,11 @@ class _Fuser(Placement):
                 self.packs[node.id] = pack
                 self._materialise(pack.base)
                 return
+            pieces = pieces_view(self.nodes, self.consumers, self.stored, node)
+            if pieces is not None:
+                self.pieces[node.id] = pieces
+                self._materialise(pieces[0].base)
+                return
         self._materialise(node.operands[0])
         self._ready(node.id)  # step by step along a chain of aliases
 
@@ -324,7 +331,12 @@ class _Fuser(Placement):
 
     def _place_matmul(self, node: Node, operands: Sequence[int]) -> MatmulGroup:
         views: list[View] = []
+        apart: Size | None = None
         for operand in operands:
+            if operand in self.pieces:
+                piece, apart = self.pieces[operand]
+                views.append(piece)
+                continue
             view = matrix_view(self.nodes, self.home, operand)
             is_left = bool(views) and views[0].base in self.packs
             if view is not None and is_left and is_transposed(self.nodes, operand, view):
@@ -339,7 +351,7 @@ class _Fuser(Placement):
         order = self.next_order()
         left, right = views
         pack = self.packs.get(left.base, self.packs.get(right.base))
-        group = MatmulGroup(order, node.id, left, right, pack=pack)
+        group = MatmulGroup(order, node.id, left, right, pack=pack, apart=apart)
         group.by_piece = self.by_piece.get(node.id)
         if pack is not None:
             group.is_left = left.base in self.packs

@@ -84,7 +84,9 @@ class MatmulGroup:
 
     With a `pack`, the right operand is not in memory, or, if `is_left`, the left one: its view is
     one of `pack.value`. A right one may be turned. If `node` is the product
-    `by_piece`, its first axis is that of the pieces of a right one, and the rows come next.
+    `by_piece`, its first axis is that of the pieces of a right one, and the rows come next. What
+    meets a left one may lie piece by piece: `apart` is then how far from each other, and its view
+    is one of a single piece.
     """
 
     order: int
@@ -96,6 +98,7 @@ class MatmulGroup:
     is_turned: bool = False
     is_left: bool = False
     by_piece: int | None = None
+    apart: Size | None = None
 
     @property
     def read(self) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.lowering import Alias, Index, Pointwise
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.core.types import Shape
@@ -19,6 +20,7 @@ from staticgraph.compiler.schedule.groups import (
     MatmulGroup,
     NestedGroup,
     Pack,
+    View,
     is_row,
 )
 from staticgraph.compiler.schedule.products import by_piece
@@ -63,6 +65,7 @@ class Placement:
         stored: values that lie in memory.
         virtual: values that are computed where they are read.
         by_piece: products, by what puts their columns piece by piece, which took their places.
+        pieces: the views of matrices that lie piece by piece; see `pieces_view`.
         joined: nodes that are a part of others.
         first: an order before all groups.
     """
@@ -92,6 +95,7 @@ class Placement:
         self.virtual: set[int] = set()
         self.extents = Extents(self.nodes, self.roots)
         self.packs: dict[int, Pack] = {}
+        self.pieces: dict[int, tuple[View, Size]] = {}
         self.aliases: dict[int, int] = {}
         self.first = self.front = -(10**9)
         self.last = 0

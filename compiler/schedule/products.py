@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from staticgraph.compiler.core.affine import Affine
-from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Matmul
 from staticgraph.compiler.graph.definition import Node
@@ -22,6 +22,11 @@ from staticgraph.compiler.schedule.access import (
     reach,
 )
 from staticgraph.compiler.schedule.groups import Pack, View, blas_layout
+
+ADDED = 2
+"""Products that take as long as adding one to a result: reading and writing that."""
+TURNED = 24
+"""Products that take as long as writing an element elsewhere, with others beside it."""
 
 
 def matrix_view(nodes: Mapping[int, Node], stored: Container[int], node_id: int) -> View | None:
@@ -105,6 +110,68 @@ def by_piece(
         if count == pieces and product(inside) == product(others):
             found[node.id] = whole.id, split.id
     return found
+
+
+def pieces_view(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    stored: Container[int],
+    alias: Node,
+) -> tuple[View, Size] | None:
+    """A matrix that lies piece by piece in memory, and only meets windows on the left: the view of
+    one piece, and how far they are apart; None if it is something else.
+
+    Such is the cotangent of a result, image by image, whose places are the rows: each image is a
+    matrix that is stored transposed. Products of pieces are added, so of few rows it is not.
+    """
+    source = nodes[alias.operands[0]]
+    packs = _packs_met(nodes, consumers, stored, alias)
+    found = list(reach(nodes, (), source.id, canonical(source.type.shape)))
+    if not packs or len(found) != 1 or is_free(nodes[found[0][0]]):
+        return None
+    (base, index), lead, shape = found[0], packs[0].lead, source.type.shape
+    if any(
+        (pack.lead, nodes[pack.source].type.shape[pack.split :]) != (lead, shape[lead:-1])
+        for pack in packs
+    ):
+        return None
+    offset = offset_of(index, contiguous_strides(nodes[base].type.shape))
+    rows = product(shape[lead + 1 : -1])
+    depths = [nodes[pack.value].type.shape[-2] for pack in packs]
+    deep = max(depth for depth in depths if isinstance(depth, int))
+    if offset.dynamic or not isinstance(rows, int) or rows < 2 or deep * ADDED > TURNED * rows:
+        return None
+    steps = [offset.coefficient(axis) for axis in range(len(shape))]
+    between = len(alias.type.shape) - 2 - lead
+    inside = zip(shape[lead + 1 : -1], steps[lead + 1 :], strict=False)
+    in_order = contiguous_strides(shape[lead + 1 : -1])
+    if (lead and between) or any(
+        size != 1 and step != one for (size, step), one in zip(inside, in_order, strict=True)
+    ):
+        return None
+    strides = (*(0,) * between, *steps[:lead], 1, steps[-1])
+    if blas_layout(strides[-2:], (rows, shape[-1])) != (True, steps[-1]):
+        return None
+    return View(base, offset.constant, strides), steps[lead]
+
+
+def _packs_met(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    stored: Container[int],
+    alias: Node,
+) -> list[Pack]:
+    """The windows on the left that a matrix meets; none if it meets anything else."""
+    packs = []
+    for reader in map(nodes.__getitem__, consumers[alias.id]):
+        if not isinstance(reader.op.lowering, Matmul) or reader.operands[-1] != alias.id:
+            return []
+        left = nodes[reader.operands[-2]]
+        pack = pack_of(nodes, consumers, left) if is_reshape(left) else None
+        if pack is None or left.id in stored:
+            return []
+        packs.append(pack)
+    return packs
 
 
 def is_turned(nodes: Mapping[int, Node], operand: int, pack: Pack) -> bool:

@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.expression import (
     construct,
     next_serial,
 )
+from staticgraph.compiler.graph.losses import note_loss
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.declare import zeros_like
@@ -68,6 +69,7 @@ def gradients(
         seed = constant(np.ones((), output.dtype))
     found = pullback([output], wrt, [seed])
     note_zeros(output, wrt, nodes, found, implied)
+    note_loss(output, found)
     return averaged(nodes, wrt, found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import DType, TensorType
+from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.effects import (
     Effect,
@@ -120,6 +122,14 @@ def _placeholders(name: str, tree: object, types: Iterable[TensorType]) -> list[
     return [stand_in(type, f"{name}{path}") for path, type in zip(paths(tree), types, strict=True)]
 
 
+def _named(function: Callable[..., object], position: int, otherwise: str) -> str:
+    """What a function of the user's calls its parameter at a position."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType) or is_library(code.co_filename):
+        return otherwise
+    return code.co_varnames[position] if position < code.co_argcount else otherwise
+
+
 def scan(
     step: Callable[..., object], init: object, xs: object, length: Size, reverse: bool
 ) -> tuple[Any, Any]:
@@ -175,10 +185,11 @@ def _trace_step(
 ) -> Traced:
     """The step called on a carry and slices; `numbers`: the carries that take any dtype."""
     start = next_serial()
-    before = _placeholders("carry", carry[0], (one.type for one in carry[1]))
+    before = _placeholders(_named(step, 0, "carry"), carry[0], (one.type for one in carry[1]))
     for i in numbers:
         before[i].weak = True
-    slices = _placeholders("x", xs[0], (TensorType(one.shape[1:], one.dtype) for one in xs[1]))
+    types = (TensorType(one.shape[1:], one.dtype) for one in xs[1])
+    slices = _placeholders(_named(step, 1, "x"), xs[0], types)
     with collecting(depth() + 1) as found:
         given = rebuilt(carry[0], before), rebuilt(xs[0], slices)
         result = _branching(control.scan, lambda: step(*given), [*before, *slices])
@@ -214,7 +225,7 @@ def while_loop(
             first[i] = _expression(op, leaves(init)[i], leaves(trial.result)[i].dtype)
     traced = _trace_body(body, init, first, ())
     start = next_serial()
-    inputs = _placeholders("carry", init, (one.type for one in first))
+    inputs = _placeholders(_named(cond, 0, "carry"), init, (one.type for one in first))
     with collecting(depth() + 1) as found:
         answer = _branching(op, lambda: cond(rebuilt(init, inputs)), inputs)
     if found.effects:
@@ -248,7 +259,7 @@ def _trace_body(
     body: Callable[..., object], init: object, first: Sequence[Expression], numbers: Sequence[int]
 ) -> Traced:
     start = next_serial()
-    before = _placeholders("carry", init, (one.type for one in first))
+    before = _placeholders(_named(body, 0, "carry"), init, (one.type for one in first))
     for i in numbers:
         before[i].weak = True
     with collecting(depth() + 1) as found:

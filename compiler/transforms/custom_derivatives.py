@@ -39,7 +39,7 @@ from staticgraph.compiler.transforms.autodiff import pullback
 from staticgraph.compiler.transforms.custom_rules import LazyRule, Rule, with_rule
 from staticgraph.compiler.transforms.packing import packed, unpacked
 
-Function: TypeAlias = "Callable[..., Tree]"
+Function: TypeAlias = Callable[..., Tree]
 
 
 class CustomFunction:

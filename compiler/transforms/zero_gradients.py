@@ -45,14 +45,18 @@ def note_zeros(
 
 def note_joined(made: Expression, ways: Sequence[Expression]) -> None:
     """Note that a result is a gradient of zeros if it is one on each way through a function."""
-    found = [notes_of(_before_stops(one)) for one in ways]
-    whats = [what for one in found for _, what in one if isinstance(what, ZeroGradient)]
-    if not whats or notes_of([made]):
+    found = [_zero_notes(_before_stops(one)) for one in ways]
+    whats = [what for one in found for what in one]
+    if not whats or _zero_notes([made]):
         return
     if all(one or _is_filled_with_zeros(way) for one, way in zip(found, ways, strict=True)):
         blocks = tuple(dict.fromkeys(block for what in whats for block in what.blocks))
         implied = all(what.implied for what in whats)
         note(made, ZeroGradient(whats[0].output, whats[0].target, blocks, implied))
+
+
+def _zero_notes(expressions: Sequence[Expression]) -> list[ZeroGradient]:
+    return [what for _, what in notes_of(expressions) if isinstance(what, ZeroGradient)]
 
 
 def _before_stops(value: Expression) -> list[Expression]:

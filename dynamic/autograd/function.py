@@ -64,10 +64,26 @@ class Function:
     `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; or `forward(*args)`,
     `setup_context(ctx, inputs, output)` and `backward`. What backward does with tensors is
     recorded if the reverse pass is, so it can be differentiated again.
+
+    Example:
+        >>> class Double(dynamic.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = dynamic.ones(1, requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor([2.])
     """
 
     generate_vmap_rule = False
     _backward_cls: Any = FunctionNode
+    _label = ""
+    """PyTorch's name of the node, of a function that is an op there."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -208,8 +208,12 @@ class FunctionNode(SeveralOutputs):
             self.ctx._saved = None
 
     def name(self) -> str:
-        """The name of the Function and Backward, as PyTorch has it."""
-        return f"{self.function.__name__}Backward"
+        """The name of the Function and Backward, as PyTorch has it; that of an op by hand."""
+        label: str = self.function._label
+        return label or f"{self.function.__name__}Backward"
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.ctx, name)

@@ -91,6 +91,11 @@ def gradcheck(
         ValueError: no input requires grad.
         AssertionError: neither mode is to be checked, or the outputs have other shapes or dtypes
             for inputs that are a little different.
+
+    Example:
+        >>> x = dynamic.tensor([1.0, 2.0], dtype=dynamic.float64, requires_grad=True)
+        >>> dynamic.autograd.gradcheck(dynamic.sin, (x,))
+        True
     """
     if not (check_forward_ad or check_backward_ad):
         raise GradcheckOptionError(
@@ -135,6 +140,11 @@ def gradgradcheck(
 
     The gradient is taken as a function of the inputs and of the outputs' cotangents, which are
     random unless given; those given are varied if they require grad.
+
+    Example:
+        >>> x = dynamic.tensor([1.0, 2.0], dtype=dynamic.float64, requires_grad=True)
+        >>> dynamic.autograd.gradgradcheck(dynamic.sin, (x,))
+        True
     """
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if grad_outputs is None:

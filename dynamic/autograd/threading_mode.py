@@ -15,7 +15,12 @@ _mode = _Mode()
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` says in this thread: True at first."""
+    """What `set_multithreading_enabled` says in this thread: True at first.
+
+    Example:
+        >>> dynamic.autograd.is_multithreading_enabled()
+        True
+    """
     return _mode.enabled
 
 
@@ -23,6 +28,11 @@ class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
     """Note whether reverse passes may use several threads: at once, and for a `with` block.
 
     It changes nothing: they run in the thread that calls `backward`.
+
+    Example:
+        >>> with dynamic.autograd.set_multithreading_enabled(False):
+        ...     print(dynamic.autograd.is_multithreading_enabled())
+        False
     """
 
     def __init__(self, mode: bool) -> None:

@@ -18,6 +18,7 @@ from staticgraph.compiler.core.watching import unwatched
 from staticgraph.compiler.graph.biases import biases_of
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.graph.losses import note_loss
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
 from staticgraph.compiler.transforms.zero_gradients import note_zeros
@@ -186,6 +187,7 @@ class Gradients:
             by = [target for (_, target), g in zip(wanted, found, strict=True) if g is not None]
             results = [g for g in found if g is not None]
             note_zeros(roots[0], by, ancestors(roots), results, implied=True)
+            note_loss(roots[0], results)
         before = record_if(create)
         pairs = []
         try:

@@ -31,6 +31,10 @@ class DType:
     """A dtype of a tensor: `name`, its NumPy `dtype`, and what follows from it. Final.
 
     NumPy accepts it wherever it takes a dtype, and it equals its NumPy dtype.
+
+    Example:
+        >>> dynamic.float32.is_floating_point, dynamic.int64.itemsize
+        (True, 8)
     """
 
     __slots__ = (
@@ -170,12 +174,24 @@ def dtype_of_type(kind: Any) -> DType | None:
 
 
 def get_default_dtype() -> DType:
-    """The dtype of floats that a factory is given without a dtype: float32 unless set."""
+    """The dtype of floats that a factory is given without a dtype: float32 unless set.
+
+    Example:
+        >>> dynamic.get_default_dtype()
+        torch.float32
+    """
     return _default[0]
 
 
 def set_default_dtype(d: object) -> None:
-    """Set the dtype of new floats: float32 or float64; TypeError otherwise."""
+    """Set the dtype of new floats: float32 or float64; TypeError otherwise.
+
+    Example:
+        >>> dynamic.set_default_dtype(dynamic.float64)
+        >>> dynamic.ones(1).dtype
+        torch.float64
+        >>> dynamic.set_default_dtype(dynamic.float32)
+    """
     numpy = as_numpy_dtype(d)
     if not is_float(numpy):
         raise ArgumentError("only floating-point types are supported as the default type")

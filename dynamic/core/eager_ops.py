@@ -336,6 +336,7 @@ masked_fill = replace(
     evaluate=lambda *operands: np.asarray(ops.where.evaluate(*operands), order="C"),
 )
 bmm = _renamed(ops.matmul, "bmm")
+add_bias = _renamed(ops.add, "addmm")
 picked = _renamed(ops.take_along_axis, "picked")
 mirrored = _renamed(ops.take, "mirrored")
 

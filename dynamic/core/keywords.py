@@ -29,6 +29,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "index_copy": ("dim", "index", "tensor2"),
     "index_copy_": ("dim", "index", "tensor"),
     "pow_": ("exponent",),
+    "resize_": ("size",),
+    "sum_to_size": ("size",),
     "unsafe_split": ("split_size",),
     "where": ("condition", "y"),
 }

@@ -59,6 +59,36 @@ def overloaded(stem: str, tensors: int, number: int, number_first: int | None = 
     return name
 
 
+def number_last(node: Any) -> tuple[int, ...]:
+    """A number in front of a tensor comes behind it."""
+    return (1, 0) if node.recipe.number and node.edges[0] is None else (0, 1)
+
+
+def without_minuend(node: Any) -> tuple[int, ...]:
+    """A number that a tensor is taken from is no operand."""
+    return (1,) if node.recipe.number and node.edges[0] is None else (0, 1)
+
+
+def filled(node: Any) -> tuple[int, ...]:
+    """The value that fills a tensor comes behind it, and counts where it has a gradient."""
+    return (2,) if node.edges[1] is None else (2, 1)
+
+
+def masked_fill(node: Any) -> str:
+    """Another number behind the name where the value has a gradient."""
+    return f"MaskedFillBackward{0 if node.edges[1] is None else 1}"
+
+
+def linear(node: Any) -> str:
+    """What adds a bias to a product is one node with it, of more axes a view of its result."""
+    return "AddmmBackward0" if len(node.shape) == 2 else "ViewBackward0"
+
+
+def bias_first(node: Any) -> tuple[int, ...]:
+    """The bias, then the product; of more axes the product alone."""
+    return (1, 0) if len(node.shape) == 2 else (0,)
+
+
 def matmul(node: Any) -> str:
     """Those of the products of vectors and matrices."""
     saved = node.saved or (None, None)

@@ -27,7 +27,9 @@ class PyTorchOp:
             "". A function of the node where it depends on more than the op: the whole name.
         series: the number behind the name.
         operands: the names of the operands.
-        numbers: those of them that are kept as numbers if they are given as such.
+        numbers: those of them that are kept as numbers if they are given as such, and are no
+            operands of the node then.
+        order: the positions of the operands in PyTorch's order, of those that it has.
         options: functions of the node: what it keeps beside tensors.
         operator: Python's name of the operator, without the underscores.
         methods: other names of methods that are the op of two tensors.
@@ -41,6 +43,12 @@ class PyTorchOp:
         renews: keeps its operand alone, so that the output may be overwritten.
         one_dtype: what to say of floating operands of different dtypes, which PyTorch refuses:
             a key of `dynamic.tensors.mixed.TEXTS`. "" for promotion.
+        absorbs: the position of an operand whose node is one with this one: its operands are
+            shown instead, behind the others.
+        whole: what the op, which is of floating numbers, is of integers: "same" if they stay, else
+            what PyTorch says, or the name of the kernel that it misses. "" if they are cast.
+        counts: booleans are counted, as integers.
+        of_truth: numbers of any dtype are taken for whether they are 0.
         of_numbers: a number, which has no axes, is taken as a vector where an axis is given.
     """
 
@@ -48,6 +56,7 @@ class PyTorchOp:
     series: int = 0
     operands: tuple[str, ...] = ("self", "other")
     numbers: tuple[str, ...] = ()
+    order: Callable[[Any], tuple[int, ...]] | None = None
     options: tuple[Callable[[Any], dict[str, Any]], ...] = ()
     operator: str = ""
     methods: tuple[str, ...] = ()
@@ -60,8 +69,15 @@ class PyTorchOp:
     of_some: bool = False
     renews: bool = False
     one_dtype: str = ""
+    absorbs: int | None = None
+    whole: str = ""
+    counts: bool = False
+    of_truth: bool = False
     of_numbers: bool = False
 
+
+_SPREAD = "std and var only support floating point and complex dtypes"
+_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}"
 
 PYTORCH: dict[Op, PyTorchOp] = {
     ops.equal: PyTorchOp(operator="eq", methods=("eq",), in_place=("eq",)),
@@ -73,21 +89,36 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.logical_and: PyTorchOp(in_place=("logical_and",)),
     ops.logical_or: PyTorchOp(in_place=("logical_or",)),
     ops.logical_xor: PyTorchOp(in_place=("logical_xor",)),
-    ops.logical_not: PyTorchOp(in_place=("logical_not",)),
+    ops.logical_not: PyTorchOp(in_place=("logical_not",), of_truth=True),
     ops.where: PyTorchOp(operands=("condition", "self", "other"), places=True),
     ops.astype: PyTorchOp("ToCopy"),
     ops.copy: PyTorchOp(names.copy),
-    ops.add: PyTorchOp(options=(names.scaled,), operator="add"),
-    ops.subtract: PyTorchOp(names.subtract, options=(names.scaled,), operator="sub"),
-    ops.multiply: PyTorchOp("Mul", operator="mul", methods=("mul",), in_place=("mul", "multiply")),
+    ops.add: PyTorchOp(order=names.number_last, options=(names.scaled,), operator="add"),
+    ops.subtract: PyTorchOp(
+        names.subtract, order=names.without_minuend, options=(names.scaled,), operator="sub"
+    ),
+    ops.multiply: PyTorchOp(
+        "Mul",
+        order=names.number_last,
+        operator="mul",
+        methods=("mul",),
+        in_place=("mul", "multiply"),
+    ),
     ops.divide: PyTorchOp(
-        names.divide, operator="truediv", methods=("div", "divide", "true_divide")
+        names.divide,
+        order=names.number_last,
+        operator="truediv",
+        methods=("div", "divide", "true_divide"),
     ),
     ops.floor_divide: PyTorchOp(in_place=("floor_divide",)),
-    ops.remainder: PyTorchOp(names.overloaded("Remainder", 1, 0), in_place=("remainder",)),
-    ops.fmod: PyTorchOp(names.overloaded("Fmod", 1, 0), in_place=("fmod",)),
+    ops.remainder: PyTorchOp(
+        names.overloaded("Remainder", 1, 0), numbers=("self", "other"), in_place=("remainder",)
+    ),
+    ops.fmod: PyTorchOp(
+        names.overloaded("Fmod", 1, 0), numbers=("self", "other"), in_place=("fmod",)
+    ),
     ops.negative: PyTorchOp("Neg", in_place=("neg", "negative")),
-    ops.square: PyTorchOp("Pow", in_place=("square",)),
+    ops.square: PyTorchOp("Pow", in_place=("square",), counts=True),
     ops.reciprocal: PyTorchOp(in_place=("reciprocal",)),
     ops.power: PyTorchOp(
         names.overloaded("Pow", 1, 0, 2),
@@ -105,17 +136,20 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.view_as_real: PyTorchOp(view=True),
     ops.view_as_complex: PyTorchOp(view=True),
     ops.abs: PyTorchOp("Abs", in_place=("abs", "absolute")),
-    ops.copysign: PyTorchOp(names.overloaded("Copysign", 0, 1), in_place=("copysign",)),
+    ops.copysign: PyTorchOp(
+        names.overloaded("Copysign", 0, 1), numbers=("other",), in_place=("copysign",)
+    ),
     ops.maximum: PyTorchOp(methods=("maximum",)),
     ops.minimum: PyTorchOp(methods=("minimum",)),
     ops.hypot: PyTorchOp(in_place=("hypot",)),
     ops.heaviside: PyTorchOp(in_place=("heaviside",)),
     ops.gcd: PyTorchOp(in_place=("gcd",)),
     ops.lcm: PyTorchOp(in_place=("lcm",)),
-    ops.floor: PyTorchOp(in_place=("floor",)),
-    ops.ceil: PyTorchOp(in_place=("ceil",)),
-    ops.trunc: PyTorchOp(in_place=("trunc", "fix")),
-    ops.frac: PyTorchOp(in_place=("frac",)),
+    ops.floor: PyTorchOp(in_place=("floor",), whole="same"),
+    ops.ceil: PyTorchOp(in_place=("ceil",), whole="same"),
+    ops.trunc: PyTorchOp(in_place=("trunc", "fix"), whole="same"),
+    ops.round: PyTorchOp(whole="same"),
+    ops.frac: PyTorchOp(in_place=("frac",), whole="frac_cpu"),
     ops.sqrt: PyTorchOp(in_place=("sqrt",)),
     ops.rsqrt: PyTorchOp(in_place=("rsqrt",)),
     ops.exp: PyTorchOp(in_place=("exp",)),
@@ -155,8 +189,8 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.argmax: PyTorchOp(of_numbers=True, of_some=True),
     ops.argmin: PyTorchOp(of_numbers=True, of_some=True),
     ops.mean: PyTorchOp(names.reduction("Mean")),
-    ops.var: PyTorchOp(options=(names.same("correction"), names.reduced)),
-    ops.std: PyTorchOp(options=(names.same("correction"), names.reduced)),
+    ops.var: PyTorchOp(options=(names.same("correction"), names.reduced), whole=_SPREAD),
+    ops.std: PyTorchOp(options=(names.same("correction"), names.reduced), whole=_SPREAD),
     ops.logsumexp: PyTorchOp(options=(names.reduced,), of_numbers=True),
     ops.concatenate: PyTorchOp("Cat", options=(names.along,)),
     ops.strided_slice: PyTorchOp("Slice", view=True),
@@ -190,14 +224,20 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.cumsum: PyTorchOp(options=(names.along,)),
     ops.cumprod: PyTorchOp(options=(names.along,)),
     ops.relu: PyTorchOp(in_place=("relu",), bent=True),
-    ops.leaky_relu: PyTorchOp("LeakyRelu", options=(names.same("negative_slope"),), bent=True),
-    ops.elu: PyTorchOp(options=(names.same("alpha"),)),
-    ops.gelu: PyTorchOp(options=(names.same("approximate"),)),
+    ops.leaky_relu: PyTorchOp(
+        "LeakyRelu", options=(names.same("negative_slope"),), bent=True, whole="leaky_relu_cpu"
+    ),
+    ops.elu: PyTorchOp(options=(names.same("alpha"),), whole="elu_cpu"),
+    ops.gelu: PyTorchOp(options=(names.same("approximate"),), whole="GeluKernelImpl"),
+    ops.silu: PyTorchOp(whole="silu_cpu"),
+    ops.softplus: PyTorchOp(whole="softplus_cpu"),
     ops.clamp: PyTorchOp(
         series=1, operands=("self", "min", "max"), numbers=("min", "max"), places=True
     ),
-    ops.softmax: PyTorchOp(options=(names.along,)),
-    ops.log_softmax: PyTorchOp("LogSoftmax", options=(names.along,)),
+    ops.softmax: PyTorchOp(options=(names.along,), whole="softmax_lastdim_kernel_impl"),
+    ops.log_softmax: PyTorchOp(
+        "LogSoftmax", options=(names.along,), whole="log_softmax_lastdim_kernel_impl"
+    ),
     ops.layer_norm: PyTorchOp(
         "NativeLayerNorm",
         operands=("input", "weight", "bias"),
@@ -220,7 +260,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.lgamma: PyTorchOp(in_place=("lgamma",)),
     ops.digamma: PyTorchOp(in_place=("digamma",)),
     ops.polygamma: PyTorchOp(options=(names.same("n"),)),
-    ops.xlogy: PyTorchOp(names.overloaded("Xlogy", 0, 2, 1), in_place=("xlogy",)),
+    ops.xlogy: PyTorchOp(
+        names.overloaded("Xlogy", 0, 2, 1), numbers=("self", "other"), in_place=("xlogy",)
+    ),
     ops.logit: PyTorchOp(options=(names.same("eps"),), in_place=("logit",)),
     ops.deg2rad: PyTorchOp("Deg2Rad", in_place=("deg2rad",)),
     ops.rad2deg: PyTorchOp("Rad2Deg", in_place=("rad2deg",)),
@@ -237,13 +279,13 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ops.svd_factors: PyTorchOp("LinalgSvd"),
     ops.svdvals: PyTorchOp("LinalgSvd"),
     ops.qr_factors: PyTorchOp("LinalgQr"),
-    ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    ops.vector_norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
     eager_ops.select: PyTorchOp(names.select, view=True),
     eager_ops.copy: PyTorchOp(names.copy),
     eager_ops.fill: PyTorchOp(series=2),
     eager_ops.fill_of_tensor: PyTorchOp(names.fill),
     eager_ops.fill_where: PyTorchOp(operands=("self", "mask", "value")),
-    eager_ops.norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,)),
+    eager_ops.norm: PyTorchOp("LinalgVectorNorm", options=(names.reduced,), whole=_NORM),
     eager_ops.stack: PyTorchOp(options=(names.along,)),
     eager_ops.transpose_2d: PyTorchOp(view=True),
     eager_ops.swap: PyTorchOp("Transpose", options=(names.exchanged,), view=True),
@@ -252,11 +294,14 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.mean_dim: PyTorchOp("Mean", series=1, options=(names.reduced,)),
     eager_ops.prod_dim: PyTorchOp("Prod", series=1, options=(names.reduced,)),
     eager_ops.index_select: PyTorchOp(operands=("self", "index"), options=(names.along,)),
-    eager_ops.masked_fill: PyTorchOp(operands=("mask", "value", "self")),
+    eager_ops.masked_fill: PyTorchOp(
+        names.masked_fill, operands=("mask", "value", "self"), order=names.filled
+    ),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
     eager_ops.bmm: PyTorchOp(
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
     ),
+    eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_ops.mirrored: PyTorchOp("Index", bent=True),
 }
@@ -284,6 +329,22 @@ def node_name(node: Any) -> str:
     op = node.recipe.op
     row = known(op)
     return row.node(node) if callable(row.node) else f"{stem_of(op)}Backward{row.series}"
+
+
+def operands_shown(node: Any) -> tuple[int, ...]:
+    """The positions of the operands that PyTorch's node has, as it orders them.
+
+    Those are the tensors that may have a gradient: no indices, masks, or numbers.
+    """
+    op, edges = node.recipe.op, node.edges
+    row = known(op)
+    if row.order is not None:
+        return row.order(node)
+    every = range(len(edges))
+    if row.numbers and node.recipe.number:
+        names = row.operands
+        return tuple([i for i in every if edges[i] is not None or names[i] not in row.numbers])
+    return tuple([i for i in every if edges[i] is not None or op.rule_of(i, False) is not None])
 
 
 def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> str:

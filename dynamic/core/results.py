@@ -10,13 +10,33 @@ from staticgraph.dynamic.core.errors import ArgumentError
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's."""
+    """The shape of a tensor: a tuple that prints as PyTorch's.
+
+    Example:
+        >>> dynamic.ones(2, 3).shape
+        torch.Size([2, 3])
+        >>> dynamic.Size([2, 3]).numel()
+        6
+    """
 
     __slots__ = ()
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
         return math.prod(self)
+
+    def __add__(self, other: Any) -> Any:
+        added = super().__add__(other)
+        return added if added is NotImplemented else Size(added)
+
+    def __mul__(self, count: Any) -> Any:
+        return Size(super().__mul__(count))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, key: Any, _get: Any = tuple.__getitem__) -> Any:
+        found = _get(self, key)
+        return Size(found) if type(found) is tuple else found
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from staticgraph.dynamic.distributions import constraints, kl, transforms
+from staticgraph.dynamic.distributions import constraints, kl, kl_between as kl_between, transforms
 from staticgraph.dynamic.distributions.between import (
     ContinuousBernoulli,
     GeneralizedPareto,

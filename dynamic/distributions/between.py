@@ -18,7 +18,7 @@ from staticgraph.dynamic.distributions.parameters import (
 )
 from staticgraph.dynamic.nn.functional import binary_cross_entropy_with_logits
 from staticgraph.dynamic.tape.grad_mode import no_grad
-from staticgraph.dynamic.tensors.creation import rand
+from staticgraph.dynamic.tensors.drawn import rand
 
 
 class ContinuousBernoulli(Binary):
@@ -26,6 +26,10 @@ class ContinuousBernoulli(Binary):
 
     Loaiza-Ganem and Cunningham (2019), "The continuous Bernoulli: fixing a pervasive error in
     variational autoencoders". Between `lims`, around p = 1 / 2, by Taylor series.
+
+    Example:
+        >>> dynamic.distributions.ContinuousBernoulli(0.5).mean
+        tensor(0.5000)
     """
 
     support = constraints.unit_interval
@@ -108,7 +112,12 @@ class ContinuousBernoulli(Binary):
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, with the density exp(concentration * cos(x - loc)) but for a factor."""
+    """Angles around `loc`, with the density exp(concentration * cos(x - loc)) but for a factor.
+
+    Example:
+        >>> dynamic.distributions.VonMises(0.5, 1.0).mean
+        tensor(0.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {
         "loc": constraints.real,
@@ -152,6 +161,10 @@ class GeneralizedPareto(Distribution):
     """What exceeds a high threshold: the tail (1 + k z)**(-1 / k), z = (x - loc) / scale.
 
     k is the concentration; exp(-z) where it is 0 (Pickands 1975).
+
+    Example:
+        >>> dynamic.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+        tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -53,7 +53,12 @@ class _Choice(Distribution):
 
 
 class Categorical(_Choice):
-    """A choice of 0 to k - 1 with probabilities, or logits, in the last axis."""
+    """A choice of 0 to k - 1 with probabilities, or logits, in the last axis.
+
+    Example:
+        >>> dynamic.distributions.Categorical(dynamic.tensor([1.0, 3.0])).probs
+        tensor([0.2500, 0.7500])
+    """
 
     has_enumerate_support = True
 
@@ -111,7 +116,12 @@ class Categorical(_Choice):
 
 
 class OneHotCategorical(_Choice):
-    """A choice as a vector with a 1 at its place."""
+    """A choice as a vector with a 1 at its place.
+
+    Example:
+        >>> dynamic.distributions.OneHotCategorical(dynamic.tensor([0.0, 1.0])).sample()
+        tensor([0., 1.])
+    """
 
     support = constraints.one_hot
     has_enumerate_support = True
@@ -161,7 +171,13 @@ class OneHotCategorical(_Choice):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, whose vectors have the gradient of the probabilities (Bengio et al. 2013)."""
+    """The same, whose vectors have the gradient of the probabilities (Bengio et al. 2013).
+
+    Example:
+        >>> probs = dynamic.tensor([0.0, 1.0], requires_grad=True)
+        >>> dynamic.distributions.OneHotCategoricalStraightThrough(probs).rsample().requires_grad
+        True
+    """
 
     has_rsample = True
 
@@ -171,7 +187,12 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_Choice):
-    """How often each choice is made in `total_count` of them."""
+    """How often each choice is made in `total_count` of them.
+
+    Example:
+        >>> dynamic.distributions.Multinomial(4, dynamic.tensor([1.0, 3.0])).mean
+        tensor([1., 3.])
+    """
 
     def __init__(
         self,
@@ -212,6 +233,16 @@ class Multinomial(_Choice):
         logits = ops.where(ops.equal(value, 0), 0.0, self.logits)
         ways = ops.lgamma(value.sum(-1) + 1) - ops.lgamma(value + 1).sum(-1)
         return ways + (logits * value).sum(-1)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        n = self.total_count
+        counts = arange(n + 1, dtype=self._param.dtype)
+        ways = ops.lgamma(counts + 1)
+        p = self.probs[..., None]
+        logs = ops.xlogy(counts, p) + ops.xlogy(n - counts, 1 - p)
+        chances = ops.exp(ways[-1] - ways - ops.lgamma(n - counts + 1) + logs)
+        return n * self._categorical.entropy() - ways[-1] + (chances * ways).sum((-2, -1))
 
 
 def _one_hot(index: Any, size: int, dtype: Any) -> Any:

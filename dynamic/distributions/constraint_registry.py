@@ -23,7 +23,13 @@ __all__ = ["biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Per class of constraints a function that makes a transform for one of them."""
+    """Per class of constraints a function that makes a transform for one of them.
+
+    Example:
+        >>> of = dynamic.distributions
+        >>> of.biject_to(of.constraints.positive)(dynamic.tensor(0.0))
+        tensor(1.)
+    """
 
     def __init__(self) -> None:
         self._factories: dict[type, Callable[[Any], Any]] = {}

@@ -245,7 +245,7 @@ class Independent(Constraint):
         return inner.all(axes)
 
     def __repr__(self) -> str:
-        return f"Independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 def _bound(bound: Any) -> Any:

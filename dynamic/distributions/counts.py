@@ -57,7 +57,12 @@ class Binary(Distribution):
 
 
 class Bernoulli(Binary):
-    """1 with probability `probs`, or of these logits, else 0."""
+    """1 with probability `probs`, or of these logits, else 0.
+
+    Example:
+        >>> dynamic.distributions.Bernoulli(0.25).mean
+        tensor(0.2500)
+    """
 
     support = constraints.boolean
     has_enumerate_support = True
@@ -108,7 +113,12 @@ class Bernoulli(Binary):
 
 
 class Geometric(Binary):
-    """How many failures come before the first success."""
+    """How many failures come before the first success.
+
+    Example:
+        >>> dynamic.distributions.Geometric(0.25).mean
+        tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {
         "probs": constraints.unit_interval,
@@ -157,7 +167,12 @@ class Geometric(Binary):
 
 
 class Binomial(Binary):
-    """How many of `total_count` trials succeed."""
+    """How many of `total_count` trials succeed.
+
+    Example:
+        >>> dynamic.distributions.Binomial(4, 0.25).mean
+        tensor(1.)
+    """
 
     arg_constraints: ClassVar[Any] = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
@@ -235,7 +250,12 @@ def drawn_counts(counts: Any, probs: Any, shape: tuple[int, ...], dtype: Any) ->
 
 
 class NegativeBinomial(Binary):
-    """How many successes come before `total_count` failures."""
+    """How many successes come before `total_count` failures.
+
+    Example:
+        >>> dynamic.distributions.NegativeBinomial(3, 0.5).mean
+        tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {
         "total_count": constraints.greater_than_eq(0),
@@ -283,7 +303,12 @@ class NegativeBinomial(Binary):
 
 
 class Poisson(Distribution):
-    """How many events come while `rate` of them are expected."""
+    """How many events come while `rate` of them are expected.
+
+    Example:
+        >>> dynamic.distributions.Poisson(4.0).variance
+        tensor(4.)
+    """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

@@ -18,11 +18,19 @@ from staticgraph.dynamic.distributions.multivariate import MultivariateNormal
 from staticgraph.dynamic.distributions.parameters import LOG_2PI, broadcast_all
 from staticgraph.dynamic.distributions.positive import Beta, Chi2
 from staticgraph.dynamic.tape.grad_mode import no_grad
-from staticgraph.dynamic.tensors.creation import arange, as_tensor, eye, randn
+from staticgraph.dynamic.tensors.creation import arange, as_tensor, eye
+from staticgraph.dynamic.tensors.drawn import randn
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors of the covariance W W^T + D: W of few columns, D diagonal."""
+    """Normal vectors of the covariance W W^T + D: W of few columns, D diagonal.
+
+    Example:
+        >>> dynamic.distributions.LowRankMultivariateNormal(
+        ...     dynamic.zeros(2), dynamic.ones(2, 1), dynamic.ones(2)
+        ... ).variance
+        tensor([2., 2.])
+    """
 
     arg_constraints: ClassVar[Any] = {
         "loc": constraints.real_vector,
@@ -121,6 +129,11 @@ class Wishart(Distribution):
     """Sums of `df` squared normal vectors of a covariance, given as for MultivariateNormal.
 
     Values are drawn by the decomposition of Bartlett (1933).
+
+    Example:
+        >>> dynamic.distributions.Wishart(3.0, dynamic.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
     """
 
     arg_constraints: ClassVar[Any] = {
@@ -231,6 +244,10 @@ class LKJCholesky(Distribution):
 
     Lewandowski, Kurowicka and Joe (2009), by the onion method: all correlations of a matrix have
     one distribution, which those that PyTorch draws for its third and later rows have not.
+
+    Example:
+        >>> dynamic.distributions.LKJCholesky(3).sample().shape
+        torch.Size([3, 3])
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}

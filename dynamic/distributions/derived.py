@@ -29,7 +29,13 @@ from staticgraph.dynamic.tensors.creation import full_like
 
 
 class Independent(Distribution):
-    """The last axes of a batch of distributions as one value."""
+    """The last axes of a batch of distributions as one value.
+
+    Example:
+        >>> normals = dynamic.distributions.Normal(dynamic.zeros(3), 1.0)
+        >>> dynamic.distributions.Independent(normals, 1).event_shape
+        torch.Size([3])
+    """
 
     def __init__(
         self,
@@ -100,7 +106,13 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """What functions with an inverse make of the values of a distribution."""
+    """What functions with an inverse make of the values of a distribution.
+
+    Example:
+        >>> of = dynamic.distributions
+        >>> of.TransformedDistribution(of.Normal(0.0, 1.0), [of.ExpTransform()]).sample((3,)).shape
+        torch.Size([3])
+    """
 
     def __init__(
         self, base_distribution: Any, transforms: Any, validate_args: bool | None = None
@@ -177,7 +189,12 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp of normal numbers."""
+    """exp of normal numbers.
+
+    Example:
+        >>> dynamic.distributions.LogNormal(0.0, 1.0).sample((3,)).shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -210,7 +227,12 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Shares made of normal numbers."""
+    """Shares made of normal numbers.
+
+    Example:
+        >>> dynamic.distributions.LogisticNormal(dynamic.zeros(2), dynamic.ones(2)).sample().shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
@@ -222,7 +244,12 @@ class LogisticNormal(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Shares whose probabilities are powers."""
+    """Shares whose probabilities are powers.
+
+    Example:
+        >>> dynamic.distributions.Kumaraswamy(1.0, 1.0).sample((3,)).shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {
         "concentration1": constraints.positive, "concentration0": constraints.positive,
@@ -251,13 +278,28 @@ class Kumaraswamy(TransformedDistribution):
         """The variance."""
         return self._moment(2) - self._moment(1) ** 2
 
+    @property
+    def mode(self) -> Any:
+        """The most likely value; nan where there is none between 0 and 1."""
+        a, b = self.concentration1, self.concentration0
+        found = ((a - 1) / (a * b - 1)) ** ops.reciprocal(a)
+        return ops.where(ops.logical_or(a < 1, b < 1), math.nan, found)
+
     def _moment(self, n: int) -> Any:
         b, at = self.concentration0, 1 + n / self.concentration1
         return b * ops.exp(ops.lgamma(at) + ops.lgamma(b) - ops.lgamma(at + b))
 
 
 class MixtureSameFamily(Distribution):
-    """One of several distributions of a family, chosen with probabilities."""
+    """One of several distributions of a family, chosen with probabilities.
+
+    Example:
+        >>> of = dynamic.distributions
+        >>> of.MixtureSameFamily(
+        ...     of.Categorical(dynamic.ones(2)), of.Normal(dynamic.tensor([0.0, 4.0]), 1.0)
+        ... ).mean
+        tensor(2.)
+    """
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any,

@@ -28,6 +28,10 @@ class Distribution:
         has_enumerate_support: whether `enumerate_support` lists all values.
         batch_shape: the shape of the batch.
         event_shape: the shape of a value of one of them.
+
+    Example:
+        >>> isinstance(dynamic.distributions.Normal(0.0, 1.0), dynamic.distributions.Distribution)
+        True
     """
 
     arg_constraints: ClassVar[Mapping[str, Constraint]] = {}

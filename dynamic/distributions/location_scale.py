@@ -16,7 +16,8 @@ from staticgraph.dynamic.distributions.parameters import (
     drawn,
     open_uniform,
 )
-from staticgraph.dynamic.tensors.creation import full_like, randn, zeros_like
+from staticgraph.dynamic.tensors.creation import full_like, zeros_like
+from staticgraph.dynamic.tensors.drawn import randn
 
 _REAL_POSITIVE = {"loc": constraints.real, "scale": constraints.positive}
 
@@ -38,7 +39,13 @@ class _LocationScale(Distribution):
 
 
 class Normal(_LocationScale):
-    """The normal distribution with mean `loc` and standard deviation `scale`."""
+    """The normal distribution with mean `loc` and standard deviation `scale`.
+
+    Example:
+        >>> normal = dynamic.distributions.Normal(0.0, 1.0)
+        >>> normal.log_prob(dynamic.tensor(1.0)), normal.sample((3,)).shape
+        (tensor(-1.4189), torch.Size([3]))
+    """
 
     @property
     def mean(self) -> Any:
@@ -83,7 +90,12 @@ class Normal(_LocationScale):
 
 
 class Laplace(_LocationScale):
-    """The density falls exponentially on both sides of `loc`."""
+    """The density falls exponentially on both sides of `loc`.
+
+    Example:
+        >>> dynamic.distributions.Laplace(1.0, 2.0).variance
+        tensor(8.)
+    """
 
     @property
     def mean(self) -> Any:
@@ -125,7 +137,12 @@ class Laplace(_LocationScale):
 
 
 class Cauchy(_LocationScale):
-    """The distribution of quotients of normal numbers: it has no mean."""
+    """The distribution of quotients of normal numbers: it has no mean.
+
+    Example:
+        >>> dynamic.distributions.Cauchy(0.0, 1.0).cdf(dynamic.tensor(0.0))
+        tensor(0.5000)
+    """
 
     @property
     def mean(self) -> Any:
@@ -165,7 +182,12 @@ class Cauchy(_LocationScale):
 
 
 class Gumbel(_LocationScale):
-    """The distribution of the largest of many numbers."""
+    """The distribution of the largest of many numbers.
+
+    Example:
+        >>> dynamic.distributions.Gumbel(3.0, 1.0).mode
+        tensor(3.)
+    """
 
     @property
     def mean(self) -> Any:
@@ -210,7 +232,12 @@ class Gumbel(_LocationScale):
 
 
 class StudentT(Distribution):
-    """Student's t distribution with `df` degrees of freedom, moved and stretched."""
+    """Student's t distribution with `df` degrees of freedom, moved and stretched.
+
+    Example:
+        >>> dynamic.distributions.StudentT(3.0).variance
+        tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive, **_REAL_POSITIVE}
     support = constraints.real
@@ -308,7 +335,12 @@ class _Half(Distribution):
 
 
 class HalfNormal(_Half):
-    """The absolute values of normal numbers of mean 0."""
+    """The absolute values of normal numbers of mean 0.
+
+    Example:
+        >>> dynamic.distributions.HalfNormal(1.0).mode
+        tensor(0.)
+    """
 
     _whole = Normal
 
@@ -324,7 +356,12 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The absolute values of numbers of a Cauchy distribution around 0."""
+    """The absolute values of numbers of a Cauchy distribution around 0.
+
+    Example:
+        >>> dynamic.distributions.HalfCauchy(1.0).cdf(dynamic.tensor(0.0))
+        tensor(0.)
+    """
 
     _whole = Cauchy
 
@@ -340,7 +377,12 @@ class HalfCauchy(_Half):
 
 
 class Uniform(Distribution):
-    """Numbers from `low` up to `high`, all of them equally likely."""
+    """Numbers from `low` up to `high`, all of them equally likely.
+
+    Example:
+        >>> dynamic.distributions.Uniform(0.0, 4.0).mean
+        tensor(2.)
+    """
 
     has_rsample = True
 

@@ -12,11 +12,19 @@ from staticgraph.dynamic import linalg
 from staticgraph.dynamic.distributions import constraints
 from staticgraph.dynamic.distributions.distribution import Distribution
 from staticgraph.dynamic.distributions.parameters import LOG_2PI
-from staticgraph.dynamic.tensors.creation import eye, randn
+from staticgraph.dynamic.tensors.creation import eye
+from staticgraph.dynamic.tensors.drawn import randn
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors with a mean, and a covariance, its inverse, or its Cholesky factor."""
+    """Normal vectors with a mean, and a covariance, its inverse, or its Cholesky factor.
+
+    Example:
+        >>> dynamic.distributions.MultivariateNormal(dynamic.zeros(2), dynamic.eye(2)).sample(
+        ...     (3,)
+        ... ).shape
+        torch.Size([3, 2])
+    """
 
     arg_constraints: ClassVar[Any] = {
         "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,

@@ -12,7 +12,8 @@ from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.dtypes import get_default_dtype
 from staticgraph.dynamic.operations.arranging import broadcast_tensors
-from staticgraph.dynamic.tensors.creation import as_tensor, rand
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.drawn import rand
 from staticgraph.dynamic.tensors.random_numbers import generator
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of

@@ -20,7 +20,12 @@ _POSITIVE = constraints.positive
 
 
 class Exponential(Distribution):
-    """Waiting times of events that come at a rate."""
+    """Waiting times of events that come at a rate.
+
+    Example:
+        >>> dynamic.distributions.Exponential(4.0).mean
+        tensor(0.2500)
+    """
 
     arg_constraints: ClassVar[Any] = {"rate": _POSITIVE}
     support = constraints.nonnegative
@@ -75,7 +80,12 @@ class Exponential(Distribution):
 
 
 class Gamma(Distribution):
-    """The gamma distribution with a shape parameter and a rate."""
+    """The gamma distribution with a shape parameter and a rate.
+
+    Example:
+        >>> dynamic.distributions.Gamma(3.0, 2.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = constraints.nonnegative
@@ -123,7 +133,12 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared standard normal numbers."""
+    """The sum of `df` squared standard normal numbers.
+
+    Example:
+        >>> dynamic.distributions.Chi2(3.0).mean
+        tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {"df": _POSITIVE}
 
@@ -138,7 +153,12 @@ class Chi2(Gamma):
 
 
 class InverseGamma(Distribution):
-    """The reciprocals of numbers of a gamma distribution."""
+    """The reciprocals of numbers of a gamma distribution.
+
+    Example:
+        >>> dynamic.distributions.InverseGamma(3.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": _POSITIVE, "rate": _POSITIVE}
     support = _POSITIVE
@@ -187,7 +207,12 @@ class InverseGamma(Distribution):
 
 
 class Weibull(Distribution):
-    """Waiting times of events whose rate is a power of time."""
+    """Waiting times of events whose rate is a power of time.
+
+    Example:
+        >>> dynamic.distributions.Weibull(1.0, 1.0).sample((3,)).shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {"scale": _POSITIVE, "concentration": _POSITIVE}
     support = _POSITIVE
@@ -201,6 +226,12 @@ class Weibull(Distribution):
     def mean(self) -> Any:
         """The mean."""
         return self.scale * ops.exp(ops.lgamma(1 + ops.reciprocal(self.concentration)))
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value."""
+        k = self.concentration
+        return self.scale * ((k - 1) / k) ** ops.reciprocal(k)
 
     @property
     def variance(self) -> Any:
@@ -237,7 +268,12 @@ class Weibull(Distribution):
 
 
 class Pareto(Distribution):
-    """Numbers from `scale` on, whose density falls as a power."""
+    """Numbers from `scale` on, whose density falls as a power.
+
+    Example:
+        >>> dynamic.distributions.Pareto(1.0, 3.0).mean
+        tensor(1.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"alpha": _POSITIVE, "scale": _POSITIVE}
     has_rsample = True
@@ -294,7 +330,12 @@ class Pareto(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """Quotients of two chi-squared numbers, each divided by its degrees of freedom."""
+    """Quotients of two chi-squared numbers, each divided by its degrees of freedom.
+
+    Example:
+        >>> dynamic.distributions.FisherSnedecor(3.0, 4.0).mean
+        tensor(2.)
+    """
 
     arg_constraints: ClassVar[Any] = {"df1": _POSITIVE, "df2": _POSITIVE}
     support = _POSITIVE
@@ -340,7 +381,12 @@ class FisherSnedecor(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Shares of several parts, which sum up to 1."""
+    """Shares of several parts, which sum up to 1.
+
+    Example:
+        >>> dynamic.distributions.Dirichlet(dynamic.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(_POSITIVE, 1)}
     support = constraints.simplex
@@ -355,6 +401,15 @@ class Dirichlet(Distribution):
     def mean(self) -> Any:
         """The mean."""
         return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value; the first corner of several, where all parts are below 1."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        corner = above.new_zeros(above.shape)
+        corner[..., 0] = 1.0
+        low = (self.concentration < 1).all(-1, True)
+        return ops.where(low, corner, above / above.sum(-1, True))
 
     @property
     def variance(self) -> Any:
@@ -384,7 +439,12 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Shares of two parts: the first one of a Dirichlet distribution."""
+    """Shares of two parts: the first one of a Dirichlet distribution.
+
+    Example:
+        >>> dynamic.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration1": _POSITIVE, "concentration0": _POSITIVE}
     support = constraints.unit_interval
@@ -400,6 +460,12 @@ class Beta(Distribution):
     def mean(self) -> Any:
         """The mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Any:
+        """The most likely value: see `Dirichlet`."""
+        both = ops.stack([self.concentration1, self.concentration0], -1)
+        return Dirichlet(both, False).mode[..., 0]
 
     @property
     def variance(self) -> Any:

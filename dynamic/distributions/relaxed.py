@@ -78,7 +78,12 @@ class _LogitRelaxedBernoulli(_OneTemperature):
 
 
 class RelaxedBernoulli(_OneTemperature, TransformedDistribution):
-    """Numbers between 0 and 1 in place of Bernoulli ones, with gradients (Maddison et al. 2017)."""
+    """Numbers between 0 and 1 in place of Bernoulli ones, with gradients (Maddison et al. 2017).
+
+    Example:
+        >>> dynamic.distributions.RelaxedBernoulli(0.5, 0.5).rsample((3,)).shape
+        torch.Size([3])
+    """
 
     arg_constraints: ClassVar[Any] = {
         "probs": constraints.unit_interval,
@@ -130,7 +135,12 @@ class _ExpRelaxedCategorical(_OneTemperature):
 
 
 class RelaxedOneHotCategorical(_OneTemperature, TransformedDistribution):
-    """Shares in place of a choice, with gradients (Jang et al. 2017)."""
+    """Shares in place of a choice, with gradients (Jang et al. 2017).
+
+    Example:
+        >>> dynamic.distributions.RelaxedOneHotCategorical(0.5, dynamic.ones(4)).rsample().shape
+        torch.Size([4])
+    """
 
     arg_constraints: ClassVar[Any] = {
         "probs": constraints.simplex,

@@ -31,6 +31,10 @@ class Transform:
         codomain: what it gives.
         bijective: whether it is one to one.
         sign: that of the slope of a function of numbers.
+
+    Example:
+        >>> dynamic.distributions.ExpTransform().inv(dynamic.tensor(1.0))
+        tensor(0.)
     """
 
     domain: Any = constraints.real
@@ -132,7 +136,13 @@ class _Inverse(Transform):
 
 
 class ComposeTransform(Transform):
-    """Functions one after the other."""
+    """Functions one after the other.
+
+    Example:
+        >>> affine = dynamic.distributions.AffineTransform(1.0, 2.0)
+        >>> dynamic.distributions.ComposeTransform([affine, affine])(dynamic.tensor(1.0))
+        tensor(7.)
+    """
 
     def __init__(self, parts: Sequence[Any], cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -188,7 +198,13 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A function of each value, of which some last axes are one value together."""
+    """A function of each value, of which some last axes are one value together.
+
+    Example:
+        >>> exp = dynamic.distributions.ExpTransform()
+        >>> dynamic.distributions.IndependentTransform(exp, 1)(dynamic.zeros(2))
+        tensor([1., 1.])
+    """
 
     def __init__(
         self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0
@@ -214,7 +230,12 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The elements in another shape."""
+    """The elements in another shape.
+
+    Example:
+        >>> dynamic.distributions.ReshapeTransform((4,), (2, 2))(dynamic.ones(3, 4)).shape
+        torch.Size([3, 2, 2])
+    """
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -244,7 +265,12 @@ class ReshapeTransform(Transform):
 
 
 class ExpTransform(Transform):
-    """exp(x)."""
+    """exp(x).
+
+    Example:
+        >>> dynamic.distributions.ExpTransform()(dynamic.tensor(0.0))
+        tensor(1.)
+    """
 
     codomain = constraints.positive
 
@@ -260,7 +286,12 @@ class ExpTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """x to a power, of positive numbers."""
+    """x to a power, of positive numbers.
+
+    Example:
+        >>> dynamic.distributions.PowerTransform(2.0)(dynamic.tensor(3.0))
+        tensor(9.)
+    """
 
     domain = codomain = constraints.positive
 
@@ -280,7 +311,12 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Transform):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> dynamic.distributions.SigmoidTransform()(dynamic.tensor(0.0))
+        tensor(0.5000)
+    """
 
     codomain = constraints.unit_interval
 
@@ -299,7 +335,12 @@ class SigmoidTransform(Transform):
 
 
 class SoftplusTransform(Transform):
-    """log(1 + exp(x))."""
+    """log(1 + exp(x)).
+
+    Example:
+        >>> dynamic.distributions.SoftplusTransform()(dynamic.tensor(0.0))
+        tensor(0.6931)
+    """
 
     codomain = constraints.positive
 
@@ -315,7 +356,12 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """tanh(x)."""
+    """tanh(x).
+
+    Example:
+        >>> dynamic.distributions.TanhTransform()(dynamic.tensor(0.0))
+        tensor(0.)
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -331,7 +377,12 @@ class TanhTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """|x|, of which the inverse takes the positive value."""
+    """|x|, of which the inverse takes the positive value.
+
+    Example:
+        >>> dynamic.distributions.AbsTransform()(dynamic.tensor([-2.0]))
+        tensor([2.])
+    """
 
     codomain = constraints.positive
     bijective = False
@@ -344,7 +395,12 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale x."""
+    """loc + scale x.
+
+    Example:
+        >>> dynamic.distributions.AffineTransform(1.0, 2.0)(dynamic.tensor([3.0]))
+        tensor([7.])
+    """
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -369,7 +425,12 @@ class AffineTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """softmax over the last axis, of which the inverse is one of many."""
+    """softmax over the last axis, of which the inverse is one of many.
+
+    Example:
+        >>> dynamic.distributions.SoftmaxTransform()(dynamic.zeros(2))
+        tensor([0.5000, 0.5000])
+    """
 
     domain, codomain, bijective = constraints.real_vector, constraints.simplex, False
 
@@ -381,7 +442,12 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors to shares: each takes a part of what is left of 1."""
+    """Vectors to shares: each takes a part of what is left of 1.
+
+    Example:
+        >>> dynamic.distributions.StickBreakingTransform()(dynamic.zeros(2)).shape
+        torch.Size([3])
+    """
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -415,7 +481,13 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Matrices to lower triangular ones with a positive diagonal."""
+    """Matrices to lower triangular ones with a positive diagonal.
+
+    Example:
+        >>> dynamic.distributions.LowerCholeskyTransform()(dynamic.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky

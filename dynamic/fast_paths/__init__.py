@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.dtypes import BOOL, require_mask
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.fast_paths import inplace, pairs, single, views
+from staticgraph.dynamic.fast_paths.loops import WAYS, Way, watch_methods, watch_op
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tensors.dims import along
 from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
@@ -26,6 +27,9 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, explain
 
 def _where(condition: object, *operands: object, **options: object) -> Any:
     """`where(condition, a, b)`, or the places where a condition alone is not 0, per axis."""
+    if options:
+        given = [options.pop(name) for name in ("input", "other") if name in options]
+        operands = (*operands, *given)
     if isinstance(condition, Tensor):
         if not operands and not options:
             return condition.nonzero(as_tuple=True)
@@ -42,6 +46,13 @@ def _where(condition: object, *operands: object, **options: object) -> Any:
                 if value.size < LARGE:
                     return new_value_of_several(ops.where, (condition, *operands), value, {})
     return ops.where.general(condition, *operands, **options)
+
+
+def _finished_where(array: object, *operands: object) -> Any:
+    return new_value_of_several(ops.where, operands, array, {})
+
+
+WAYS[_where] = Way(np.where, _finished_where, "ttt")
 
 
 def _check_condition(condition: Any) -> None:
@@ -61,13 +72,16 @@ SHORT: dict[Op, Any] = {
 }  # fmt: skip
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""
 
-METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
-"""What Tensor inherits in a general form as well, which tracers take."""
+_METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
 
-for _name, _method in METHODS.items():
+for _name, _method in _METHODS.items():
     _own = getattr(_method, "__qualname__", "")
     if "<locals>" in _own or _own.startswith("_"):
         _method.__name__ = _method.__qualname__ = _name
+
+METHODS = watch_methods(_METHODS)
+"""What Tensor inherits in a general form as well, which tracers take."""
+
 for _op, _function in SHORT.items():
-    _op.shorten(_function)
-ops.where.shorten(_where)
+    _op.shorten(watch_op(_op, _function))
+ops.where.shorten(watch_op(ops.where, _where))

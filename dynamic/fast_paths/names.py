@@ -12,4 +12,5 @@ def named_after(op: Op, function: Any) -> Any:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
     function.__wrapped__ = op
+    function.__annotations__ = {}  # of names that are not those of the op's module
     return function

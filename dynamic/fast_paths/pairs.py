@@ -12,6 +12,7 @@ from staticgraph.compiler.core.op_arguments import by_position
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.pytorch import PYTORCH
+from staticgraph.dynamic.fast_paths.loops import WAYS, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.tape import recipe
@@ -31,10 +32,16 @@ def _plans(op: Op, number: bool) -> Plans:
 def _difference(self: Any, other: Any) -> Any:
     """A difference, which booleans have none of."""
     arrays = [getattr(one, "_array", one) for one in (self, other)]
-    if all(isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays):
+    bools = [isinstance(one, bool) or getattr(one, "dtype", None) == BOOL for one in arrays]
+    if all(bools):
         raise AutogradError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
+        )
+    if any(bools):
+        raise AutogradError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     return ops.subtract.general(self, other)
 
@@ -67,12 +74,20 @@ def forward(op: Op) -> Any:
                 return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
         return general(self, other) if isinstance(other, _KNOWN) else NotImplemented
 
+    def finish(array: object, left: Tensor, right: Any) -> Tensor:
+        x = left._array
+        if isinstance(right, Tensor):
+            return new_value_of_two(plans, left, right, x, right._array, array)
+        return new_value_of_two(number_plans, left, None, x, _array(right, x.dtype), array)
+
+    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise)
     return method
 
 
 def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
     evaluate, plans = op.evaluate, _plans(op, True)
+    general = _long_way(op)
 
     def method(self: Tensor, other: object) -> Any:
         y = self._array
@@ -80,8 +95,13 @@ def backward(op: Op) -> Any:
         if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
             x = _array(other, dtype)
             return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
-        return op.general(other, self) if isinstance(other, _KNOWN) else NotImplemented
+        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
 
+    def finish(array: object, right: Tensor, left: object) -> Tensor:
+        y = right._array
+        return new_value_of_two(plans, None, right, _array(left, y.dtype), y, array)
+
+    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise)
     return method
 
 
@@ -98,6 +118,7 @@ def pair(op: Op, operator: Any) -> Any:
                     return result
         return op.general(*operands, **options)
 
+    WAYS[function] = WAYS[operator]
     return named_after(op, function)
 
 
@@ -110,6 +131,7 @@ def scaled(op: Op, operator: Any) -> Any:
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result
 
+    WAYS[method] = WAYS[operator]
     method.__doc__ = f"{op.doc} With b scaled by `alpha`."
     return method
 
@@ -129,6 +151,7 @@ def quotient(op: Op, operator: Any) -> Any:
                 return rounded(*operands, **options)
         return op.general(*operands, **options)
 
+    WAYS[function] = WAYS[operator]
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
     function.__wrapped__ = quotient_of  # type: ignore[attr-defined]

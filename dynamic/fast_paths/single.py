@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
 from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
@@ -16,13 +18,17 @@ from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.dtypes import F32, F64, MOST_F32
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
+from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
+from staticgraph.dynamic.fast_paths.loops import WAYS, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tape.grad_mode import paused
+from staticgraph.dynamic.kernels.quick import FEW, QuickRows
+from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.noted import flat
-from staticgraph.dynamic.tape.tape import new_node, recipe
+from staticgraph.dynamic.tape.tape import Recipe, new_node, recipe
+from staticgraph.dynamic.tape.watching import watching
 from staticgraph.dynamic.tensors import dims
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 
@@ -30,6 +36,7 @@ _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
 _NOTHING = object()  # what stands for an operand that is not given
+_LAST_OF_TWO: Attrs = {"axis": 1}
 _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
@@ -39,9 +46,18 @@ _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 
 
+def _way(op: Op, plan: Recipe) -> Way:
+    def finish(array: object, operand: Tensor) -> Tensor:
+        return new_value(plan, operand, array, _NO_ATTRS)
+
+    return Way(op.evaluate, finish)
+
+
 def unary(op: Op) -> Any:
     """A function of each element."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
+    row = known(op)
+    prepared = _counted if row.counts else _truth if row.of_truth else None
 
     def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
         kind = type(input)
@@ -52,9 +68,23 @@ def unary(op: Op) -> Any:
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
         if input is _NOTHING:
             return op.general(**options)
+        if prepared is not None and isinstance(input, Tensor):
+            input = prepared(input)
         return op.general(input, *more, **options)
 
+    WAYS[function] = _way(op, plan)
     return named_after(op, function)
+
+
+def _counted(input: Any) -> Any:
+    """Booleans as integers, which a square of them is."""
+    return input.long() if getattr(input, "_array", input).dtype is BOOL else input
+
+
+def _truth(input: Any) -> Any:
+    """Whether numbers are not 0, where NumPy has no such rule for their dtype."""
+    dtype = getattr(input, "_array", input).dtype
+    return ops.not_equal(input, 0) if dtype.kind == "c" or is_narrow(dtype) else input
 
 
 def operator(op: Op) -> Any:
@@ -68,6 +98,7 @@ def operator(op: Op) -> Any:
             return new_value(plan, self, evaluate(x), _NO_ATTRS)
         return op.general(self)
 
+    WAYS[method] = _way(op, plan)
     return named_after(op, method)
 
 
@@ -112,10 +143,26 @@ def with_options(op: Op) -> Any:
                 return new_value(plan, input, value, attrs)
         result = op.general(*operands, **options)
         if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
-            known[key] = bind(x, *operands[1:], **options)[1]
+            _, attrs = bind(x, *operands[1:], **options)
+            if attrs is not None:
+                known[key] = attrs
         return result
 
+    def usual(x: Any) -> Any:
+        return evaluate(x, **bind(x)[1])
+
+    def finish(array: object, input: Tensor) -> Tensor:
+        return new_value(plan, input, array, bind(input._array)[1])
+
+    if _takes_defaults(bind):
+        WAYS[function] = Way(usual, finish)
     return named_after(op, function)
+
+
+def _takes_defaults(bind: Callable[..., object]) -> bool:
+    """Whether a signature asks for one operand only."""
+    parameters = list(inspect.signature(bind).parameters.values())[1:]
+    return all(one.default is not one.empty for one in parameters)
 
 
 def along_axis(op: Op) -> Any:
@@ -123,6 +170,7 @@ def along_axis(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
     general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
+    quick = QuickRows(evaluate)
 
     def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
@@ -132,7 +180,13 @@ def along_axis(op: Op) -> Any:
                     attrs = ready[x.ndim][dim]
                 except IndexError:  # many axes, none or no such axis
                     return general(input, dim)
-                return new_value(plan, input, evaluate(x, axis=attrs["axis"]), attrs)
+                axis, shape = attrs["axis"], x.shape
+                value = None
+                if axis and axis + 1 == len(shape) and x.size <= FEW:
+                    value = quick.value((x.dtype is F32, shape[axis]), (x,), _LAST_OF_TWO)
+                if value is None:
+                    value = evaluate(x, axis=axis)
+                return new_value(plan, input, value, attrs)
         if "dtype" in options:  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)
@@ -201,6 +255,10 @@ def reduction(
                 pass
         return general(self, dim, keepdim)
 
+    def finish(array: object, input: Tensor) -> Tensor:
+        return new_value(plan, input, array, every[input._array.ndim])
+
+    WAYS[method] = Way(whole, finish, "t", op.floating or op in (ops.sum, ops.max, ops.min))
     method.__doc__ = general.__doc__
     return method
 
@@ -235,6 +293,7 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
         indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
         return result(values, indices)
 
+    WAYS[method] = WAYS[of_all]
     method.__doc__ = general.__doc__
     return method
 
@@ -249,20 +308,36 @@ def _clamp(self: Any, min: Any = None, max: Any = None) -> Any:
     x = self._array
     dtype = x.dtype
     fits = _is_bound(min) and _is_bound(max) and min is not max
-    if fits and not paused and (dtype is F32 or dtype is F64) and x.size < LARGE:
+    seen = paused and (mode.capture is not None or watching)
+    if fits and not seen and (dtype is F32 or dtype is F64) and x.size < LARGE:
         low = np.array(-math.inf if min is None else min, dtype)
         high = np.array(math.inf if max is None else max, dtype)
-        result = fresh(np.minimum(np.maximum(x, low), high))
-        edge = self._node
-        if edge is not None:
-            counter = self._counter
-            saved, guards = (x, low, high, None), (counter, None, None, None)
-            edges, versions = (edge, None, None), (counter[0], 0, 0, 0)
-            array = result._array
-            result._maker = new_node(_clamped, edges, saved, guards, versions, _NO_ATTRS, array)
-        return result
+        return _of_bounds(np.minimum(np.maximum(x, low), high), self, low, high)
     return _general_clamp(self, min, max)
 
+
+def _of_bounds(array: Any, input: Tensor, low: object, high: object) -> Tensor:
+    result = fresh(array)
+    edge = None if paused and not recording() else input._node
+    if edge is not None:
+        counter = input._counter
+        saved, guards = (input._array, low, high, None), (counter, None, None, None)
+        edges, versions = (edge, None, None), (counter[0], 0, 0, 0)
+        array = result._array
+        result._maker = new_node(_clamped, edges, saved, guards, versions, _NO_ATTRS, array)
+    return result
+
+
+def _finished_clamp(array: Any, input: Tensor, min: object, max: object) -> Any:
+    if paused and (mode.capture is not None or watching):
+        return _clamp(input, min, max)
+    dtype = array.dtype
+    return _of_bounds(array, input, np.array(min, dtype), np.array(max, dtype))
+
+
+WAYS[_clamp] = Way(
+    lambda x, low, high: np.minimum(np.maximum(x, low), high), _finished_clamp, "tnn"
+)
 
 _general_clamp: Any = Tensor.clamp
 
@@ -280,6 +355,7 @@ UNARY: dict[Op, Any] = {
     for op in all_ops()
     if op.elementwise and op.bind is None and _has_one_operand(op)
 }
+UNARY[ops.logical_not] = unary(ops.logical_not)
 """The short way of an op that maps elements, as a function."""
 WITH_OPTIONS: dict[Op, Any] = {
     op: with_options(op)

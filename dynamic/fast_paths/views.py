@@ -80,7 +80,9 @@ def _has_less_than_one(shape: tuple[object, ...]) -> bool:
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
     """A function of a tensor and a shape; where no view has that shape, a copy if it `copies`."""
 
-    def function(input: Any, *given: object, shape: object = None, size: object = None) -> Any:
+    def function(
+        input: Any, *given: object, shape: object = None, size: object = None, dtype: object = None
+    ) -> Any:
         kind = type(input)
         if (kind is Tensor or kind in PLAIN) and given:
             x = input._array
@@ -98,6 +100,8 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
                 return new_view(_reshape, input, array, {"shape": sizes})
             if copies:
                 return new_value(_reshape, input, array, {"shape": sizes})
+        if dtype is not None and not copies:
+            return general(input, dtype)
         if shape is not None or size is not None:
             return function(input, size if shape is None else shape)
         if copies and not given:
@@ -152,6 +156,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
 
     method.__doc__ = general.__doc__
     method.__wrapped__ = general  # type: ignore[attr-defined]
+    method.__annotations__ = {"return": Any}  # texts would be looked up beside the general one
     return method
 
 

@@ -66,6 +66,11 @@ def save(
         ArgumentError: `obj` contains something else; the message says where. There is no such
             format.
         MissingExtraError: safetensors is not installed.
+
+    Example:
+        >>> dynamic.save({"w": dynamic.ones(2)}, "w.safetensors")
+        >>> dynamic.load("w.safetensors")["w"]
+        tensor([1., 1.])
     """
     if pickle_module is not None or not _use_new_zipfile_serialization:
         raise ArgumentError(
@@ -120,6 +125,11 @@ def load(
     Raises:
         LoadError: the file is damaged.
         MissingExtraError: safetensors is not installed.
+
+    Example:
+        >>> dynamic.save({"w": dynamic.ones(2)}, "w.safetensors")
+        >>> dynamic.load("w.safetensors")
+        {'w': tensor([1., 1.])}
     """
     if pickle_module is not None:
         raise ArgumentError("load: files are read without pickle: leave pickle_module out")

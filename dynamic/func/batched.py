@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -119,9 +120,9 @@ class Abstract:
 class Batched(Tracer, plain=False):
     """One example of a batch: the tensor `data` without its first axis."""
 
-    __slots__ = ("_data",)
+    __slots__ = ()
 
-    _data: Tensor
+    _data: MemberDescriptorType = vars(Tensor)["_cell"]
 
     def __init__(self, level: Level, data: Any) -> None:
         self._level = level
@@ -157,6 +158,17 @@ class Batched(Tracer, plain=False):
 
     def _exchanged(self, held: object) -> Any:
         return ops.swapaxes(held, 0, 1)
+
+    def new_zeros(self, *size: Any, **options: Any) -> Any:
+        """Zeros of a shape, which each example has its own of."""
+        return self._of_each(self._data.new_zeros(*size, **options))
+
+    def new_ones(self, *size: Any, **options: Any) -> Any:
+        """Ones of a shape, which each example has its own of."""
+        return self._of_each(self._data.new_ones(*size, **options))
+
+    def _of_each(self, one: Any) -> Batched:
+        return Batched(self._level, batch_of(one, self._level).clone())
 
     def _inside(self, function: Callable[[Any], Any]) -> Batched:
         return Batched(self._level, function(self._data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from types import MemberDescriptorType
 from typing import Any
 
 from staticgraph.compiler.core.op import Attrs, Op
@@ -27,10 +28,10 @@ forward = _Forward()
 class Dual(Tracer, plain=False):
     """A tensor and its derivative in the direction that the level follows."""
 
-    __slots__ = ("_primal", "_tangent")
+    __slots__ = ()
 
-    _primal: Tensor
-    _tangent: Any
+    _primal: MemberDescriptorType = vars(Tensor)["_cell"]
+    _tangent: MemberDescriptorType = vars(Tensor)["_home"]
 
     def __init__(self, level: Level, primal: Any, tangent: Any) -> None:
         self._level = level
@@ -44,6 +45,13 @@ class Dual(Tracer, plain=False):
     @property
     def _array(self) -> Any:
         return self._primal._array
+
+    @property
+    def _base(self) -> Any:
+        """What it is a view of, as a dual number if that has become one."""
+        base = super()._base
+        turned = (reference() for reference in self._level.turned)
+        return next((one for one in turned if one is not None and one._held is base), base)
 
     def _with(self, held: object) -> Dual:
         return Dual(self._level, held, self._tangent)
@@ -95,6 +103,12 @@ class Dual(Tracer, plain=False):
         overwrite(self._primal, op, rest, attrs)
         overwrite(self._tangent, eager_ops.copy, [0.0 if tangent is None else tangent])
         return self
+
+    def _taken_over(self, tensor: Any) -> None:
+        """Have a plain tensor become a dual number of this level, with zeros as its tangent."""
+        from staticgraph.dynamic.func.turning import become_dual  # which makes dual numbers
+
+        become_dual(tensor, self._level, self._tangent)
 
     def _pulled(
         self,

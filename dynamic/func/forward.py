@@ -52,6 +52,10 @@ def jvp(
     Primals and tangents are tuples of one structure, of tensors or of trees of them. With
     `strict`, RuntimeError if an output does not depend on the primals. With `has_aux`, `func`
     returns (output, aux), and aux is returned as a third result.
+
+    Example:
+        >>> dynamic.func.jvp(lambda x: x**2, (dynamic.tensor(3.0),), (dynamic.tensor(1.0),))
+        (tensor(9.), tensor(6.))
     """
     if not isinstance(primals, tuple):
         raise AutogradError(
@@ -127,6 +131,11 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
 
     The function is evaluated once, here; each call then costs a pass over the record of the
     reverse pass of `func`, which is linear in the cotangent (the double vjp).
+
+    Example:
+        >>> value, push = dynamic.func.linearize(lambda x: x**2, dynamic.tensor(3.0))
+        >>> value, push(dynamic.tensor(2.0))
+        (tensor(9.), tensor(12.))
     """
     run = Recorded("linearize(f, *primals)", func, primals, {}, False)
     with enable_grad():
@@ -164,6 +173,11 @@ def jacfwd(
 
     Shapes and structure are those of `jacrev`. The columns are computed together, as a batch of
     tangents, or `chunk_size` at a time. Good for fewer inputs than outputs.
+
+    Example:
+        >>> dynamic.func.jacfwd(lambda x: x**2)(dynamic.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
 
     @functools.wraps(func)
@@ -235,5 +249,10 @@ def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., 
     """The function that returns the second derivatives: forward mode over reverse mode.
 
     For an output of shape s and arguments of shapes t and u: s + t + u.
+
+    Example:
+        >>> dynamic.func.hessian(lambda x: (x**3).sum())(dynamic.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)

@@ -33,6 +33,11 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
     Raises:
         RuntimeError: an output is no tensor, a cotangent has another structure or shape.
         ValueError: a primal is no tensor.
+
+    Example:
+        >>> value, pull = dynamic.func.vjp(lambda x: x**2, dynamic.tensor(3.0))
+        >>> pull(dynamic.tensor(1.0))
+        (tensor(6.),)
     """
     run = Recorded("vjp(f, *primals)", func, primals, {}, has_aux)
     expected = structure(run.output)
@@ -120,6 +125,10 @@ def grad_and_value(
 
     Raises:
         RuntimeError: the value is no 0-d tensor, or `argnums` does not fit the arguments.
+
+    Example:
+        >>> dynamic.func.grad_and_value(lambda x: x**3)(dynamic.tensor(2.0))
+        (tensor(12.), tensor(8.))
     """
     name = "grad_and_value(f)(*args)"
 
@@ -153,6 +162,10 @@ def grad(
     """The function that returns the gradient of a scalar function: see `grad_and_value`.
 
     With `has_aux` it returns (gradient, aux).
+
+    Example:
+        >>> dynamic.func.grad(lambda x: x**3)(dynamic.tensor(2.0))
+        tensor(12.)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -176,6 +189,11 @@ def jacrev(
     For an output of shape s and an argument of shape t it has shape s + t; its structure is that
     of the output, with that of the arguments at each leaf. The rows are pulled back together, as
     a batch, or `chunk_size` at a time. Good for fewer outputs than inputs: see `jacfwd`.
+
+    Example:
+        >>> dynamic.func.jacrev(lambda x: x**2)(dynamic.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
 
     @functools.wraps(func)

@@ -31,6 +31,13 @@ def functional_call(
         tie_weights: whether parameters that the module shares under several names are all
             replaced where one of them is given.
         strict: whether every parameter and buffer must be given, and nothing else.
+
+    Example:
+        >>> linear = nn.Linear(1, 1, bias=False)
+        >>> dynamic.func.functional_call(
+        ...     linear, {"weight": dynamic.tensor([[3.0]])}, dynamic.ones(1, 1)
+        ... ).tolist()
+        [[3.0]]
     """
     given = _merged(parameter_and_buffer_dicts)
     slots = _slots(module)
@@ -126,6 +133,13 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     """The parameters and the buffers of modules of one class, stacked along a new first axis.
 
     The parameters are leaves that require grad if those of the modules do.
+
+    Example:
+        >>> parameters, buffers = dynamic.func.stack_module_state(
+        ...     [nn.Linear(2, 3), nn.Linear(2, 3)]
+        ... )
+        >>> parameters["weight"].shape
+        torch.Size([2, 3, 2])
     """
     if not models:
         raise AutogradError("stack_module_state: Expected at least one model, got 0.")

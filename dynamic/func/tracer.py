@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import MemberDescriptorType
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -33,9 +35,10 @@ class Level:
         size: how many examples a level of `vmap` has; None for dual numbers.
         open: whether the run has not ended.
         by_hand: whether it is one of `forward_ad`, inside of which the user may call `backward`.
+        turned: the tensors that have become dual numbers of it, as they were overwritten by some.
     """
 
-    __slots__ = ("by_hand", "depth", "number", "open", "size")
+    __slots__ = ("by_hand", "depth", "number", "open", "size", "turned")
 
     def __init__(self, size: int | None, by_hand: bool = False) -> None:
         self.by_hand = by_hand
@@ -43,6 +46,7 @@ class Level:
         self.depth = len(_open.levels) + 1
         self.size = size
         self.open = True
+        self.turned: list[weakref.ref[Tracer]] = []
 
 
 class _Open(threading.local):
@@ -61,9 +65,20 @@ def enter_level(size: int | None = None, by_hand: bool = False) -> Level:
 
 
 def exit_level(level: Level) -> None:
-    """Close a level: its dual numbers count as their primals from now on."""
+    """Close a level: its dual numbers count as their primals from now on.
+
+    What became one, of a tensor, is the tensor again.
+    """
     level.open = False
     _open.levels.remove(level)
+    turned = [one for one in (reference() for reference in level.turned) if one is not None]
+    bases = {id(tensor._held): tensor for tensor in turned}
+    for tensor in turned:
+        held = tensor._held
+        move(held, tensor)
+        if type(tensor) is Tensor and tensor._note is not None:
+            base, *rest = tensor._note
+            tensor._note = (bases.get(id(base), base), *rest)
 
 
 @contextmanager
@@ -88,9 +103,10 @@ class Tracer(Tensor, plain=False):
     every `isinstance` of a tensor slower.
     """
 
-    __slots__ = ("_level",)
+    __slots__ = ()
 
-    _level: Level
+    # what a tracer has is in the slots of a tensor, so that a tensor can become one
+    _level: MemberDescriptorType = vars(Tensor)["_note"]
 
     def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`, by the innermost level among the operands."""
@@ -123,6 +139,16 @@ class Tracer(Tensor, plain=False):
     ) -> list[Any]:
         """What `dynamic.func.pull.pull` finds, where this is a tracer of the innermost level."""
         raise NotImplementedError
+
+    def _taken_over(self, tensor: Any) -> None:
+        """Have a tensor that is overwritten by this one become a tracer of its kind.
+
+        RuntimeError where it cannot.
+        """
+        raise AutogradError(
+            "a tensor that is no batch is overwritten by one: start from a tensor of that kind, as "
+            "zeros_like(x) + x * 0, or use where, stack or concatenate"
+        )
 
     def _exchanged(self, held: object) -> Any:
         """A tensor inside with the first axis behind that of the batch, and the other way."""
@@ -183,6 +209,25 @@ def _general(name: str) -> Any:
 for _name in METHODS:
     if _general(_name) is not None:
         setattr(Tracer, _name, _general(_name))
+
+
+_SLOTS = [vars(Tensor)[name] for name in ("_array", "_cell", "_home", "_maker", "_note")]
+
+
+def move(source: Any, target: Any) -> None:
+    """Have `target` become what `source` is: a tensor or a tracer, with all that it has."""
+    values = [slot.__get__(source) if _is_set(slot, source) else None for slot in _SLOTS]
+    target.__class__ = type(source)
+    for slot, value in zip(_SLOTS, values, strict=True):
+        slot.__set__(target, value)
+
+
+def _is_set(slot: Any, owner: object) -> bool:
+    try:
+        slot.__get__(owner)
+    except AttributeError:
+        return False
+    return True
 
 
 def settled(value: object) -> Any:

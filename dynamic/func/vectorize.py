@@ -43,6 +43,10 @@ def vmap(
     Keyword arguments are shared by all examples. Ops without a batching rule run on one example
     after the other. Raises ValueError for axes that do not fit the arguments or results, and
     RuntimeError where `func` needs the value of an example.
+
+    Example:
+        >>> dynamic.func.vmap(dynamic.dot)(dynamic.ones(2, 3), dynamic.ones(2, 3))
+        tensor([3., 3.])
     """
     if randomness not in ("error", "different", "same"):
         raise AutogradError(

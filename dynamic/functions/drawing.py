@@ -110,6 +110,11 @@ def make_dot(
 
     Raises:
         ArgumentError: `var` or a value of `params` is not a tensor.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> "SumBackward0" in dynamic.make_dot((x * x).sum()).source
+        True
     """
     outputs = list(var) if isinstance(var, list | tuple) else [var]
     names = dict(params or {})

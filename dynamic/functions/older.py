@@ -12,7 +12,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.linalg import decompositions
-from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors import creation, drawn
 from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.storage import TypedStorage
@@ -65,7 +65,7 @@ def randint_like(input: Any, low: int, high: int | None = None, **options: Any) 
     """Integers in [low, high), or [0, low), of the shape and dtype of a tensor."""
     bounds = (0, low) if high is None else (low, high)
     options.setdefault("dtype", input.dtype)
-    return creation.randint(*bounds, tuple(input.shape), **options)
+    return drawn.randint(*bounds, tuple(input.shape), **options)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: object = None, **options: Any) -> Any:

@@ -12,7 +12,13 @@ from staticgraph.compiler.runtime import threads
 
 
 def get_num_threads() -> int:
-    """The number of threads that a large computation is shared among."""
+    """The number of threads that a large computation is shared among.
+
+    Example:
+        >>> dynamic.set_num_threads(1)
+        >>> dynamic.get_num_threads()
+        1
+    """
     return threads.get_num_threads()
 
 
@@ -26,6 +32,11 @@ def set_num_threads(count: Any) -> None:
     Raises:
         TypeError: it is no int.
         OptionError: it is less than 1.
+
+    Example:
+        >>> dynamic.set_num_threads(2)
+        >>> dynamic.get_num_threads()
+        2
     """
     if isinstance(count, bool) or not hasattr(count, "__index__"):
         raise TypeError(f"set_num_threads expects an int, but got {type(count).__name__}")

@@ -56,6 +56,11 @@ def cholesky(A: object, *, upper: bool = False) -> Any:
     """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
 
     RuntimeError where there is none. Only the lower triangle is read.
+
+    Example:
+        >>> dynamic.linalg.cholesky(dynamic.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
     """
     require_square("linalg.cholesky", A)
     try:
@@ -83,6 +88,12 @@ def qr(A: Any, mode: str = "reduced") -> QR:
 
     mode="reduced": (..., m, k) and (..., k, n) with k = min(m, n); "complete": k = m, without a
     gradient where m > n; "r": R alone, Q empty.
+
+    Example:
+        >>> q, r = dynamic.linalg.qr(dynamic.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> q @ r
+        tensor([[3.0000, 1.0000],
+                [4.0000, 2.0000]])
     """
     require_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -103,6 +114,12 @@ def eigh(A: object, UPLO: str = "L") -> Eigh:
     """The eigenvalues in order and eigenvectors of symmetric matrices; one triangle is read.
 
     The gradient needs distinct eigenvalues: see `eigvalsh`.
+
+    Example:
+        >>> values, vectors = dynamic.linalg.eigh(dynamic.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> (vectors * values) @ vectors.T
+        tensor([[2.0000, 1.0000],
+                [1.0000, 2.0000]])
     """
     require_square("linalg.eigh", A)
     return Eigh(*ops.eigh(A, _triangle(UPLO)))
@@ -123,13 +140,23 @@ def eig(A: object) -> Eig:
 
     The gradient needs distinct eigenvalues, and a function that does not depend on the phases of
     the eigenvectors.
+
+    Example:
+        >>> values, vectors = dynamic.linalg.eig(dynamic.eye(2))
+        >>> values
+        tensor([1.+0.j, 1.+0.j])
     """
     require_square("linalg.eig", A)
     return Eig(*ops.eig(A))
 
 
 def eigvals(A: object) -> Any:
-    """The eigenvalues of square matrices: complex."""
+    """The eigenvalues of square matrices: complex.
+
+    Example:
+        >>> dynamic.linalg.eigvals(dynamic.eye(2))
+        tensor([1.+0.j, 1.+0.j])
+    """
     require_square("linalg.eigvals", A)
     return ops.eigvals(A)
 
@@ -141,7 +168,12 @@ def _triangle(triangle: str) -> str:
 
 
 def eigvalsh(A: object, UPLO: str = "L") -> Any:
-    """The eigenvalues of symmetric matrices in order, which may be equal: see `eigh`."""
+    """The eigenvalues of symmetric matrices in order, which may be equal: see `eigh`.
+
+    Example:
+        >>> dynamic.linalg.eigvalsh(dynamic.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        tensor([1., 3.])
+    """
     require_square("linalg.eigvalsh", A)
     return ops.eigvalsh(A, _triangle(UPLO))
 
@@ -151,6 +183,12 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
 
     The gradient needs distinct singular values; that of the vectors full_matrices=False, unless
     m = n.
+
+    Example:
+        >>> u, s, vh = dynamic.linalg.svd(dynamic.tensor([[3.0, 1.0], [1.0, 3.0]]))
+        >>> (u * s) @ vh
+        tensor([[3.0000, 1.0000],
+                [1.0000, 3.0000]])
     """
     require_matrices("linalg.svd", A)
     factors = SVD(*ops.svd(A, full_matrices))
@@ -161,6 +199,11 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
 
 
 def svdvals(A: object) -> Any:
-    """The singular values of matrices, from the largest on."""
+    """The singular values of matrices, from the largest on.
+
+    Example:
+        >>> dynamic.linalg.svdvals(dynamic.tensor([[3.0, 0.0], [0.0, -4.0]]))
+        tensor([4., 3.])
+    """
     require_matrices("linalg.svdvals", A)
     return ops.svdvals(A)

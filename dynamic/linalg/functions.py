@@ -20,31 +20,57 @@ __all__ = [
 
 
 def cholesky(input: object, upper: bool = False) -> Any:
-    """The Cholesky factors: see `linalg.cholesky`."""
+    """The Cholesky factors: see `linalg.cholesky`.
+
+    Example:
+        >>> dynamic.cholesky(dynamic.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+    """
     return decompositions.cholesky(input, upper=upper)
 
 
 def cholesky_solve(B: object, L: Any, upper: bool = False) -> Any:
-    """X with A X = B, given the Cholesky factor L of A."""
+    """X with A X = B, given the Cholesky factor L of A.
+
+    Example:
+        >>> dynamic.cholesky_solve(dynamic.tensor([[8.0]]), dynamic.tensor([[2.0]]))
+        tensor([[2.]])
+    """
     lower = adjoint(L) if upper else L
     half = solving.solve_triangular(lower, B, upper=False)
     return solving.solve_triangular(adjoint(lower), half, upper=True)
 
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
-    """The inverse of A, given its Cholesky factor L."""
+    """The inverse of A, given its Cholesky factor L.
+
+    Example:
+        >>> dynamic.cholesky_inverse(dynamic.tensor([[2.0]]))
+        tensor([[0.2500]])
+    """
     lower = adjoint(L) if upper else L
     inverse = solving.inv(ops.where(np.tri(lower.shape[-1], dtype=np.bool_), lower, 0))
     return adjoint(inverse) @ inverse
 
 
 def pinverse(input: object, rcond: float = 1e-15) -> Any:
-    """The pseudoinverses of matrices: see `linalg.pinv`."""
+    """The pseudoinverses of matrices: see `linalg.pinv`.
+
+    Example:
+        >>> dynamic.pinverse(dynamic.tensor([[2.0], [0.0]]))
+        tensor([[0.5000, 0.0000]])
+    """
     return solving.pinv(input, rtol=rcond)
 
 
 def chain_matmul(*matrices: object) -> Any:
-    """The product of several matrices: see `linalg.multi_dot`."""
+    """The product of several matrices: see `linalg.multi_dot`.
+
+    Example:
+        >>> dynamic.chain_matmul(dynamic.ones(1, 2), dynamic.ones(2, 3), dynamic.ones(3, 1))
+        tensor([[6.]])
+    """
     return products.multi_dot(matrices)
 
 

@@ -16,6 +16,12 @@ def householder_product(A: Any, tau: Any) -> Any:
 
     v[i] is the part of column i of A below the diagonal, after a 1 and zeros (as LAPACK's orgqr).
     RuntimeError for more columns than rows, or more factors than columns.
+
+    Example:
+        >>> dynamic.linalg.householder_product(
+        ...     dynamic.tensor([[1.0], [0.0]]), dynamic.tensor([2.0])
+        ... ).tolist()
+        [[-1.0], [0.0]]
     """
     require_matrices("linalg.householder_product", A)
     rows, columns = A.shape[-2:]

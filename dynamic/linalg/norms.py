@@ -16,7 +16,12 @@ from staticgraph.dynamic.tensors.dims import axes_of, axis_of
 def vector_norm(
     x: Any, ord: float = 2, dim: object = None, keepdim: bool = False, *, dtype: object = None
 ) -> Any:
-    """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf."""
+    """The p-norms of vectors along axes, of all elements if None: p is any number, inf or -inf.
+
+    Example:
+        >>> dynamic.linalg.vector_norm(dynamic.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     x = x if dtype is None else x.to(dtype)
     axes = axes_of("vector_norm", None if dim in ((), []) else dim, x.ndim)
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
@@ -35,6 +40,10 @@ def matrix_norm(
 
     `ord` is 'fro' (Frobenius), 'nuc' (the sum of the singular values), 2 and -2 (the largest and
     the smallest of them), 1 and -1 (of the sums of columns), inf and -inf (of rows).
+
+    Example:
+        >>> dynamic.linalg.matrix_norm(dynamic.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
     """
     A = A if dtype is None else A.to(dtype)
     require_matrices("linalg.matrix_norm", A)
@@ -54,6 +63,10 @@ def norm(
     """A vector norm, or a matrix norm if two axes are named or meant: see both.
 
     Without `ord` the square root of the sum of all squares.
+
+    Example:
+        >>> dynamic.linalg.norm(dynamic.tensor([3.0, 4.0]))
+        tensor(5.)
     """
     axes = None if dim is None else (dim,) if hasattr(dim, "__index__") else tuple(dim)
     if ord is not None and (len(axes) == 2 if axes is not None else A.ndim == 2):
@@ -64,7 +77,12 @@ def norm(
 
 
 def cond(A: object, p: object = None) -> Any:
-    """The condition numbers of matrices: the norm times that of the inverse; 2-norms if None."""
+    """The condition numbers of matrices: the norm times that of the inverse; 2-norms if None.
+
+    Example:
+        >>> dynamic.linalg.cond(dynamic.tensor([[4.0, 0.0], [0.0, 2.0]]))
+        tensor(2.)
+    """
     require_matrices("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)

@@ -18,7 +18,13 @@ _INVERSION = "diagonal element {pivot} is zero, the inversion could not be compl
 
 
 def inv(A: object) -> Any:
-    """The inverses of square matrices: (..., n, n); RuntimeError for a singular one."""
+    """The inverses of square matrices: (..., n, n); RuntimeError for a singular one.
+
+    Example:
+        >>> dynamic.inverse(dynamic.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
     require_square("linalg.inv", A)
     try:
         return ops.inv(A)
@@ -34,7 +40,14 @@ def _solved(A: object, B: object) -> Any:
 
 
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
-    """X with A X = B, or X A = B unless `left`: (..., n, n) and (..., n, k) or vectors (..., n)."""
+    """X with A X = B, or X A = B unless `left`: (..., n, n) and (..., n, k) or vectors (..., n).
+
+    Example:
+        >>> dynamic.linalg.solve(
+        ...     dynamic.tensor([[2.0, 0.0], [0.0, 4.0]]), dynamic.tensor([2.0, 8.0])
+        ... )
+        tensor([1., 2.])
+    """
     require_square("linalg.solve", A)
     require_dtype(SAME.format("linalg.solve", "A", "B"), A, B)
     if not left:
@@ -56,7 +69,14 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 def solve_triangular(
     A: Any, B: object, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    """As `solve`, for triangular matrices; `unitriangular` ones have ones on the diagonal."""
+    """As `solve`, for triangular matrices; `unitriangular` ones have ones on the diagonal.
+
+    Example:
+        >>> dynamic.linalg.solve_triangular(
+        ...     dynamic.tensor([[2.0]]), dynamic.tensor([[6.0]]), upper=True
+        ... )
+        tensor([[3.]])
+    """
     require_square("linalg.solve_triangular", A)
     if unitriangular:
         A = ops.where(np.eye(A.shape[-1], dtype=np.bool_), 1, A)
@@ -72,6 +92,10 @@ def det(A: object) -> Any:
     """The determinants of square matrices: (..., n, n) -> (...).
 
     Those of singular matrices are differentiable once.
+
+    Example:
+        >>> dynamic.det(dynamic.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
     """
     require_square("linalg.det", A)
     return ops.det(A)
@@ -88,13 +112,25 @@ class SlogDet(NamedTuple):
 
 
 def slogdet(A: object) -> SlogDet:
-    """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...)."""
+    """The signs and the logarithms of the magnitudes of determinants: (..., n, n) -> (...).
+
+    Example:
+        >>> dynamic.slogdet(dynamic.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        torch.return_types.linalg_slogdet(
+        sign=tensor(-1.),
+        logabsdet=tensor(0.))
+    """
     require_square("linalg.slogdet", A)
     return SlogDet(ops.signdet(A), ops.logabsdet(A))
 
 
 def logdet(input: object) -> Any:
-    """The logarithms of determinants; nan of negative ones, the principal values if complex."""
+    """The logarithms of determinants; nan of negative ones, the principal values if complex.
+
+    Example:
+        >>> dynamic.logdet(dynamic.eye(2))
+        tensor(0.)
+    """
     sign, logarithm = slogdet(input)
     if np.dtype(sign.dtype).kind == "c":
         return ops.log(sign) + logarithm
@@ -105,6 +141,10 @@ def pinv(A: object, *, rtol: float | None = None, hermitian: bool = False) -> An
     """The pseudoinverses of matrices: (..., m, n) -> (..., n, m).
 
     Singular values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.
+
+    Example:
+        >>> dynamic.linalg.pinv(dynamic.tensor([[1.0], [1.0]]))
+        tensor([[0.5000, 0.5000]])
     """
     require_matrices("linalg.pinv", A)
     return ops.pinv(A, rtol=rtol, hermitian=hermitian)
@@ -127,6 +167,12 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 
     Residuals and singular values are empty, as those of PyTorch's default driver; `driver`
     changes nothing.
+
+    Example:
+        >>> dynamic.linalg.lstsq(
+        ...     dynamic.tensor([[2.0], [0.0]]), dynamic.tensor([[6.0], [1.0]])
+        ... ).solution
+        tensor([[3.]])
     """
     require_matrices("linalg.lstsq", A)
     vector = B.ndim == A.ndim - 1

@@ -24,56 +24,101 @@ class _Activation(Declared):
 
 
 class ReLU(_Activation, functional=F.relu):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    Example:
+        >>> nn.ReLU()(dynamic.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     inplace: bool = False
 
 
 class ReLU6(_Activation, functional=F.relu6):
-    """x limited to [0, 6]."""
+    """x limited to [0, 6].
+
+    Example:
+        >>> nn.ReLU6()(dynamic.tensor([-1.0, 8.0]))
+        tensor([0., 6.])
+    """
 
     inplace: bool = False
 
 
 class SELU(_Activation, functional=F.selu):
-    """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
+    """A multiple of elu that keeps mean 0 and variance 1 (Klambauer et al. 2017).
+
+    Example:
+        >>> nn.SELU()(dynamic.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.0507])
+    """
 
     inplace: bool = False
 
 
 class SiLU(_Activation, functional=F.silu):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    Example:
+        >>> nn.SiLU()(dynamic.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7311])
+    """
 
     inplace: bool = False
 
 
 class Mish(_Activation, functional=F.mish):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    Example:
+        >>> nn.Mish()(dynamic.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8651])
+    """
 
     inplace: bool = False
 
 
 class Hardsigmoid(Declared, functional=F.hardsigmoid):
-    """(x + 3) / 6 limited to [0, 1]."""
+    """(x + 3) / 6 limited to [0, 1].
+
+    Example:
+        >>> nn.Hardsigmoid()(dynamic.tensor([-4.0, 0.0, 4.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 
     inplace: bool = False
 
 
 class Hardswish(Declared, functional=F.hardswish):
-    """x * hardsigmoid(x)."""
+    """x * hardsigmoid(x).
+
+    Example:
+        >>> nn.Hardswish()(dynamic.tensor([-4.0, 0.0, 4.0]))
+        tensor([-0., 0., 4.])
+    """
 
     inplace: bool = False
 
 
 class LeakyReLU(_Activation, functional=F.leaky_relu):
-    """x above 0, negative_slope * x below."""
+    """x above 0, negative_slope * x below.
+
+    Example:
+        >>> nn.LeakyReLU(0.1)(dynamic.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
+    """
 
     negative_slope: float = 1e-2
     inplace: bool = False
 
 
 class RReLU(_Activation, functional=F.rrelu):
-    """x above 0, below a slope from [lower, upper] times x, in training random (Xu et al. 2015)."""
+    """x above 0, below a slope from [lower, upper] times x, in training random (Xu et al. 2015).
+
+    Example:
+        >>> nn.RReLU().eval()(dynamic.tensor([0.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     lower: float = 1 / 8
     upper: float = 1 / 3
@@ -81,21 +126,36 @@ class RReLU(_Activation, functional=F.rrelu):
 
 
 class ELU(_Activation, functional=F.elu):
-    """x above 0, alpha * (exp(x) - 1) below."""
+    """x above 0, alpha * (exp(x) - 1) below.
+
+    Example:
+        >>> nn.ELU()(dynamic.tensor([0.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class CELU(_Activation, functional=F.celu):
-    """x above 0, alpha * (exp(x / alpha) - 1) below."""
+    """x above 0, alpha * (exp(x / alpha) - 1) below.
+
+    Example:
+        >>> nn.CELU()(dynamic.tensor([0.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class GELU(Declared, functional=F.gelu):
-    """x times the normal distribution function of x, or its form with "tanh"."""
+    """x times the normal distribution function of x, or its form with "tanh".
+
+    Example:
+        >>> nn.GELU()(dynamic.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8413])
+    """
 
     approximate: str = "none"
 
@@ -105,13 +165,23 @@ class GELU(Declared, functional=F.gelu):
 
 
 class GLU(_Activation, functional=F.glu):
-    """The first half along `dim` times the sigmoid of the second."""
+    """The first half along `dim` times the sigmoid of the second.
+
+    Example:
+        >>> nn.GLU()(dynamic.tensor([4.0, 0.0]))
+        tensor([2.])
+    """
 
     dim: int = -1
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> nn.Sigmoid()(dynamic.tensor([0.0]))
+        tensor([0.5000])
+    """
 
     def forward(self, input: Any) -> Any:
         """1 / (1 + exp(-x))."""
@@ -119,7 +189,12 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> nn.Tanh()(dynamic.tensor([0.0]))
+        tensor([0.])
+    """
 
     def forward(self, input: Any) -> Any:
         """The hyperbolic tangent."""
@@ -127,19 +202,39 @@ class Tanh(Module):
 
 
 class LogSigmoid(Declared, functional=F.logsigmoid):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)).
+
+    Example:
+        >>> nn.LogSigmoid()(dynamic.tensor([0.0]))
+        tensor([-0.6931])
+    """
 
 
 class Softsign(Declared, functional=F.softsign):
-    """x / (1 + abs(x))."""
+    """x / (1 + abs(x)).
+
+    Example:
+        >>> nn.Softsign()(dynamic.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
 
 
 class Tanhshrink(Declared, functional=F.tanhshrink):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Example:
+        >>> nn.Tanhshrink()(dynamic.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2384])
+    """
 
 
 class Softplus(_Activation, functional=F.softplus):
-    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
+    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.
+
+    Example:
+        >>> nn.Softplus()(dynamic.tensor([0.0, 30.0]))
+        tensor([ 0.6931, 30.0000])
+    """
 
     beta: float = 1.0
     threshold: float = 20.0
@@ -156,15 +251,30 @@ class _Shrink(Declared):
 
 
 class Softshrink(_Shrink, functional=F.softshrink):
-    """x moved towards 0 by lambd; 0 where it is not farther than that."""
+    """x moved towards 0 by lambd; 0 where it is not farther than that.
+
+    Example:
+        >>> nn.Softshrink()(dynamic.tensor([0.3, 2.0]))
+        tensor([0.0000, 1.5000])
+    """
 
 
 class Hardshrink(_Shrink, functional=F.hardshrink):
-    """x where abs(x) is above lambd, else 0."""
+    """x where abs(x) is above lambd, else 0.
+
+    Example:
+        >>> nn.Hardshrink()(dynamic.tensor([0.3, 2.0]))
+        tensor([0., 2.])
+    """
 
 
 class Threshold(_Activation, functional=F.threshold):
-    """x where it is above the threshold, else `value`."""
+    """x where it is above the threshold, else `value`.
+
+    Example:
+        >>> nn.Threshold(1.0, 9.0)(dynamic.tensor([0.5, 2.0]))
+        tensor([9., 2.])
+    """
 
     threshold: float
     value: float
@@ -172,7 +282,12 @@ class Threshold(_Activation, functional=F.threshold):
 
 
 class Hardtanh(_Activation, functional=F.hardtanh):
-    """x limited to [min_val, max_val]; ValueError unless max_val is above min_val."""
+    """x limited to [min_val, max_val]; ValueError unless max_val is above min_val.
+
+    Example:
+        >>> nn.Hardtanh()(dynamic.tensor([-4.0, 0.5, 4.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -190,6 +305,10 @@ class PReLU(Module):
     """x above 0, weight * x below: the slope is a parameter, one, or one per channel.
 
     (He et al. 2015.)
+
+    Example:
+        >>> nn.PReLU()(dynamic.tensor([-4.0, 4.0])).tolist()
+        [-1.0, 4.0]
     """
 
     def __init__(
@@ -221,19 +340,39 @@ class _AlongAxis(_Activation):
 
 
 class Softmax(_AlongAxis, functional=F.softmax):
-    """exp(x) / sum(exp(x)) along `dim`."""
+    """exp(x) / sum(exp(x)) along `dim`.
+
+    Example:
+        >>> nn.Softmax(dim=0)(dynamic.tensor([1.0, 1.0]))
+        tensor([0.5000, 0.5000])
+    """
 
 
 class LogSoftmax(_AlongAxis, functional=F.log_softmax):
-    """log(softmax(x)) along `dim`."""
+    """log(softmax(x)) along `dim`.
+
+    Example:
+        >>> nn.LogSoftmax(dim=0)(dynamic.tensor([1.0, 1.0]))
+        tensor([-0.6931, -0.6931])
+    """
 
 
 class Softmin(_AlongAxis, functional=F.softmin):
-    """softmax(-x) along `dim`."""
+    """softmax(-x) along `dim`.
+
+    Example:
+        >>> nn.Softmin(dim=0)(dynamic.tensor([1.0, 1.0]))
+        tensor([0.5000, 0.5000])
+    """
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (n, c, h, w) or (c, h, w)."""
+    """Softmax over the channels of (n, c, h, w) or (c, h, w).
+
+    Example:
+        >>> nn.Softmax2d()(dynamic.zeros(1, 2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Any) -> Any:
         """The shares of the channels at each place."""

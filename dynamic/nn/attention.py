@@ -32,6 +32,13 @@ class MultiheadAttention(Module):
 
     (n, l, ...) if `batch_first`; the axis n may be absent. `kdim` and `vdim` are `embed_dim`
     unless given; `add_bias_kv` adds a trained key and value, `add_zero_attn` zeros.
+
+    Example:
+        >>> attend = nn.MultiheadAttention(8, 2, batch_first=True)
+        >>> x = dynamic.ones(1, 5, 8)
+        >>> out, weights = attend(x, x, x)
+        >>> out.shape, weights.shape
+        (torch.Size([1, 5, 8]), torch.Size([1, 5, 5]))
     """
 
     def __init__(

@@ -82,6 +82,10 @@ class Sequential(Numbered):
     """Modules of which each is called with what the one before returned.
 
     `Sequential(a, b)` names them 0, 1, ...; an OrderedDict gives them its names.
+
+    Example:
+        >>> nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))(dynamic.ones(4, 2)).shape
+        torch.Size([4, 1])
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -136,7 +140,13 @@ class Sequential(Numbered):
 
 
 class ModuleList(Numbered):
-    """Modules in a list, which is not called itself."""
+    """Modules in a list, which is not called itself.
+
+    Example:
+        >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
+        >>> len(list(layers.parameters()))
+        6
+    """
 
     def __init__(self, modules: Iterable[object] | None = None) -> None:
         super().__init__()
@@ -165,7 +175,13 @@ class ModuleList(Numbered):
 
 
 class ModuleDict(Module):
-    """Modules in a dict, in the order in which they were added; it is not called itself."""
+    """Modules in a dict, in the order in which they were added; it is not called itself.
+
+    Example:
+        >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3)})
+        >>> layers["first"](dynamic.ones(1, 2)).shape
+        torch.Size([1, 3])
+    """
 
     def __init__(self, modules: object = None) -> None:
         super().__init__()

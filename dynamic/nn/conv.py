@@ -153,15 +153,30 @@ class _Conv(_Convolution):
 
 
 class Conv1d(_Conv, axes=1, functional=F.conv1d):
-    """Cross-correlation: (n, in_channels, l) -> (n, out_channels, l'); n is optional."""
+    """Cross-correlation: (n, in_channels, l) -> (n, out_channels, l'); n is optional.
+
+    Example:
+        >>> nn.Conv1d(3, 8, 5, padding=2)(dynamic.ones(1, 3, 20)).shape
+        torch.Size([1, 8, 20])
+    """
 
 
 class Conv2d(_Conv, axes=2, functional=F.conv2d):
-    """Cross-correlation: (n, in_channels, h, w) -> (n, out_channels, h', w'); n is optional."""
+    """Cross-correlation: (n, in_channels, h, w) -> (n, out_channels, h', w'); n is optional.
+
+    Example:
+        >>> nn.Conv2d(3, 8, 3, stride=2)(dynamic.ones(1, 3, 9, 9)).shape
+        torch.Size([1, 8, 4, 4])
+    """
 
 
 class Conv3d(_Conv, axes=3, functional=F.conv3d):
-    """Cross-correlation: (n, in_channels, d, h, w) -> (n, out_channels, ...); n is optional."""
+    """Cross-correlation: (n, in_channels, d, h, w) -> (n, out_channels, ...); n is optional.
+
+    Example:
+        >>> nn.Conv3d(3, 8, 3)(dynamic.ones(1, 3, 5, 5, 5)).shape
+        torch.Size([1, 8, 3, 3, 3])
+    """
 
 
 class _ConvTranspose(_Convolution):
@@ -217,12 +232,27 @@ class _ConvTranspose(_Convolution):
 
 
 class ConvTranspose1d(_ConvTranspose, axes=1, functional=F.conv_transpose1d):
-    """The adjoint of Conv1d: (n, in_channels, l) -> (n, out_channels, l'); n is optional."""
+    """The adjoint of Conv1d: (n, in_channels, l) -> (n, out_channels, l'); n is optional.
+
+    Example:
+        >>> nn.ConvTranspose1d(3, 8, 2, stride=2)(dynamic.ones(1, 3, 5)).shape
+        torch.Size([1, 8, 10])
+    """
 
 
 class ConvTranspose2d(_ConvTranspose, axes=2, functional=F.conv_transpose2d):
-    """The adjoint of Conv2d: (n, in_channels, h, w) -> (n, out_channels, h', w')."""
+    """The adjoint of Conv2d: (n, in_channels, h, w) -> (n, out_channels, h', w').
+
+    Example:
+        >>> nn.ConvTranspose2d(3, 8, 2, stride=2)(dynamic.ones(1, 3, 5, 5)).shape
+        torch.Size([1, 8, 10, 10])
+    """
 
 
 class ConvTranspose3d(_ConvTranspose, axes=3, functional=F.conv_transpose3d):
-    """The adjoint of Conv3d: (n, in_channels, d, h, w) -> (n, out_channels, ...)."""
+    """The adjoint of Conv3d: (n, in_channels, d, h, w) -> (n, out_channels, ...).
+
+    Example:
+        >>> nn.ConvTranspose3d(3, 8, 2, stride=2)(dynamic.ones(1, 3, 2, 2, 2)).shape
+        torch.Size([1, 8, 4, 4, 4])
+    """

@@ -11,6 +11,10 @@ class DataParallel(Module):
     """A module under the name `module`, as scripts for several GPUs expect it; it computes here.
 
     `device_ids` and the other options are those of PyTorch, which ignores them without a GPU too.
+
+    Example:
+        >>> nn.DataParallel(nn.Linear(2, 3))(dynamic.ones(4, 2)).shape
+        torch.Size([4, 3])
     """
 
     def __init__(

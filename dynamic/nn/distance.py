@@ -10,14 +10,24 @@ from staticgraph.dynamic.nn.module import Module
 
 
 class CosineSimilarity(Declared, functional=F.cosine_similarity):
-    """The cosine of the angle between vectors along `dim`."""
+    """The cosine of the angle between vectors along `dim`.
+
+    Example:
+        >>> nn.CosineSimilarity()(dynamic.tensor([[3.0, 0.0]]), dynamic.tensor([[0.0, 4.0]]))
+        tensor([0.])
+    """
 
     dim: int = 1
     eps: float = 1e-8
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    Example:
+        >>> nn.PairwiseDistance(eps=0)(dynamic.tensor([[0.0, 0.0]]), dynamic.tensor([[3.0, 4.0]]))
+        tensor([5.])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

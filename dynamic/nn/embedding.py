@@ -67,6 +67,10 @@ class Embedding(_Embedding, functional=F.embedding):
 
     The weight begins normal, its row `padding_idx` zero, which gets no gradient. See
     `functional.embedding` for the other options.
+
+    Example:
+        >>> nn.Embedding(10, 3)(dynamic.tensor([1, 4])).shape
+        torch.Size([2, 3])
     """
 
     num_embeddings: int
@@ -102,6 +106,10 @@ class EmbeddingBag(_Embedding, functional=F.embedding_bag):
     """The sum, mean or maximum of the rows of a weight per bag: see `functional.embedding_bag`.
 
     The weight begins normal, its row `padding_idx`, which counts in no bag, zero.
+
+    Example:
+        >>> nn.EmbeddingBag(10, 3)(dynamic.tensor([[1, 4], [0, 2]])).shape
+        torch.Size([2, 3])
     """
 
     num_embeddings: int

@@ -9,7 +9,12 @@ from staticgraph.dynamic.nn.declared import Declared
 
 
 class Unfold(Declared, functional=F.unfold):
-    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places)."""
+    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places).
+
+    Example:
+        >>> nn.Unfold(2)(dynamic.ones(1, 1, 4, 4)).shape
+        torch.Size([1, 4, 9])
+    """
 
     kernel_size: Any
     dilation: Any = 1
@@ -19,7 +24,12 @@ class Unfold(Declared, functional=F.unfold):
 
 
 class Fold(Declared, functional=F.fold):
-    """Columns added back into images, the adjoint of Unfold."""
+    """Columns added back into images, the adjoint of Unfold.
+
+    Example:
+        >>> nn.Fold((4, 4), 2)(dynamic.ones(1, 4, 9)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     output_size: Any
     kernel_size: Any

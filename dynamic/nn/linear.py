@@ -21,7 +21,12 @@ from staticgraph.dynamic.tensors.dims import axis_of
 
 
 class Identity(Module):
-    """A layer that returns its input, whatever arguments it is made with."""
+    """A layer that returns its input, whatever arguments it is made with.
+
+    Example:
+        >>> nn.Identity()(dynamic.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
@@ -35,6 +40,10 @@ class Linear(Module):
     """x @ weight.T + bias: (..., in_features) -> (..., out_features).
 
     Weight and bias begin uniform within 1 / sqrt(in_features).
+
+    Example:
+        >>> nn.Linear(3, 2)(dynamic.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
@@ -83,6 +92,10 @@ class Bilinear(Module):
     """x weight[k] y + bias[k]: (..., in1_features), (..., in2_features) -> (..., out_features).
 
     Weight and bias begin uniform within 1 / sqrt(in1_features).
+
+    Example:
+        >>> nn.Bilinear(2, 3, 4)(dynamic.ones(5, 2), dynamic.ones(5, 3)).shape
+        torch.Size([5, 4])
     """
 
     def __init__(
@@ -126,7 +139,12 @@ class Bilinear(Module):
 
 
 class Flatten(Module):
-    """The axes from `start_dim` to `end_dim` as one."""
+    """The axes from `start_dim` to `end_dim` as one.
+
+    Example:
+        >>> nn.Flatten()(dynamic.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -147,7 +165,12 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis as several, of the given sizes, one of which may be -1."""
+    """One axis as several, of the given sizes, one of which may be -1.
+
+    Example:
+        >>> nn.Unflatten(1, (2, 3))(dynamic.ones(4, 6)).shape
+        torch.Size([4, 2, 3])
+    """
 
     def __init__(self, dim: int, unflattened_size: object) -> None:
         super().__init__()

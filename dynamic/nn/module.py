@@ -37,6 +37,13 @@ class Module(Conversion, State):
 
     Attributes:
         training: whether layers such as dropout behave as in training.
+
+    Example:
+        >>> class Twice(nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Twice()(dynamic.ones(2))
+        tensor([2., 2.])
     """
 
     def __init_subclass__(cls) -> None:
@@ -88,10 +95,14 @@ class Module(Conversion, State):
         return self.forward(*args, **kwargs)
 
     def _call_between_backward_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
-        hooked = Hooked(
+        hooked = self._hooked()
+        return hooked.outputs(self.forward(*hooked.inputs(args), **kwargs))
+
+    def _hooked(self) -> Hooked:
+        """A call between the backward hooks that there are."""
+        return Hooked(
             self, tuple(self._backward_hooks.values()), tuple(self._backward_pre_hooks.values())
         )
-        return hooked.outputs(self.forward(*hooked.inputs(args), **kwargs))
 
     def _call_with_hooks(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         due = dict(self._forward_hooks)
@@ -99,13 +110,16 @@ class Module(Conversion, State):
         try:
             for hook in tuple(self._forward_pre_hooks.values()):
                 args, kwargs = self._before_forward(hook, args, kwargs)
+            hooked = None
             if self._backward_hooks or self._backward_pre_hooks:
-                result = self._call_between_backward_hooks(args, kwargs)
-            else:
-                result = self.forward(*args, **kwargs)
+                hooked = self._hooked()
+                args = hooked.inputs(args)
+            result = self.forward(*args, **kwargs)
             for key, hook in tuple(due.items()):
                 del due[key]
                 result = self._after_forward(hook, args, kwargs, result)
+            if hooked is not None:
+                result = hooked.outputs(result)
         except Exception:
             for hook in due.values():
                 if hook.always_call:

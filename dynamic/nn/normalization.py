@@ -63,7 +63,12 @@ class _OfLastAxes(_Affine):
 
 
 class LayerNorm(_OfLastAxes, functional=F.layer_norm):
-    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016).
+
+    Example:
+        >>> nn.LayerNorm(2, eps=0)(dynamic.tensor([[1.0, 3.0]])).tolist()
+        [[-1.0, 1.0]]
+    """
 
     normalized_shape: Any
     eps: float = 1e-5
@@ -78,7 +83,12 @@ class LayerNorm(_OfLastAxes, functional=F.layer_norm):
 
 
 class RMSNorm(_OfLastAxes, functional=F.rms_norm):
-    """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019)."""
+    """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019).
+
+    Example:
+        >>> nn.RMSNorm(2, eps=0)(dynamic.tensor([[1.0, 1.0]])).tolist()
+        [[1.0, 1.0]]
+    """
 
     normalized_shape: Any
     eps: float | None = None
@@ -89,7 +99,12 @@ class RMSNorm(_OfLastAxes, functional=F.rms_norm):
 
 
 class GroupNorm(_Affine, functional=F.group_norm):
-    """x scaled to mean 0 and variance 1 over groups of channels: (n, c, ...) (Wu, He 2018)."""
+    """x scaled to mean 0 and variance 1 over groups of channels: (n, c, ...) (Wu, He 2018).
+
+    Example:
+        >>> nn.GroupNorm(2, 4)(dynamic.ones(1, 4, 3)).shape
+        torch.Size([1, 4, 3])
+    """
 
     num_groups: int
     num_channels: int
@@ -203,19 +218,35 @@ class _BatchNorm(_RunningStatistics):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (n, c) or (n, c, length): see `_BatchNorm`."""
+    """Batch normalisation of (n, c) or (n, c, length): see `_BatchNorm`.
+
+    Example:
+        >>> nn.BatchNorm1d(1, eps=0)(dynamic.tensor([[1.0], [3.0]])).tolist()
+        [[-1.0], [1.0]]
+    """
 
     _ndims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (n, c, height, width): see `_BatchNorm`."""
+    """Batch normalisation of (n, c, height, width): see `_BatchNorm`.
+
+    Example:
+        >>> norm = nn.BatchNorm2d(3)
+        >>> norm(dynamic.ones(2, 3, 4, 4)).shape, norm.running_mean.shape
+        (torch.Size([2, 3, 4, 4]), torch.Size([3]))
+    """
 
     _ndims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (n, c, depth, height, width): see `_BatchNorm`."""
+    """Batch normalisation of (n, c, depth, height, width): see `_BatchNorm`.
+
+    Example:
+        >>> nn.BatchNorm3d(3)(dynamic.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     _ndims = (5,)
 
@@ -249,25 +280,45 @@ class _InstanceNorm(_RunningStatistics):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (n, c, length) (Ulyanov, Vedaldi, Lempitsky 2016)."""
+    """Instance normalisation of (n, c, length) (Ulyanov, Vedaldi, Lempitsky 2016).
+
+    Example:
+        >>> nn.InstanceNorm1d(3)(dynamic.ones(2, 3, 4)).shape
+        torch.Size([2, 3, 4])
+    """
 
     axes = 1
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (n, c, height, width): see InstanceNorm1d."""
+    """Instance normalisation of (n, c, height, width): see InstanceNorm1d.
+
+    Example:
+        >>> nn.InstanceNorm2d(3)(dynamic.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+    """
 
     axes = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (n, c, depth, height, width): see InstanceNorm1d."""
+    """Instance normalisation of (n, c, depth, height, width): see InstanceNorm1d.
+
+    Example:
+        >>> nn.InstanceNorm3d(3)(dynamic.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+    """
 
     axes = 3
 
 
 class LocalResponseNorm(Declared, functional=F.local_response_norm):
-    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012)."""
+    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012).
+
+    Example:
+        >>> nn.LocalResponseNorm(2)(dynamic.ones(1, 4, 3)).shape
+        torch.Size([1, 4, 3])
+    """
 
     size: int
     alpha: float = 1e-4

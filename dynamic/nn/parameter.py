@@ -15,6 +15,12 @@ class Parameter(Tensor):
     """A leaf on the memory of `data` that requires grad, whatever the grad mode.
 
     TypeError if `data` is no tensor, RuntimeError if it is to require grad and is not floating.
+
+    Example:
+        >>> m = nn.Module()
+        >>> m.scale = nn.Parameter(dynamic.ones(1))
+        >>> [name for name, _ in m.named_parameters()]
+        ['scale']
     """
 
     __slots__ = ()
@@ -47,6 +53,12 @@ class Buffer(Tensor):
 
     Attributes:
         persistent: whether it is part of the module's state dict.
+
+    Example:
+        >>> m = nn.Module()
+        >>> m.steps = nn.Buffer(dynamic.zeros(1))
+        >>> list(m.state_dict())
+        ['steps']
     """
 
     __slots__ = ("persistent",)

@@ -55,7 +55,12 @@ class _Holder(Module):
 
 
 class ParameterList(_Holder):
-    """Parameters in a list; tensors become parameters, other values are kept as they are."""
+    """Parameters in a list; tensors become parameters, other values are kept as they are.
+
+    Example:
+        >>> len(nn.ParameterList([dynamic.ones(2), dynamic.ones(3)]))
+        2
+    """
 
     def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
@@ -99,7 +104,12 @@ class ParameterList(_Holder):
 
 
 class ParameterDict(_Holder):
-    """Parameters in a dict; tensors become parameters, other values are kept as they are."""
+    """Parameters in a dict; tensors become parameters, other values are kept as they are.
+
+    Example:
+        >>> nn.ParameterDict({"w": nn.Parameter(dynamic.ones(2))})["w"].shape
+        torch.Size([2])
+    """
 
     def __init__(self, parameters: object = None) -> None:
         super().__init__()

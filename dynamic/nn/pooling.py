@@ -26,15 +26,30 @@ class _MaxPool(Declared):
 
 
 class MaxPool1d(_MaxPool, functional=F.max_pool1d):
-    """The largest element of each window: (n, c, l) -> (n, c, l')."""
+    """The largest element of each window: (n, c, l) -> (n, c, l').
+
+    Example:
+        >>> nn.MaxPool1d(2)(dynamic.tensor([[1.0, 3.0, 5.0, 7.0]]))
+        tensor([[3., 7.]])
+    """
 
 
 class MaxPool2d(_MaxPool, functional=F.max_pool2d):
-    """The largest element of each window: (n, c, h, w) -> (n, c, h', w')."""
+    """The largest element of each window: (n, c, h, w) -> (n, c, h', w').
+
+    Example:
+        >>> nn.MaxPool2d(2)(dynamic.ones(1, 4, 6, 6)).shape
+        torch.Size([1, 4, 3, 3])
+    """
 
 
 class MaxPool3d(_MaxPool, functional=F.max_pool3d):
-    """The largest element of each window: (n, c, d, h, w) -> (n, c, d', h', w')."""
+    """The largest element of each window: (n, c, d, h, w) -> (n, c, d', h', w').
+
+    Example:
+        >>> nn.MaxPool3d(2)(dynamic.ones(1, 4, 6, 6, 6)).shape
+        torch.Size([1, 4, 3, 3, 3])
+    """
 
 
 class _AvgPool(Declared):
@@ -53,7 +68,12 @@ class _AvgPool(Declared):
 
 
 class AvgPool1d(_AvgPool, functional=F.avg_pool1d):
-    """The mean of each window: (n, c, l) -> (n, c, l')."""
+    """The mean of each window: (n, c, l) -> (n, c, l').
+
+    Example:
+        >>> nn.AvgPool1d(2)(dynamic.tensor([[1.0, 3.0, 5.0, 7.0]]))
+        tensor([[2., 6.]])
+    """
 
     def _assign(self, values: dict[str, Any]) -> None:
         super()._assign(values)
@@ -68,11 +88,21 @@ class _DivisiblePool(_AvgPool):
 
 
 class AvgPool2d(_DivisiblePool, functional=F.avg_pool2d):
-    """The mean of each window: (n, c, h, w) -> (n, c, h', w')."""
+    """The mean of each window: (n, c, h, w) -> (n, c, h', w').
+
+    Example:
+        >>> nn.AvgPool2d(2)(dynamic.ones(1, 4, 6, 6)).shape
+        torch.Size([1, 4, 3, 3])
+    """
 
 
 class AvgPool3d(_DivisiblePool, functional=F.avg_pool3d):
-    """The mean of each window: (n, c, d, h, w) -> (n, c, d', h', w')."""
+    """The mean of each window: (n, c, d, h, w) -> (n, c, d', h', w').
+
+    Example:
+        >>> nn.AvgPool3d(2)(dynamic.ones(1, 4, 6, 6, 6)).shape
+        torch.Size([1, 4, 3, 3, 3])
+    """
 
 
 class _LPPool(Declared):
@@ -86,15 +116,30 @@ class _LPPool(Declared):
 
 
 class LPPool1d(_LPPool, functional=F.lp_pool1d):
-    """The p-norm of each window of the last axis."""
+    """The p-norm of each window of the last axis.
+
+    Example:
+        >>> nn.LPPool1d(2, 2)(dynamic.tensor([[3.0, 4.0]]))
+        tensor([[5.]])
+    """
 
 
 class LPPool2d(_LPPool, functional=F.lp_pool2d):
-    """The p-norm of each window of the last two axes."""
+    """The p-norm of each window of the last two axes.
+
+    Example:
+        >>> nn.LPPool2d(2, 2)(dynamic.ones(1, 1, 4, 4)).shape
+        torch.Size([1, 1, 2, 2])
+    """
 
 
 class LPPool3d(_LPPool, functional=F.lp_pool3d):
-    """The p-norm of each window of the last three axes."""
+    """The p-norm of each window of the last three axes.
+
+    Example:
+        >>> nn.LPPool3d(2, 2)(dynamic.ones(1, 1, 4, 4, 4)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
 
 
 class _Adaptive(Declared):
@@ -105,15 +150,30 @@ class _Adaptive(Declared):
 
 
 class AdaptiveAvgPool1d(_Adaptive, functional=F.adaptive_avg_pool1d):
-    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size)."""
+    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size).
+
+    Example:
+        >>> nn.AdaptiveAvgPool1d(2)(dynamic.tensor([[1.0, 3.0, 5.0, 7.0]]))
+        tensor([[2., 6.]])
+    """
 
 
 class AdaptiveAvgPool2d(_Adaptive, functional=F.adaptive_avg_pool2d):
-    """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size)."""
+    """The means of parts of the last two axes: (n, c, h, w) -> (n, c, *output_size).
+
+    Example:
+        >>> nn.AdaptiveAvgPool2d(1)(dynamic.ones(1, 4, 6, 6)).shape
+        torch.Size([1, 4, 1, 1])
+    """
 
 
 class AdaptiveAvgPool3d(_Adaptive, functional=F.adaptive_avg_pool3d):
-    """The means of parts of the last three axes: (n, c, d, h, w) -> (n, c, *output_size)."""
+    """The means of parts of the last three axes: (n, c, d, h, w) -> (n, c, *output_size).
+
+    Example:
+        >>> nn.AdaptiveAvgPool3d(1)(dynamic.ones(1, 4, 6, 6, 6)).shape
+        torch.Size([1, 4, 1, 1, 1])
+    """
 
 
 class _AdaptiveMax(_Adaptive):
@@ -123,15 +183,30 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax, functional=F.adaptive_max_pool1d):
-    """The largest elements of parts of the last axis."""
+    """The largest elements of parts of the last axis.
+
+    Example:
+        >>> nn.AdaptiveMaxPool1d(2)(dynamic.tensor([[1.0, 3.0, 5.0, 7.0]]))
+        tensor([[3., 7.]])
+    """
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax, functional=F.adaptive_max_pool2d):
-    """The largest elements of parts of the last two axes."""
+    """The largest elements of parts of the last two axes.
+
+    Example:
+        >>> nn.AdaptiveMaxPool2d(1)(dynamic.ones(1, 4, 6, 6)).shape
+        torch.Size([1, 4, 1, 1])
+    """
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax, functional=F.adaptive_max_pool3d):
-    """The largest elements of parts of the last three axes."""
+    """The largest elements of parts of the last three axes.
+
+    Example:
+        >>> nn.AdaptiveMaxPool3d(1)(dynamic.ones(1, 4, 6, 6, 6)).shape
+        torch.Size([1, 4, 1, 1, 1])
+    """
 
 
 class _MaxUnpool(Declared):
@@ -152,18 +227,36 @@ class _MaxUnpool(Declared):
 
 
 class MaxUnpool1d(_MaxUnpool, functional=F.max_unpool1d):
-    """The elements at the places that MaxPool1d returned, zeros elsewhere."""
+    """The elements at the places that MaxPool1d returned, zeros elsewhere.
+
+    Example:
+        >>> y, places = nn.MaxPool1d(2, return_indices=True)(dynamic.tensor([[1.0, 3.0]]))
+        >>> nn.MaxUnpool1d(2)(y, places)
+        tensor([[0., 3.]])
+    """
 
     axes = 1
 
 
 class MaxUnpool2d(_MaxUnpool, functional=F.max_unpool2d):
-    """The elements at the places that MaxPool2d returned, zeros elsewhere."""
+    """The elements at the places that MaxPool2d returned, zeros elsewhere.
+
+    Example:
+        >>> y, places = nn.MaxPool2d(2, return_indices=True)(dynamic.ones(1, 1, 4, 4))
+        >>> nn.MaxUnpool2d(2)(y, places).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     axes = 2
 
 
 class MaxUnpool3d(_MaxUnpool, functional=F.max_unpool3d):
-    """The elements at the places that MaxPool3d returned, zeros elsewhere."""
+    """The elements at the places that MaxPool3d returned, zeros elsewhere.
+
+    Example:
+        >>> y, places = nn.MaxPool3d(2, return_indices=True)(dynamic.ones(1, 1, 4, 4, 4))
+        >>> nn.MaxUnpool3d(2)(y, places).shape
+        torch.Size([1, 1, 4, 4, 4])
+    """
 
     axes = 3

@@ -118,7 +118,12 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """tanh or relu of weight_ih x + bias_ih + weight_hh h + bias_hh (Elman 1990)."""
+    """tanh or relu of weight_ih x + bias_ih + weight_hh h + bias_hh (Elman 1990).
+
+    Example:
+        >>> nn.RNNCell(3, 5)(dynamic.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
 
     _gates = 1
 
@@ -153,7 +158,12 @@ def nonlinear_step(nonlinearity: str) -> Callable[..., Any]:
 
 
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit (Cho et al. 2014)."""
+    """One step of a gated recurrent unit (Cho et al. 2014).
+
+    Example:
+        >>> nn.GRUCell(3, 5)(dynamic.ones(2, 3)).shape
+        torch.Size([2, 5])
+    """
 
     _gates = 3
 
@@ -162,7 +172,13 @@ class GRUCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of a long short-term memory; the state is a pair (h, c)."""
+    """One step of a long short-term memory; the state is a pair (h, c).
+
+    Example:
+        >>> h, c = nn.LSTMCell(3, 5)(dynamic.ones(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 5]), torch.Size([2, 5]))
+    """
 
     _gates = 4
 

@@ -278,7 +278,13 @@ class _Single(_Recurrent):
 
 
 class RNN(_Single):
-    """tanh or relu of weight_ih x + bias_ih + weight_hh h + bias_hh (Elman 1990)."""
+    """tanh or relu of weight_ih x + bias_ih + weight_hh h + bias_hh (Elman 1990).
+
+    Example:
+        >>> out, h = nn.RNN(3, 5, batch_first=True)(dynamic.ones(2, 7, 3))
+        >>> out.shape, h.shape
+        (torch.Size([2, 7, 5]), torch.Size([1, 2, 5]))
+    """
 
     _gates = 1
 
@@ -313,7 +319,13 @@ class RNN(_Single):
 
 
 class GRU(_Single):
-    """Gated recurrent units (Cho et al. 2014)."""
+    """Gated recurrent units (Cho et al. 2014).
+
+    Example:
+        >>> out, h = nn.GRU(3, 5, batch_first=True)(dynamic.ones(2, 7, 3))
+        >>> out.shape, h.shape
+        (torch.Size([2, 7, 5]), torch.Size([1, 2, 5]))
+    """
 
     _gates = 3
 
@@ -330,6 +342,11 @@ class LSTM(_Recurrent):
     """Long short-term memory (Hochreiter, Schmidhuber 1997); the state is a pair (h, c).
 
     With `proj_size`, h is multiplied by weight_hr, of that many rows (Sak, Senior, Beaufays 2014).
+
+    Example:
+        >>> out, (h, c) = nn.LSTM(3, 5, batch_first=True)(dynamic.ones(2, 7, 3))
+        >>> out.shape, h.shape, c.shape
+        (torch.Size([2, 7, 5]), torch.Size([1, 2, 5]), torch.Size([1, 2, 5]))
     """
 
     _gates = 4

@@ -32,6 +32,10 @@ class TransformerEncoderLayer(Module):
 
     (l, n, d_model), or (n, l, d_model) if `batch_first`; `norm_first` normalises before instead
     of after each part.
+
+    Example:
+        >>> nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(dynamic.ones(1, 5, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(
@@ -90,6 +94,11 @@ class TransformerEncoder(Module):
     """`num_layers` copies of a layer in a row, and a normalisation layer after them if given.
 
     `enable_nested_tensor` and `mask_check` say how PyTorch may skip padding; here none is skipped.
+
+    Example:
+        >>> layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        >>> nn.TransformerEncoder(layer, 2)(dynamic.ones(1, 5, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(

@@ -33,6 +33,11 @@ class TransformerDecoderLayer(Module):
 
     (t, n, d_model), or (n, t, d_model) if `batch_first`; `norm_first` normalises before instead
     of after each part.
+
+    Example:
+        >>> layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+        >>> layer(dynamic.ones(1, 3, 8), dynamic.ones(1, 5, 8)).shape
+        torch.Size([1, 3, 8])
     """
 
     def __init__(
@@ -104,7 +109,13 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a layer in a row, and a normalisation layer after them if given."""
+    """`num_layers` copies of a layer in a row, and a normalisation layer after them if given.
+
+    Example:
+        >>> layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+        >>> nn.TransformerDecoder(layer, 2)(dynamic.ones(1, 3, 8), dynamic.ones(1, 5, 8)).shape
+        torch.Size([1, 3, 8])
+    """
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
         super().__init__()
@@ -131,7 +142,13 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the source, and a decoder of the target that attends to what it gives."""
+    """An encoder of the source, and a decoder of the target that attends to what it gives.
+
+    Example:
+        >>> model = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+        >>> model(dynamic.ones(1, 5, 8), dynamic.ones(1, 3, 8)).shape
+        torch.Size([1, 3, 8])
+    """
 
     def __init__(
         self,

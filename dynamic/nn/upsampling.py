@@ -9,7 +9,12 @@ from staticgraph.dynamic.nn.module import Module
 
 
 class Upsample(Module):
-    """`functional.interpolate` as a layer."""
+    """`functional.interpolate` as a layer.
+
+    Example:
+        >>> nn.Upsample(scale_factor=2)(dynamic.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -46,14 +51,24 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Two axes at another size by their nearest elements."""
+    """Two axes at another size by their nearest elements.
+
+    Example:
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(dynamic.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Two axes at another size, bilinearly, with the corners where they are."""
+    """Two axes at another size, bilinearly, with the corners where they are.
+
+    Example:
+        >>> nn.UpsamplingBilinear2d(scale_factor=2)(dynamic.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

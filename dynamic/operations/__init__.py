@@ -13,6 +13,7 @@ from staticgraph.dynamic.operations import (
     attributes,
     complex_numbers,
     cumulative,
+    diagonals,
     distances,
     elements,
     memory,
@@ -30,8 +31,8 @@ from staticgraph.dynamic.operations import (
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _MODULES: tuple[ModuleType, ...] = (
-    arranging, complex_numbers, cumulative, distances, elements, numeric_types, places, pointwise,
-    products, sampling, scattering, slices, sorting, statistics,
+    arranging, complex_numbers, cumulative, diagonals, distances, elements, numeric_types, places,
+    pointwise, products, sampling, scattering, slices, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name) for module in _MODULES for name in module.__all__
@@ -60,6 +61,7 @@ def _method(name: str, function: Any) -> Any:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__ if not hasattr(function, "doc") else function.doc
     method.__wrapped__ = function  # type: ignore[attr-defined]  # the signature that `help` shows
+    method.__annotations__ = {"return": Any}  # texts would be looked up where the op is from
     return method
 
 
@@ -69,6 +71,7 @@ def _in_place(function: Any) -> Any:
 
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function  # type: ignore[attr-defined]
+    method.__annotations__ = {"return": Any}
     return method
 
 

@@ -10,20 +10,15 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
-from staticgraph.compiler.core.op import Op
-from staticgraph.compiler.core.types import TensorType
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.factory_options import check_options
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import (
-    PLAIN,
     Tensor,
-    as_one_node,
     has_values,
     strided_view,
     wrap,
@@ -32,16 +27,19 @@ from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
-    "as_strided", "atleast_1d", "atleast_2d", "block_diag", "broadcast_tensors", "cartesian_prod",
-    "column_stack", "diag", "diag_embed", "diagonal", "dstack", "fliplr", "flipud", "hstack",
-    "meshgrid", "moveaxis", "movedim", "ravel", "repeat_interleave", "roll", "rot90",
-    "swapdims", "tensor_split", "tile", "trace", "tril", "tril_indices", "triu", "triu_indices",
-    "unflatten", "vstack",
+    "as_strided", "atleast_1d", "atleast_2d", "broadcast_tensors", "cartesian_prod", "column_stack",
+    "dstack", "fliplr", "flipud", "hstack", "meshgrid", "moveaxis", "movedim", "ravel",
+    "repeat_interleave", "roll", "rot90", "swapdims", "tensor_split", "tile", "unflatten", "vstack",
 ]  # fmt: skip
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """A view with axes moved to other places; the others keep their order."""
+    """A view with axes moved to other places; the others keep their order.
+
+    Example:
+        >>> dynamic.movedim(dynamic.ones(2, 3, 4), 0, 2).shape
+        torch.Size([3, 4, 2])
+    """
     sources, targets = (
         (one,) if hasattr(one, "__index__") else one for one in (source, destination)
     )
@@ -66,17 +64,32 @@ moveaxis = movedim
 
 
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
-    """A view with two axes exchanged."""
+    """A view with two axes exchanged.
+
+    Example:
+        >>> dynamic.swapdims(dynamic.ones(2, 3, 4), 0, 2).shape
+        torch.Size([4, 3, 2])
+    """
     return input.transpose(dim0, dim1)
 
 
 def ravel(input: Any) -> Any:
-    """All elements in one axis: a view of a tensor in row-major order, or of a copy that is."""
+    """All elements in one axis: a view of a tensor in row-major order, or of a copy that is.
+
+    Example:
+        >>> dynamic.ravel(dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([1., 2., 3., 4.])
+    """
     return ops.reshape(input.contiguous(), (-1,))
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
-    """One axis as several, of the given sizes, one of which may be -1."""
+    """One axis as several, of the given sizes, one of which may be -1.
+
+    Example:
+        >>> dynamic.unflatten(dynamic.ones(6, 2), 0, (2, 3)).shape
+        torch.Size([2, 3, 2])
+    """
     axis = axis_of("unflatten", dim, input.ndim, of_number=False)
     shape = tuple(input.shape)
     wanted = list(sizes)
@@ -92,34 +105,67 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 
 def atleast_1d(input: Any) -> Any:
-    """The tensor with at least one axis."""
+    """The tensor with at least one axis.
+
+    Example:
+        >>> dynamic.atleast_1d(dynamic.tensor(1.0))
+        tensor([1.])
+    """
     return input if input.ndim else ops.reshape(input, (1,))
 
 
 def atleast_2d(input: Any) -> Any:
-    """The tensor with at least two axes, new ones first."""
+    """The tensor with at least two axes, new ones first.
+
+    Example:
+        >>> dynamic.atleast_2d(dynamic.tensor([1.0, 2.0]))
+        tensor([[1., 2.]])
+    """
     return input if input.ndim > 1 else ops.reshape(input, (1, -1))
 
 
 def hstack(tensors: Sequence[Any]) -> Any:
-    """Tensors joined along their second axis, vectors along their only one."""
+    """Tensors joined along their second axis, vectors along their only one.
+
+    Example:
+        >>> dynamic.hstack([dynamic.tensor([1.0]), dynamic.tensor([2.0, 3.0])])
+        tensor([1., 2., 3.])
+    """
     tensors = [atleast_1d(as_tensor(one)) for one in tensors]
     return ops.concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[object]) -> Any:
-    """Tensors joined along their first axis, vectors as rows."""
+    """Tensors joined along their first axis, vectors as rows.
+
+    Example:
+        >>> dynamic.vstack([dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
     return ops.concatenate([atleast_2d(as_tensor(one)) for one in tensors], 0)
 
 
 def dstack(tensors: Sequence[object]) -> Any:
-    """Tensors joined along their third axis."""
+    """Tensors joined along their third axis.
+
+    Example:
+        >>> dynamic.dstack([dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])])
+        tensor([[[1., 3.],
+                 [2., 4.]]])
+    """
     grown = [atleast_2d(as_tensor(one)) for one in tensors]
     return ops.concatenate([x if x.ndim > 2 else ops.expand_dims(x, 2) for x in grown], 2)
 
 
 def column_stack(tensors: Sequence[object]) -> Any:
-    """Tensors joined along their second axis, vectors as columns."""
+    """Tensors joined along their second axis, vectors as columns.
+
+    Example:
+        >>> dynamic.column_stack([dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])])
+        tensor([[1., 3.],
+                [2., 4.]])
+    """
     grown = [as_tensor(one) for one in tensors]
     return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (-1, 1)) for x in grown], 1)
 
@@ -132,7 +178,13 @@ def _listed(tensors: Any) -> list[Any]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Views of all tensors in the shape that they broadcast to."""
+    """Views of all tensors in the shape that they broadcast to.
+
+    Example:
+        >>> a, b = dynamic.broadcast_tensors(dynamic.ones(2, 1), dynamic.ones(3))
+        >>> a.shape, b.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
     shape = np.broadcast_shapes(*(one.shape for one in tensors))
     return tuple(ops.broadcast_to(one, shape) for one in tensors)
 
@@ -141,8 +193,21 @@ def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
     """Per vector a view of it along an axis of its own, in the shape of all of them.
 
     With indexing="xy" the first two axes are exchanged.
+
+    Example:
+        >>> dynamic.meshgrid(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0]))
+        (tensor([[1.],
+                [2.]]), tensor([[3.],
+                [3.]]))
     """
-    vectors = [ravel(one) for one in _listed(tensors)]
+    given = _listed(tensors)
+    for one in given:
+        if one.ndim > 1:
+            raise AutogradError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{list(one.shape)}"
+            )
+    vectors = [ravel(one) for one in given]
     if indexing not in ("ij", "xy"):
         raise AutogradError(
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
@@ -161,7 +226,13 @@ def meshgrid(*tensors: object, indexing: str = "ij") -> tuple[Any, ...]:
 
 
 def cartesian_prod(*tensors: object) -> Any:
-    """All combinations of the elements of vectors, one per row."""
+    """All combinations of the elements of vectors, one per row.
+
+    Example:
+        >>> dynamic.cartesian_prod(dynamic.tensor([1, 2]), dynamic.tensor([3]))
+        tensor([[1, 3],
+                [2, 3]])
+    """
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([ravel(one) for one in meshgrid(*tensors)], 1)
@@ -171,7 +242,12 @@ def tensor_split(
     input: Any, indices_or_sections: Any = None, dim: int = 0, *,
     indices: Any = None, sections: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Views cut along an axis: so many parts, the first ones longer, or before each index."""
+    """Views cut along an axis: so many parts, the first ones longer, or before each index.
+
+    Example:
+        >>> dynamic.tensor_split(dynamic.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if indices_or_sections is None:
         indices_or_sections = sections if indices is None else indices
     if not input.ndim:
@@ -192,18 +268,36 @@ def tensor_split(
 
 
 def fliplr(input: object) -> Any:
-    """The columns in reverse order."""
+    """The columns in reverse order.
+
+    Example:
+        >>> dynamic.fliplr(dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[2., 1.],
+                [4., 3.]])
+    """
     return ops.flip(input, 1)
 
 
 def flipud(input: object) -> Any:
-    """The rows in reverse order."""
+    """The rows in reverse order.
+
+    Example:
+        >>> dynamic.flipud(dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
+    """
     return ops.flip(input, 0)
 
 
 @computed
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
-    """The plane of two axes turned by k right angles, from the first towards the second."""
+    """The plane of two axes turned by k right angles, from the first towards the second.
+
+    Example:
+        >>> dynamic.rot90(dynamic.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[2., 4.],
+                [1., 3.]])
+    """
     first, second = dims
     turns = k % 4
     if turns == 2:
@@ -213,9 +307,15 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return ops.flip(swapdims(input, first, second), second) if turns else input.clone()
 
 
+@called("Roll")
 @computed
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """The elements moved along axes, or all of them in order; those past the end come first."""
+    """The elements moved along axes, or all of them in order; those past the end come first.
+
+    Example:
+        >>> dynamic.roll(dynamic.tensor([1.0, 2.0, 3.0]), 1)
+        tensor([3., 1., 2.])
+    """
     if dims is None:
         if not hasattr(shifts, "__index__"):
             (shifts,) = shifts
@@ -229,6 +329,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
+@called("Repeat")
 def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
     """The tensor side by side so many times along each axis; new axes come first."""
     times = sizes_of(sizes if repeats is None else (repeats,), "repeat", "repeats")
@@ -250,7 +351,12 @@ def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
 
 
 def tile(input: Any, *sizes: object, dims: object = None) -> Any:
-    """As `repeat`, with 1 for leading axes that are not given."""
+    """As `repeat`, with 1 for leading axes that are not given.
+
+    Example:
+        >>> dynamic.tile(dynamic.tensor([1.0, 2.0]), 2)
+        tensor([1., 2., 1., 2.])
+    """
     times = sizes_of(sizes if dims is None else (dims,), "tile", "dims")
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
@@ -261,6 +367,10 @@ def repeat_interleave(
     """Each element, or slice along `dim`, so many times in a row; per element if a tensor.
 
     A tensor alone gives the numbers from 0 on, each so many times.
+
+    Example:
+        >>> dynamic.repeat_interleave(dynamic.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
     """
     if repeats is None:
         return wrap(np.repeat(np.arange(input.shape[0]), values_of(input)))
@@ -282,167 +392,18 @@ def repeat_interleave(
     return ops.take(input, np.repeat(np.arange(size), times), axis)
 
 
-def _lower(x: Any, *, diagonal: int) -> Any:
-    rows, columns = x.shape[-2:]
-    return ops.where(np.tri(rows, columns, diagonal, dtype=np.bool_), x, _zero(x))
-
-
-def _upper(x: Any, *, diagonal: int) -> Any:
-    rows, columns = x.shape[-2:]
-    return ops.where(np.tri(rows, columns, diagonal - 1, dtype=np.bool_), _zero(x), x)
-
-
-def _zero(x: Any) -> int:
-    """0 in the kind of a tensor: with the number 0 bools become integers."""
-    return False if np.dtype(x.dtype).kind == "b" else 0
-
-
-def _triangle_op(name: str, function: Any, doc: str) -> Op:
-    """The op of a triangle, which is its own gradient and saves nothing."""
-
-    def vjp(g: object, o: object, a: object, *, diagonal: int) -> Any:
-        return as_one_node(op, g, diagonal=diagonal)
-
-    op = Op(
-        name=name, infer_type=lambda x, diagonal: x, evaluate=function, vjp=(vjp,), saves=("",),
-        expand=function, complex="linear", doc=doc,
-    )  # fmt: skip
-    return op
-
-
-_tril = _triangle_op("tril", _lower, "Matrices with zeros above a diagonal.")
-_triu = _triangle_op("triu", _upper, "Matrices with zeros below a diagonal.")
-
-
-def _triangle(op: Op, input: Any, diagonal: int) -> Any:
-    if input.ndim < 2:
-        raise AutogradError(f"{op.name}: input tensor must have at least 2 dimensions")
-    return as_one_node(op, input, diagonal=diagonal)
-
-
-def tril(input: object, diagonal: int = 0) -> Any:
-    """Matrices with zeros above a diagonal."""
-    return _triangle(_tril, input, diagonal)
-
-
-def triu(input: object, diagonal: int = 0) -> Any:
-    """Matrices with zeros below a diagonal."""
-    return _triangle(_triu, input, diagonal)
-
-
-def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: object = None, **options: Any
-) -> Any:
-    """The rows and columns of the elements on and below a diagonal: (2, n)."""
-    check_options("tril_indices", options)
-    return as_tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
-
-
-def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: object = None, **options: Any
-) -> Any:
-    """The rows and columns of the elements on and above a diagonal: (2, n)."""
-    check_options("triu_indices", options)
-    return as_tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
-
-
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A view of the diagonals of the planes of two axes, along a new last axis."""
-    first, second = (axis_of("diagonal", dim, input.ndim) for dim in (dim1, dim2))
-    if first == second:
-        raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    if type(input) in PLAIN:
-        x = input._array
-        apart = strided.told_apart(x)
-        region = strided.Region(apart.diagonal(offset, first, second), apart)
-        return strided_view(strided.diagonal, input, x.diagonal(offset, first, second), region)
-    return as_view(_copied_diagonal(input, offset, first, second), input)
-
-
-_diagonal = diagonal  # `diag` has an argument of that name
-
-
-def as_view(result: object, input: object) -> Any:
-    """What a tracer computed in place of a view; where it is written to, a capture refuses."""
-    return result.as_view_of(input) if hasattr(result, "as_view_of") else result
-
-
-def _copied_diagonal(input: object, offset: int, first: int = 0, second: int = 1) -> Any:
-    planes = movedim(input, (first, second), (-2, -1))
-    rows, columns = planes.shape[-2:]
-    places = np.arange(rows * columns).reshape(rows, columns).diagonal(offset)
-    return ops.take(ops.reshape(planes, (*planes.shape[:-2], rows * columns)), places, -1)
-
-
 def as_strided(
     input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:
     """The view of the memory with this shape and these steps, the first element where x has it.
 
     `storage_offset` counts from the memory's first element instead.
+
+    Example:
+        >>> dynamic.as_strided(dynamic.arange(3), (2, 2), (1, 1))
+        tensor([[0, 1],
+                [1, 2]])
     """
     array = input._array
     start = strided.layout(array).start if storage_offset is None else storage_offset
     return strided_view(strided.as_strided, input, strided.strided(array, size, stride, start))
-
-
-def _planes(x: Any, *, offset: int) -> Any:
-    size = x.shape[-1] + abs(offset)
-    widths = [(0, 0)] * (x.ndim - 1) + [(max(-offset, 0), max(offset, 0))]
-    rows = ops.expand_dims(ops.pad(x, widths), -1)
-    return ops.where(np.eye(size, k=offset, dtype=np.bool_), rows, 0)
-
-
-def _planes_type(x: TensorType, *, offset: int) -> TensorType:
-    size = x.shape[-1] + abs(offset)
-    return TensorType((*x.shape[:-1], size, size), x.dtype)
-
-
-_diagonal_planes = Op(
-    name="diag_embed",
-    infer_type=_planes_type,
-    evaluate=_planes,
-    vjp=(lambda g, o, a, *, offset: g.diagonal(offset, -2, -1),),
-    saves=("",),
-    expand=_planes,
-    complex="linear",
-    doc="Planes of two new last axes with the last axis on a diagonal, zeros elsewhere.",
-)
-
-
-@computed
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Planes of two new axes with the elements of the last axis on a diagonal, zeros elsewhere."""
-    axis_of("diag_embed", -1, input.ndim, of_number=False)
-    planes = as_one_node(_diagonal_planes, input, offset=offset)
-    return movedim(planes, (-2, -1), (dim1, dim2))
-
-
-@computed
-def diag(input: Any, diagonal: int = 0) -> Any:
-    """The diagonal of a matrix; of a vector the matrix with it on a diagonal."""
-    if input.ndim == 1:
-        return diag_embed(input, diagonal)
-    if input.ndim != 2:
-        raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return _diagonal(input, diagonal)
-
-
-def trace(input: Any) -> Any:
-    """The sum of the diagonal of a matrix."""
-    if input.ndim != 2:
-        raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return ops.sum(diagonal(input))
-
-
-def block_diag(*tensors: object) -> Any:
-    """Matrices on the diagonal of a larger one, zeros elsewhere; vectors are rows."""
-    blocks = [atleast_2d(as_tensor(one)) for one in tensors]
-    if any(block.ndim != 2 for block in blocks):
-        raise OptionError("block_diag: expects tensors of at most 2 axes")
-    width, at, rows = sum(block.shape[1] for block in blocks), 0, []
-    for block in blocks:
-        after = width - at - block.shape[1]
-        rows.append(ops.pad(block, [(0, 0), (at, after)]))
-        at += block.shape[1]
-    return ops.concatenate(rows, 0)

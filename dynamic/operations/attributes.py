@@ -19,7 +19,12 @@ __all__ = [
 
 
 def stride(self: Any, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each axis, or one axis, are in memory."""
+    """How many elements apart neighbours along each axis, or one axis, are in memory.
+
+    Example:
+        >>> dynamic.ones(2, 3).stride()
+        (3, 1)
+    """
     array = self._array
     if array.size:
         steps = [step // array.itemsize for step in array.strides]
@@ -37,32 +42,63 @@ def stride(self: Any, dim: int | None = None) -> Any:
 
 
 def data_ptr(self: Any) -> int:
-    """The address of the first element; 0 if there is none."""
+    """The address of the first element; 0 if there is none.
+
+    Example:
+        >>> x = dynamic.ones(2)
+        >>> x.data_ptr() == x[:1].data_ptr()
+        True
+    """
     return address(self._array) if self._array.size else 0
 
 
 def storage_offset(self: Any) -> int:
-    """How many elements after the first of its memory the tensor's first one is."""
+    """How many elements after the first of its memory the tensor's first one is.
+
+    Example:
+        >>> dynamic.arange(5)[2:].storage_offset()
+        2
+    """
     return layout(self._array).start
 
 
 def element_size(self: Any) -> int:
-    """The number of bytes of an element."""
+    """The number of bytes of an element.
+
+    Example:
+        >>> dynamic.ones(2).itemsize
+        4
+    """
     return int(self._array.itemsize)
 
 
 def subtract(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """The tensor without alpha * other: see `sub`."""
+    """The tensor without alpha * other: see `sub`.
+
+    Example:
+        >>> dynamic.subtract(dynamic.tensor([5.0, 2.0]), 1.5)
+        tensor([3.5000, 0.5000])
+    """
     return self.sub(other, alpha=alpha)
 
 
 def ndimension(self: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    Example:
+        >>> dynamic.ones(2, 3).ndimension()
+        2
+    """
     return int(self._array.ndim)
 
 
 def reshape_as(self: object, other: Any) -> Any:
-    """The elements in the shape of another tensor."""
+    """The elements in the shape of another tensor.
+
+    Example:
+        >>> dynamic.ones(4).reshape_as(dynamic.ones(2, 2)).shape
+        torch.Size([2, 2])
+    """
     return ops.reshape(self, tuple(other.shape))
 
 
@@ -83,13 +119,23 @@ new_empty, new_zeros, new_ones = (
 def new_full(
     self: Any, size: object, fill_value: object, *, dtype: object = None, **options: Any
 ) -> Any:
-    """One number in this shape, with the dtype of the tensor unless another is given."""
+    """One number in this shape, with the dtype of the tensor unless another is given.
+
+    Example:
+        >>> dynamic.ones(2).new_full((3,), 7.0)
+        tensor([7., 7., 7.])
+    """
     wanted = self._array.dtype if dtype is None else dtype
     return creation.full(size, fill_value, dtype=wanted, **options)
 
 
 def new_tensor(self: Any, data: object, *, dtype: object = None, **options: Any) -> Any:
-    """A copy of `data`, with the dtype of the tensor unless another is given."""
+    """A copy of `data`, with the dtype of the tensor unless another is given.
+
+    Example:
+        >>> dynamic.ones(2, dtype=dynamic.float64).new_tensor([1.0]).dtype
+        torch.float64
+    """
     wanted = self._array.dtype if dtype is None else dtype
     return creation.tensor(data, dtype=wanted, **options)
 

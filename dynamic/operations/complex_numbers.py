@@ -12,6 +12,7 @@ from staticgraph.compiler.functions import complex_numbers as shared
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
@@ -26,59 +27,116 @@ def _is_complex(input: Any) -> bool:
 
 
 def is_complex(input: Any) -> bool:
-    """Whether the dtype of the tensor is complex."""
+    """Whether the dtype of the tensor is complex.
+
+    Example:
+        >>> dynamic.is_complex(dynamic.tensor([1j]))
+        True
+    """
     return _is_complex(input)
 
 
 def real(input: Any) -> Any:
-    """The real part, on the memory of a complex tensor; a real tensor itself."""
+    """The real part, on the memory of a complex tensor; a real tensor itself.
+
+    Example:
+        >>> dynamic.real(dynamic.tensor([1 + 2j]))
+        tensor([1.])
+    """
     return ops.real_part(input) if _is_complex(input) else input
 
 
 def imag(input: Any) -> Any:
-    """The imaginary part, on the memory of the tensor; RuntimeError for a real one."""
+    """The imaginary part, on the memory of the tensor; RuntimeError for a real one.
+
+    Example:
+        >>> dynamic.imag(dynamic.tensor([1 + 2j]))
+        tensor([2.])
+    """
     if not _is_complex(input):
         raise AutogradError("imag is not implemented for tensors with non-complex dtypes.")
     return ops.imaginary_part(input)
 
 
 def conj(input: Any) -> Any:
-    """The complex conjugate, computed at once; a real tensor itself."""
+    """The complex conjugate, computed at once; a real tensor itself.
+
+    Example:
+        >>> dynamic.conj(dynamic.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return ops.conjugate(input) if _is_complex(input) else input
 
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate, as of `conj`."""
+    """The complex conjugate, as of `conj`.
+
+    Example:
+        >>> dynamic.conj_physical(dynamic.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return conj(input)
 
 
 def conjugate(input: Any) -> Any:
-    """The complex conjugate, as of `conj`: NumPy's name."""
+    """The complex conjugate, as of `conj`: NumPy's name.
+
+    Example:
+        >>> dynamic.conjugate(dynamic.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
     return conj(input)
 
 
 def resolve_conj(input: object) -> Any:
-    """The tensor itself: conjugates are computed at once."""
+    """The tensor itself: conjugates are computed at once.
+
+    Example:
+        >>> dynamic.resolve_conj(dynamic.tensor([1j]).conj()).is_conj()
+        False
+    """
     return input
 
 
 def resolve_neg(input: object) -> Any:
-    """The tensor itself: negatives are computed at once."""
+    """The tensor itself: negatives are computed at once.
+
+    Example:
+        >>> dynamic.resolve_neg(dynamic.tensor([1.0]))
+        tensor([1.])
+    """
     return input
 
 
 def is_conj(input: object) -> bool:
-    """Whether the tensor is a conjugate that is still to be computed: never."""
+    """Whether the tensor is a conjugate that is still to be computed: never.
+
+    Example:
+        >>> dynamic.is_conj(dynamic.tensor([1j]).conj())
+        False
+    """
     return False
 
 
 def adjoint(input: Any) -> Any:
-    """The matrices of the last two axes, transposed and conjugated."""
+    """The matrices of the last two axes, transposed and conjugated.
+
+    Example:
+        >>> dynamic.adjoint(dynamic.tensor([[1 + 1j, 2.0]]))
+        tensor([[1.-1.j],
+                [2.-0.j]])
+    """
     return conj(input.mT)
 
 
+@called("Angle")
 def angle(input: Any) -> Any:
-    """The angle in the complex plane, in (-pi, pi]; the gradient at 0 is 0."""
+    """The angle in the complex plane, in (-pi, pi]; the gradient at 0 is 0.
+
+    Example:
+        >>> dynamic.angle(dynamic.tensor([1.0, -1.0]))
+        tensor([0.0000, 3.1416])
+    """
     return shared.angle(input)
 
 
@@ -93,7 +151,12 @@ def isreal(input: Any) -> Any:
 
 
 def complex(real: Any, imag: Any) -> Any:
-    """Complex numbers of their real and imaginary parts, of one floating dtype."""
+    """Complex numbers of their real and imaginary parts, of one floating dtype.
+
+    Example:
+        >>> dynamic.complex(dynamic.tensor([1.0, 2.0]), dynamic.tensor([0.0, -1.0]))
+        tensor([1.+0.j, 2.-1.j])
+    """
     if isinstance(real, Operand) and isinstance(imag, Operand):
         first, second = (DTYPES.get(np.dtype(one.dtype)) for one in (real, imag))
         if first is None or second is None or {first.kind, second.kind} != {"f"}:
@@ -109,20 +172,36 @@ def complex(real: Any, imag: Any) -> Any:
     return ops.make_complex(real, imag)
 
 
+@called("Polar")
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers of their absolute values and angles."""
+    """Complex numbers of their absolute values and angles.
+
+    Example:
+        >>> dynamic.real(dynamic.polar(dynamic.tensor([2.0]), dynamic.tensor([0.0])))
+        tensor([2.])
+    """
     return complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
 
 def view_as_real(input: Any) -> Any:
-    """A complex tensor as a real one on the same memory, with a last axis of two."""
+    """A complex tensor as a real one on the same memory, with a last axis of two.
+
+    Example:
+        >>> dynamic.view_as_real(dynamic.tensor([1 + 2j]))
+        tensor([[1., 2.]])
+    """
     if not _is_complex(input):
         raise AutogradError("view_as_real is only supported for complex tensors")
     return ops.view_as_real(input)
 
 
 def view_as_complex(input: Any) -> Any:
-    """A real tensor whose last axis has size two as a complex one on the same memory."""
+    """A real tensor whose last axis has size two as a complex one on the same memory.
+
+    Example:
+        >>> dynamic.view_as_complex(dynamic.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """
     tensor: Any = input if isinstance(input, Operand) else as_tensor(input)
     if not tensor.ndim or tensor.shape[-1] != 2:
         raise SizeError("Tensor must have a last dimension of size 2")

@@ -12,6 +12,7 @@ from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.views import alone
 
@@ -50,7 +51,12 @@ def _running(op: Op) -> Any:
         return op.bound((x,), {"axis": axis})
 
     function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.doc
+    third = 6  # 1 + 2 + 3, and 1 * 2 * 3
+    second = 3 if op is ops.cumsum else 2
+    function.__doc__ = (
+        f"{op.doc}\n\nExample:\n    >>> dynamic.{op.name}(dynamic.tensor([1, 2, 3]), 0)\n"
+        f"    tensor([1, {second}, {third}])\n"
+    )
     return function
 
 
@@ -67,13 +73,25 @@ def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
     return ops.take_along_axis(input, places, axis), places
 
 
+@called("Cummax")
 def cummax(input: object, dim: int) -> Any:
-    """The largest element up to each along an axis, and where it is; of equal ones the last."""
+    """The largest element up to each along an axis, and where it is; of equal ones the last.
+
+    Example:
+        >>> dynamic.cummax(dynamic.tensor([1, 3, 2]), 0).values
+        tensor([1, 3, 3])
+    """
     return CumMax(*_extrema(input, dim, True))
 
 
+@called("Cummin")
 def cummin(input: object, dim: int) -> Any:
-    """The smallest element up to each along an axis, and where it is; of equal ones the last."""
+    """The smallest element up to each along an axis, and where it is; of equal ones the last.
+
+    Example:
+        >>> dynamic.cummin(dynamic.tensor([2, 3, 1]), 0).values
+        tensor([2, 2, 1])
+    """
     return CumMin(*_extrema(input, dim, False))
 
 
@@ -89,7 +107,12 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 
 def trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart."""
+    """The integral of y along an axis by the trapezoidal rule, at places x or `dx` apart.
+
+    Example:
+        >>> dynamic.trapz(dynamic.tensor([1.0, 2.0, 3.0]))
+        tensor(4.)
+    """
     return _trapezoids(y, x, dx, dim).sum(dim)
 
 
@@ -97,20 +120,36 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """The integrals of y up to each place from the second on: see `trapezoid`."""
+    """The integrals of y up to each place from the second on: see `trapezoid`.
+
+    Example:
+        >>> dynamic.cumulative_trapezoid(dynamic.tensor([1.0, 2.0, 3.0]))
+        tensor([1.5000, 4.0000])
+    """
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
+@called("Logcumsumexp")
 @along
 def logcumsumexp(input: object, dim: int) -> Any:
-    """log(cumsum(exp(x))), scaled by the largest element of each row."""
+    """log(cumsum(exp(x))), scaled by the largest element of each row.
+
+    Example:
+        >>> dynamic.logcumsumexp(dynamic.zeros(2), 0)
+        tensor([0.0000, 0.6931])
+    """
     return ops.logcumsumexp(input, dim)
 
 
 def diff(
     input: Any, n: int = 1, dim: int = -1, prepend: object = None, append: object = None
 ) -> Any:
-    """The differences of neighbours along an axis, n times; bools differ or not."""
+    """The differences of neighbours along an axis, n times; bools differ or not.
+
+    Example:
+        >>> dynamic.diff(dynamic.tensor([1, 4, 9]))
+        tensor([3, 5])
+    """
     if not input.ndim:
         raise AutogradError("diff expects input to be at least one-dimensional")
     parts = [part for part in (prepend, input, append) if part is not None]

@@ -12,13 +12,19 @@ from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
 
 
 def dist(input: object, other: Any, p: float = 2) -> Any:
-    """The p-norm of the difference of two tensors, which broadcast."""
+    """The p-norm of the difference of two tensors, which broadcast.
+
+    Example:
+        >>> dynamic.dist(dynamic.tensor([0.0, 0.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     return (input - other).norm(p)
 
 
@@ -28,6 +34,10 @@ def cdist(
     """The p-norm distances of all pairs of rows: (..., m, k), (..., n, k) -> (..., m, n).
 
     The gradient at distance 0 is 0. `compute_mode` changes nothing: differences are always taken.
+
+    Example:
+        >>> dynamic.cdist(dynamic.tensor([[0.0, 0.0]]), dynamic.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
     """
     for name, one in (("X1", x1), ("X2", x2)):
         if one.ndim < 2:
@@ -44,8 +54,14 @@ def cdist(
     return (ops.expand_dims(x1, -2) - ops.expand_dims(x2, -3)).norm(p, -1)
 
 
+@called("Pdist")
 def pdist(input: Any, p: float = 2.0) -> Any:
-    """The p-norm distances of each row from those after it, in one vector."""
+    """The p-norm distances of each row from those after it, in one vector.
+
+    Example:
+        >>> dynamic.pdist(dynamic.tensor([[0.0], [1.0], [3.0]]))
+        tensor([1., 3., 2.])
+    """
     if input.ndim != 2:
         raise AutogradError("pdist only supports 2D tensors, got: " + f"{input.ndim}D")
     if p < 0:
@@ -54,8 +70,14 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return (ops.take(input, first, 0) - ops.take(input, second, 0)).norm(p, -1)
 
 
+@called("LinalgCross")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product along an axis of size 3: the first such axis if None."""
+    """The vector product along an axis of size 3: the first such axis if None.
+
+    Example:
+        >>> dynamic.cross(dynamic.tensor([1.0, 0.0, 0.0]), dynamic.tensor([0.0, 1.0, 0.0]))
+        tensor([0., 0., 1.])
+    """
     if dim is None:
         shape = np.broadcast_shapes(input.shape, other.shape)
         if 3 not in shape:

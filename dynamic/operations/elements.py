@@ -14,6 +14,7 @@ from staticgraph.dynamic.core.dtypes import F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
 
 __all__ = [
@@ -23,45 +24,86 @@ __all__ = [
 
 
 def heaviside(input: Any, values: object) -> Any:
-    """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes."""
+    """0 below 0, 1 above, and `values` at 0; RuntimeError for tensors of two dtypes.
+
+    Example:
+        >>> dynamic.heaviside(dynamic.tensor([-2.0, 0.0, 3.0]), 0.5)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     if isinstance(values, Tensor) and input.dtype != values.dtype:
         raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.")
     return ops.heaviside(input, values)
 
 
 def isposinf(input: object) -> Any:
-    """Whether an element is inf."""
+    """Whether an element is inf.
+
+    Example:
+        >>> dynamic.isposinf(dynamic.tensor([np.inf, -np.inf]))
+        tensor([ True, False])
+    """
     return ops.equal(input, math.inf)
 
 
 def isneginf(input: object) -> Any:
-    """Whether an element is -inf."""
+    """Whether an element is -inf.
+
+    Example:
+        >>> dynamic.isneginf(dynamic.tensor([np.inf, -np.inf]))
+        tensor([False,  True])
+    """
     return ops.equal(input, -math.inf)
 
 
 def signbit(input: object) -> Any:
-    """Whether the sign is negative, of -0.0 too."""
+    """Whether the sign is negative, of -0.0 too.
+
+    Example:
+        >>> dynamic.signbit(dynamic.tensor([-0.0, 1.0]))
+        tensor([ True, False])
+    """
     return ops.less(ops.copysign(1.0, input), 0)
 
 
 def isreal(input: object) -> Any:
-    """Whether an element is real: all are."""
+    """Whether an element is real: all are.
+
+    Example:
+        >>> dynamic.isreal(dynamic.tensor([1 + 0j, 2j]))
+        tensor([True, True])
+    """
     return ops.logical_or(ops.isnan(input), True)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
-    """The power in float64."""
+    """The power in float64.
+
+    Example:
+        >>> dynamic.float_power(dynamic.tensor([2]), 3)
+        tensor([8.], dtype=torch.float64)
+    """
     first, second = (one.to(F64) if isinstance(one, Tensor) else one for one in (input, exponent))
     return first**second
 
 
+@called("Ldexp")
 def ldexp(input: Any, other: object) -> Any:
-    """input * 2**other."""
+    """input * 2**other.
+
+    Example:
+        >>> dynamic.ldexp(dynamic.tensor([3.0]), dynamic.tensor([2]))
+        tensor([12.])
+    """
     return input * ops.power(2.0, as_tensor(other).to(input.dtype))
 
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """other - alpha * input."""
+    """other - alpha * input.
+
+    Example:
+        >>> dynamic.rsub(dynamic.tensor([1.0, 2.0]), 5)
+        tensor([4., 3.])
+    """
     number = not isinstance(other, Operand)
     if number:
         return other - (input if alpha == 1 else input * alpha)
@@ -69,14 +111,24 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
 
 
 def threshold(input: object, threshold: float, value: float) -> Any:
-    """The elements above a threshold, `value` elsewhere."""
+    """The elements above a threshold, `value` elsewhere.
+
+    Example:
+        >>> dynamic.threshold(dynamic.tensor([-1.0, 0.5, 2.0]), 0.5, 9.0)
+        tensor([9., 9., 2.])
+    """
     require_number("threshold", "threshold", 2, threshold, "Number")
     require_number("threshold", "value", 3, value, "Number")
     return as_one_node(ops.threshold, input, threshold=threshold, value=value)
 
 
 def prelu(input: Any, weight: Any) -> Any:
-    """x above 0, weight * x below; one weight, or one for each index of axis 1."""
+    """x above 0, weight * x below; one weight, or one for each index of axis 1.
+
+    Example:
+        >>> nn.functional.prelu(dynamic.tensor([[-1.0, -1.0]]), dynamic.tensor([0.5, 0.25]))
+        tensor([[-0.5000, -0.2500]])
+    """
     slopes, number = weight, math.prod(weight.shape)
     if number != 1:
         if not input.ndim:

@@ -32,6 +32,50 @@ __all__ = [
 ]  # fmt: skip
 
 
+_EXAMPLES = {
+    "add": ("dynamic.tensor([1.0]), 2.0, alpha=3", "tensor([7.])"),
+    "all": ("dynamic.tensor([True, False])", "tensor(False)"),
+    "amax": ("dynamic.tensor([[1, 5], [7, 3]]), dim=1", "tensor([5, 7])"),
+    "amin": ("dynamic.tensor([[1, 5], [7, 3]]), dim=1", "tensor([1, 3])"),
+    "any": ("dynamic.tensor([True, False])", "tensor(True)"),
+    "clamp": ("dynamic.tensor([-2.0, 0.5, 2.0]), -1, 1", "tensor([-1.0000,  0.5000,  1.0000])"),
+    "clip": ("dynamic.tensor([-2.0, 2.0]), -1, 1", "tensor([-1.,  1.])"),
+    "flatten": ("dynamic.tensor([[1, 2], [3, 4]])", "tensor([1, 2, 3, 4])"),
+    "floor_divide": ("dynamic.tensor([7, -7]), 2", "tensor([ 3, -4])"),
+    "fmod": ("dynamic.tensor([7.0, -7.0]), 3", "tensor([ 1., -1.])"),
+    "masked_fill": ("dynamic.tensor([1, 2]), dynamic.tensor([True, False]), 9", "tensor([9, 2])"),
+    "max": ("dynamic.tensor([1, 5, 3])", "tensor(5)"),
+    "mean": ("dynamic.tensor([1.0, 2.0])", "tensor(1.5000)"),
+    "min": ("dynamic.tensor([4, 2, 3])", "tensor(2)"),
+    "permute": (
+        "dynamic.tensor([[1, 2, 3]]), (1, 0)",
+        "tensor([[1],\n            [2],\n            [3]])",
+    ),
+    "prod": ("dynamic.tensor([2, 3])", "tensor(6)"),
+    "remainder": ("dynamic.tensor([7.0, -7.0]), 3", "tensor([1., 2.])"),
+    "round": ("dynamic.tensor([1.256]), decimals=1", "tensor([1.3000])"),
+    "select": ("dynamic.tensor([[1, 2], [3, 4]]), 0, 1", "tensor([3, 4])"),
+    "split": ("dynamic.tensor([1, 2, 3]), 2", "(tensor([1, 2]), tensor([3]))"),
+    "squeeze": ("dynamic.tensor([[1, 2]])", "tensor([1, 2])"),
+    "std": ("dynamic.tensor([1.0, 2.0, 3.0])", "tensor(1.)"),
+    "sub": ("dynamic.tensor([5.0]), 1.0, alpha=2", "tensor([3.])"),
+    "subtract": ("dynamic.tensor([5.0]), 1.0", "tensor([4.])"),
+    "sum": ("dynamic.tensor([[1, 2], [3, 4]]), dim=0", "tensor([4, 6])"),
+    "swapaxes": ("dynamic.tensor([[1, 2]]), 0, 1", "tensor([[1],\n            [2]])"),
+    "transpose": ("dynamic.tensor([[1, 2]]), 0, 1", "tensor([[1],\n            [2]])"),
+    "var": ("dynamic.tensor([1.0, 2.0, 3.0])", "tensor(1.)"),
+}
+"""What functions that are methods are given, and give."""
+
+
+def _with_example(text: str | None, name: str) -> str | None:
+    """The documentation of a method with an example of the function."""
+    if text is None or ">>>" in text or name not in _EXAMPLES:
+        return text
+    given, shown = _EXAMPLES[name]
+    return f"{text}\n\nExample:\n    >>> dynamic.{name}({given})\n    {shown}\n"
+
+
 def _as_operand(name: str, value: object) -> Any:
     try:
         return as_tensor(value)
@@ -57,7 +101,7 @@ def _method(name: str) -> Any:
         return result if out is None else put_out(name, out, result, (tensor, *args))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(Tensor, name).__doc__
+    function.__doc__ = _with_example(getattr(Tensor, name).__doc__, name)
     return function
 
 
@@ -83,12 +127,23 @@ neg, cat = ops.negative, concat
 
 
 def flip(input: object, dims: object) -> Any:
-    """The elements in reverse order along the given axes."""
+    """The elements in reverse order along the given axes.
+
+    Example:
+        >>> dynamic.flip(dynamic.tensor([1, 2, 3]), (0,))
+        tensor([3, 2, 1])
+    """
     return ops.flip(input, dims)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
-    """Tensors of one shape joined along a new axis."""
+    """Tensors of one shape joined along a new axis.
+
+    Example:
+        >>> dynamic.stack([dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
     if out is not None:
         return put_out("stack", out, stack(tensors, dim), tuple(tensors))
     short = stacked(eager_ops.stack, tensors, dim)
@@ -105,10 +160,20 @@ def _stack(tensors: Sequence[Any], dim: int) -> Any:
 
 
 def is_inference(input: Any) -> Any:
-    """Whether a tensor was made in inference mode."""
+    """Whether a tensor was made in inference mode.
+
+    Example:
+        >>> dynamic.is_inference(dynamic.ones(2))
+        False
+    """
     return input.is_inference()
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether an object is a Tensor."""
+    """Whether an object is a Tensor.
+
+    Example:
+        >>> dynamic.is_tensor(dynamic.ones(2)), dynamic.is_tensor(np.ones(2))
+        (True, False)
+    """
     return isinstance(obj, Tensor)

@@ -39,6 +39,10 @@ def histogram(
 
     Each counts as `weight` says; with `density` the counts are such that their integral is 1.
     Nothing is differentiated.
+
+    Example:
+        >>> dynamic.histogram(dynamic.tensor([0.0, 1.0, 1.5, 4.0]), 2)
+        Histogram(hist=tensor([3., 1.]), bin_edges=tensor([0., 2., 4.]))
     """
     if not has_values(input):
         _check_bins(bins, range)
@@ -75,6 +79,11 @@ def histogramdd(
 
     `bins` is a number for all or one for each, or the limits of each; `range` has two numbers for
     each coordinate.
+
+    Example:
+        >>> dynamic.histogramdd(dynamic.tensor([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
+        tensor([[1., 0.],
+                [0., 1.]])
     """
     array = values_of(input)
     points = array.reshape(-1, array.shape[-1])
@@ -102,6 +111,10 @@ def gradient(
     """The slopes by differences along each axis, or those of `dim`: see NumPy's `gradient`.
 
     `spacing` is the distance of neighbours, one for each axis, or for each its coordinates.
+
+    Example:
+        >>> dynamic.gradient(dynamic.tensor([1.0, 2.0, 4.0]))
+        (tensor([1.0000, 1.5000, 2.0000]),)
     """
     axes = range(input.ndim) if dim is None else _each(dim)
     places = [axis_of("gradient", one, input.ndim) for one in axes]
@@ -111,7 +124,12 @@ def gradient(
 
 
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """Views cut along the third axis: into so many equal parts, or before each index."""
+    """Views cut along the third axis: into so many equal parts, or before each index.
+
+    Example:
+        >>> dynamic.dsplit(dynamic.tensor([[[1.0, 2.0]]]), 2)
+        (tensor([[[1.]]]), tensor([[[2.]]]))
+    """
     if input.ndim < 3:
         raise AutogradError(
             "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with "

@@ -47,7 +47,12 @@ def xpu(
 
 
 def get_device(self: Any) -> int:
-    """The number of the GPU that the tensor is on; -1, as it is on the CPU."""
+    """The number of the GPU that the tensor is on; -1, as it is on the CPU.
+
+    Example:
+        >>> dynamic.ones(2).get_device()
+        -1
+    """
     return -1
 
 
@@ -57,12 +62,22 @@ def pin_memory(self: Any, device: Any = None) -> Any:
 
 
 def is_pinned(self: Any, device: Any = None) -> bool:
-    """Whether the memory is pinned for a GPU: no."""
+    """Whether the memory is pinned for a GPU: no.
+
+    Example:
+        >>> dynamic.ones(2).is_pinned()
+        False
+    """
     return False
 
 
 def is_shared(self: Any) -> bool:
-    """Whether the memory is shared with other processes: no."""
+    """Whether the memory is shared with other processes: no.
+
+    Example:
+        >>> dynamic.ones(2).is_shared()
+        False
+    """
     return False
 
 
@@ -82,7 +97,12 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 
 
 def is_signed(self: Any) -> bool:
-    """Whether elements of the dtype can be negative."""
+    """Whether elements of the dtype can be negative.
+
+    Example:
+        >>> dynamic.ones(2, dtype=dynamic.uint8).is_signed()
+        False
+    """
     return bool(self._array.dtype.kind not in "ub")
 
 
@@ -92,7 +112,12 @@ def is_neg(self: Any) -> bool:
 
 
 def is_same_size(self: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether two tensors have the same shape.
+
+    Example:
+        >>> dynamic.ones(2).is_same_size(dynamic.zeros(2))
+        True
+    """
     return bool(self._array.shape == other._array.shape)
 
 
@@ -113,7 +138,13 @@ def storage(self: Any) -> TypedStorage:
 
 
 def untyped_storage(self: Any) -> UntypedStorage:
-    """The memory that the tensor is on, as a sequence of bytes."""
+    """The memory that the tensor is on, as a sequence of bytes.
+
+    Example:
+        >>> x = dynamic.arange(4)
+        >>> x.untyped_storage().nbytes()
+        32
+    """
     return UntypedStorage(memory_of(values_of(self)).view(np.uint8))
 
 
@@ -128,6 +159,11 @@ def set_(
 
     RuntimeError if the tensor requires grad and is recorded, for another dtype, and for places
     outside the memory.
+
+    Example:
+        >>> x = dynamic.zeros(1)
+        >>> x.set_(dynamic.ones(2)).shape
+        torch.Size([2])
     """
     if is_symbolic(self):
         refuse("puts a tensor on the memory of another", "use copy_, or do it outside")
@@ -185,7 +221,12 @@ def new(self: Any, *data: Any, device: Any = None) -> Any:
 
 
 def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
-    """In place: what a function of Python numbers gives for each element; slow."""
+    """In place: what a function of Python numbers gives for each element; slow.
+
+    Example:
+        >>> dynamic.tensor([1.0, 2.0]).apply_(lambda number: number + 1)
+        tensor([2., 3.])
+    """
     _check_movable("apply_", self)
     values = [callable(one) for one in values_of(self).reshape(-1).tolist()]
     return self.copy_(wrap(np.array(values, self._array.dtype).reshape(self._array.shape)))

@@ -19,7 +19,12 @@ __all__ = [
 
 
 class finfo:  # noqa: N801 - PyTorch's name
-    """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution."""
+    """The limits of a floating dtype (the default one): bits, eps, max, min, tiny, resolution.
+
+    Example:
+        >>> dynamic.finfo(dynamic.float32).eps
+        1.1920928955078125e-07
+    """
 
     def __init__(self, dtype: object = None) -> None:
         numpy = get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
@@ -44,7 +49,12 @@ class finfo:  # noqa: N801 - PyTorch's name
 
 
 class iinfo:  # noqa: N801 - PyTorch's name
-    """The limits of an integer dtype: bits, max, min."""
+    """The limits of an integer dtype: bits, max, min.
+
+    Example:
+        >>> dynamic.iinfo(dynamic.int8).max
+        127
+    """
 
     def __init__(self, dtype: object) -> None:
         numpy = as_numpy_dtype(dtype)
@@ -62,27 +72,52 @@ class iinfo:  # noqa: N801 - PyTorch's name
 
 
 def promote_types(type1: object, type2: object) -> DType:
-    """The smallest dtype that holds both."""
+    """The smallest dtype that holds both.
+
+    Example:
+        >>> dynamic.promote_types("int32", "float32")
+        torch.float32
+    """
     return DTYPES[dtypes.promote_types(as_numpy_dtype(type1), as_numpy_dtype(type2))]
 
 
 def result_type(tensor1: object, tensor2: object) -> DType:
-    """The dtype of an arithmetic op on two tensors or numbers."""
+    """The dtype of an arithmetic op on two tensors or numbers.
+
+    Example:
+        >>> dynamic.result_type(dynamic.tensor([1]), 2.0)
+        torch.float32
+    """
     pair = (one._array if isinstance(one, Tensor) else one for one in (tensor1, tensor2))
     return DTYPES[dtypes.result_type(pair)]
 
 
 def can_cast(from_: object, to: object) -> bool:
-    """Whether PyTorch casts one dtype to another in an op: never to a lower category."""
+    """Whether PyTorch casts one dtype to another in an op: never to a lower category.
+
+    Example:
+        >>> dynamic.can_cast("int32", "float64")
+        True
+    """
     first, second = (DTYPES[as_numpy_dtype(one)] for one in (from_, to))
     return bool(first.category <= second.category)
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the dtype of the tensor is floating."""
+    """Whether the dtype of the tensor is floating.
+
+    Example:
+        >>> dynamic.is_floating_point(dynamic.tensor([1]))
+        False
+    """
     return bool(input.is_floating_point())
 
 
 def is_nonzero(input: object) -> bool:
-    """Whether the only element of the tensor is not 0."""
+    """Whether the only element of the tensor is not 0.
+
+    Example:
+        >>> dynamic.is_nonzero(dynamic.tensor([2.0]))
+        True
+    """
     return bool(input)

@@ -15,7 +15,7 @@ from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.no_tensors import refuse, refuse_others
 from staticgraph.dynamic.core.results import Size
-from staticgraph.dynamic.operations.arranging import as_view, diag_embed
+from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -34,7 +34,16 @@ _ALL = slice(None)
 
 
 def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any:
-    """The input with the elements of `source` at places in the flat tensor, or added there."""
+    """The input with the elements of `source` at places in the flat tensor, or added there.
+
+    Example:
+        >>> dynamic.put(
+        ...     dynamic.tensor([1.0, 2.0, 3.0]),
+        ...     dynamic.tensor([0, -1]),
+        ...     dynamic.tensor([10.0, 30.0]),
+        ... )
+        tensor([10.,  2., 30.])
+    """
     require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
     source = ops.reshape(source, tuple(index.shape))
     if not accumulate:
@@ -45,7 +54,15 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
 
 
 def index_put(input: Any, indices: object, values: object, accumulate: bool = False) -> Any:
-    """The input with `input[indices] = values`, or with them added."""
+    """The input with `input[indices] = values`, or with them added.
+
+    Example:
+        >>> dynamic.index_put(
+        ...     dynamic.zeros((2, 2)), (dynamic.tensor([0, 1]), dynamic.tensor([1, 0])), 5.0
+        ... )
+        tensor([[0., 5.],
+                [5., 0.]])
+    """
     return _copy_for(values, input).index_put_(indices, values, accumulate)
 
 
@@ -102,7 +119,13 @@ def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
 
 
 def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:
-    """The input with `src`, of the shape that is left without the axis, at one index of an axis."""
+    """The input with `src`, of the shape that is left without the axis, at one index of an axis.
+
+    Example:
+        >>> dynamic.select_scatter(dynamic.zeros(2, 2), dynamic.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
     if type(input) not in PLAIN or type(src) not in PLAIN:
         result = _copy_for(src, input)
         result.select(dim, index).copy_(src)
@@ -120,7 +143,12 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Any:
-    """The input with `src`, of the slice's shape, in a slice of an axis."""
+    """The input with `src`, of the slice's shape, in a slice of an axis.
+
+    Example:
+        >>> dynamic.slice_scatter(dynamic.zeros(4), dynamic.ones(2), 0, 1, 3)
+        tensor([0., 1., 1., 0.])
+    """
     axis = axis_of("slice_scatter", dim, input.ndim, of_number=False)
     key = (_ALL,) * axis + (slice(start, end, step),)
     if type(input) not in PLAIN or type(src) not in PLAIN:
@@ -131,7 +159,13 @@ def slice_scatter(
 
 
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The input with `src` on the diagonals of the planes of two axes."""
+    """The input with `src` on the diagonals of the planes of two axes.
+
+    Example:
+        >>> dynamic.diagonal_scatter(dynamic.zeros(2, 2), dynamic.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     dim1, dim2 = (axis_of("diagonal_scatter", dim, input.ndim) for dim in (dim1, dim2))
     if type(input) in PLAIN and type(src) in PLAIN:
         axes = (offset, dim1, dim2)
@@ -151,7 +185,13 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
 
 @computed
 def diagflat(input: object, offset: int = 0) -> Any:
-    """The matrix with all elements on a diagonal."""
+    """The matrix with all elements on a diagonal.
+
+    Example:
+        >>> dynamic.diagflat(dynamic.tensor([[1.0], [2.0]]))
+        tensor([[1., 0.],
+                [0., 2.]])
+    """
     return diag_embed(ops.reshape(input, (-1,)), offset)
 
 
@@ -188,25 +228,45 @@ def _windows(x: Any, axis: int, size: int, step: int) -> Any:
 
 
 def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Views of the listed sizes along an axis."""
+    """Views of the listed sizes along an axis.
+
+    Example:
+        >>> dynamic.split_with_sizes(dynamic.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
     found: tuple[Any, ...] = input.split(list(split_sizes), dim)
     return found
 
 
 def vsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
-    """Views cut along the first axis: so many parts, or before each index."""
+    """Views cut along the first axis: so many parts, or before each index.
+
+    Example:
+        >>> dynamic.vsplit(dynamic.tensor([[1.0], [2.0]]), 2)
+        (tensor([[1.]]), tensor([[2.]]))
+    """
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, 0)
     return found
 
 
 def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
-    """Views cut along the second axis, of vectors along their only one: see `vsplit`."""
+    """Views cut along the second axis, of vectors along their only one: see `vsplit`.
+
+    Example:
+        >>> dynamic.hsplit(dynamic.tensor([1.0, 2.0]), 2)
+        (tensor([1.]), tensor([2.]))
+    """
     found: tuple[Any, ...] = input.tensor_split(indices_or_sections, min(input.ndim - 1, 1))
     return found
 
 
 def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """Tensors joined along an axis that they have."""
+    """Tensors joined along an axis that they have.
+
+    Example:
+        >>> dynamic.cat((dynamic.tensor([1, 2]), dynamic.tensor([3])))
+        tensor([1, 2, 3])
+    """
     if out is not None:
         return put_out("cat", out, concat(tensors, dim), tuple(tensors))
     short = joined(ops.concatenate, tensors, dim)
@@ -266,25 +326,48 @@ def refuse_one_tensor(function: str, tensors: object) -> None:
 
 
 def row_stack(tensors: Any) -> Any:
-    """Tensors joined along their first axis, vectors as rows."""
+    """Tensors joined along their first axis, vectors as rows.
+
+    Example:
+        >>> dynamic.row_stack((dynamic.tensor([1, 2]), dynamic.tensor([3, 4])))
+        tensor([[1, 2],
+                [3, 4]])
+    """
     grown = [as_tensor(one) for one in tensors]
     return ops.concatenate([x if x.ndim > 1 else ops.reshape(x, (1, -1)) for x in grown], 0)
 
 
 def atleast_3d(input: Any) -> Any:
-    """The tensor with at least three axes."""
+    """The tensor with at least three axes.
+
+    Example:
+        >>> dynamic.atleast_3d(dynamic.tensor([1.0, 2.0])).shape
+        torch.Size([1, 2, 1])
+    """
     if input.ndim > 2:
         return input
     return ops.expand_dims(input, 2) if input.ndim == 2 else ops.reshape(input, (1, -1, 1))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes broadcast to."""
+    """The shape that tensors of these shapes broadcast to.
+
+    Example:
+        >>> dynamic.broadcast_shapes((2, 1), (3,))
+        torch.Size([2, 3])
+    """
     return Size(np.broadcast_shapes(*shapes))
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """All choices of r elements of a vector, in order, one per row."""
+    """All choices of r elements of a vector, in order, one per row.
+
+    Example:
+        >>> dynamic.combinations(dynamic.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     if input.ndim != 1:
         raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     chosen = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -293,7 +376,13 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`."""
+    """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`.
+
+    Example:
+        >>> dynamic.vander(dynamic.tensor([2.0, 3.0]), 3)
+        tensor([[4., 2., 1.],
+                [9., 3., 1.]])
+    """
     size = x.shape[-1] if N is None else N
     powers = np.arange(size)
     powers = powers if increasing else powers[::-1]
@@ -301,5 +390,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
-    """`steps` numbers from base**start to base**end, evenly spaced in their exponents."""
+    """`steps` numbers from base**start to base**end, evenly spaced in their exponents.
+
+    Example:
+        >>> dynamic.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
     return base ** linspace(start, end, steps, **options)

@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -36,7 +37,12 @@ sgn = ops.sign
 
 
 def positive(input: object) -> Any:
-    """The tensor itself."""
+    """The tensor itself.
+
+    Example:
+        >>> dynamic.positive(dynamic.tensor([-1.0]))
+        tensor([-1.])
+    """
     return input
 
 
@@ -63,7 +69,12 @@ lerp_by_number = Op(
 
 
 def lerp(input: Any, end: object, weight: Any) -> Any:
-    """The input at weight 0, `end` at weight 1, and on the line through both elsewhere."""
+    """The input at weight 0, `end` at weight 1, and on the line through both elsewhere.
+
+    Example:
+        >>> dynamic.lerp(dynamic.tensor([0.0]), dynamic.tensor([10.0]), 0.3)
+        tensor([3.])
+    """
     require_dtype("expected dtype {2} for `end` but got dtype {3}", input, end)
     weight = as_weight(input, weight)
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
@@ -76,8 +87,16 @@ def lerp(input: Any, end: object, weight: Any) -> Any:
     return ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
 
 
+@called("Addcmul")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
-    """input + value * tensor1 * tensor2, the product in the dtype of the result."""
+    """input + value * tensor1 * tensor2, the product in the dtype of the result.
+
+    Example:
+        >>> dynamic.addcmul(
+        ...     dynamic.ones(1), dynamic.tensor([4.0]), dynamic.tensor([2.0]), value=0.5
+        ... )
+        tensor([5.])
+    """
     own = input._array.dtype
     if tensor1._array.dtype is not own or tensor2._array.dtype is not own:
         dtype = result_type(one._array for one in (input, tensor1, tensor2))
@@ -112,26 +131,51 @@ _addcdiv = Op(
 
 
 def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -> Any:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2.
+
+    Example:
+        >>> dynamic.addcdiv(
+        ...     dynamic.ones(1), dynamic.tensor([4.0]), dynamic.tensor([2.0]), value=0.5
+        ... )
+        tensor([2.])
+    """
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
         return input.apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
 
 
+@called("ClampMin")
 def clamp_min(input: Any, min: object) -> Any:
-    """The elements, at least `min`."""
+    """The elements, at least `min`.
+
+    Example:
+        >>> dynamic.clamp_min(dynamic.tensor([1.0, 3.0]), 2)
+        tensor([2., 3.])
+    """
     return input.clamp(min=min)
 
 
+@called("ClampMax")
 def clamp_max(input: Any, max: object) -> Any:
-    """The elements, at most `max`."""
+    """The elements, at most `max`.
+
+    Example:
+        >>> dynamic.clamp_max(dynamic.tensor([1.0, 3.0]), 2)
+        tensor([1., 2.])
+    """
     return input.clamp(max=max)
 
 
+@called("NanToNum")
 def nan_to_num(
     input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
-    """nan as 0, infinities as the largest finite numbers, or as the given numbers."""
+    """nan as 0, infinities as the largest finite numbers, or as the given numbers.
+
+    Example:
+        >>> dynamic.nan_to_num(dynamic.tensor([np.nan, 2.0, np.inf]), posinf=9.0)
+        tensor([0., 2., 9.])
+    """
     if not is_float(input._array.dtype):
         return input.clone()
     known = limits(input._array.dtype)
@@ -150,7 +194,12 @@ def _same_dtype(input: Tensor, other: Tensor) -> None:
 def isclose(
     input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Per element whether |a - b| <= atol + rtol |b|."""
+    """Per element whether |a - b| <= atol + rtol |b|.
+
+    Example:
+        >>> dynamic.isclose(dynamic.tensor([1.0, 2.0]), dynamic.tensor([1.0 + 1e-9, 2.1]))
+        tensor([ True, False])
+    """
     require_number("isclose", "rtol", 3, rtol)
     require_number("isclose", "atol", 4, atol)
     _same_dtype(input, other)
@@ -172,56 +221,108 @@ def _is_close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 def allclose(
     input: object, other: object, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close: see `isclose`."""
+    """Whether all elements are close: see `isclose`.
+
+    Example:
+        >>> dynamic.allclose(dynamic.tensor([1.0, 2.0]), dynamic.tensor([1.0, 2.1]))
+        False
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and equal elements."""
+    """Whether two tensors have the same shape and equal elements.
+
+    Example:
+        >>> dynamic.equal(dynamic.ones(2), dynamic.tensor([1.0, 1.0]))
+        True
+    """
     return bool(np.array_equal(values_of(input), values_of(other)))
 
 
 def bitwise_and(input: object, other: Any) -> Any:
-    """a & b, bit by bit."""
+    """a & b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_and(dynamic.tensor([6, 5]), 3)
+        tensor([2, 1])
+    """
     return input & other
 
 
 def bitwise_or(input: object, other: Any) -> Any:
-    """a | b, bit by bit."""
+    """a | b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_or(dynamic.tensor([4, 5]), 3)
+        tensor([7, 7])
+    """
     return input | other
 
 
 def bitwise_xor(input: object, other: Any) -> Any:
-    """a ^ b, bit by bit."""
+    """a ^ b, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_xor(dynamic.tensor([6, 5]), 3)
+        tensor([5, 6])
+    """
     return input ^ other
 
 
 def bitwise_not(input: Any) -> Any:
-    """~a, bit by bit."""
+    """~a, bit by bit.
+
+    Example:
+        >>> dynamic.bitwise_not(dynamic.tensor([0, 5]))
+        tensor([-1, -6])
+    """
     return ~input
 
 
+@called("Nansum")
 def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
-    """The sum of the elements that are not nan."""
+    """The sum of the elements that are not nan.
+
+    Example:
+        >>> dynamic.nansum(dynamic.tensor([1.0, np.nan, 2.0]))
+        tensor(3.)
+    """
     input = input if dtype is None else input.to(dtype)
     return ops.where(ops.isnan(input), 0.0, input).sum(dim, keepdim)
 
 
 def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
-    """The mean of the elements that are not nan."""
+    """The mean of the elements that are not nan.
+
+    Example:
+        >>> dynamic.nanmean(dynamic.tensor([1.0, np.nan, 2.0]))
+        tensor(1.5000)
+    """
     input = input if dtype is None else input.to(dtype)
     count = ops.logical_not(ops.isnan(input)).sum(dim, keepdim)
     return nansum(input, dim, keepdim) / count
 
 
+@called("StdMean")
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
-    """The standard deviation and the mean; the arguments are those of `std`."""
+    """The standard deviation and the mean; the arguments are those of `std`.
+
+    Example:
+        >>> dynamic.std_mean(dynamic.tensor([1.0, 3.0]), correction=0)
+        (tensor(1.), tensor(2.))
+    """
     _check_spread("std_mean", options)
     return input.std(*args, **options), _mean_of(input, *args, **options)
 
 
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
-    """The variance and the mean; the arguments are those of `var`."""
+    """The variance and the mean; the arguments are those of `var`.
+
+    Example:
+        >>> dynamic.var_mean(dynamic.tensor([1.0, 3.0]))
+        (tensor(2.), tensor(2.))
+    """
     _check_spread("var_mean", options)
     if type(input) in PLAIN and input.requires_grad and not (paused and mode.capture is not None):
         return _recorded_at_once(input, *args, **options)

@@ -13,8 +13,10 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.operations.arranging import diagonal, movedim
+from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
+from staticgraph.dynamic.operations.diagonals import diagonal
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import product_of_stacks
 from staticgraph.dynamic.tensors.views import computed
@@ -44,21 +46,36 @@ def _require_rank(function: str, name: str, operand: Any, rank: int) -> None:
 
 
 def mm(input: object, mat2: object) -> Any:
-    """The product of two matrices: (n, m), (m, p) -> (n, p)."""
+    """The product of two matrices: (n, m), (m, p) -> (n, p).
+
+    Example:
+        >>> dynamic.mm(dynamic.ones(1, 3), dynamic.ones(3, 2))
+        tensor([[3., 3.]])
+    """
     _require_rank("mm", "self", input, 2)
     _require_rank("mm", "mat2", mat2, 2)
     return ops.matmul(input, mat2)
 
 
 def mv(input: object, vec: object) -> Any:
-    """The product of a matrix and a vector: (n, m), (m,) -> (n,)."""
+    """The product of a matrix and a vector: (n, m), (m,) -> (n,).
+
+    Example:
+        >>> dynamic.mv(dynamic.ones(2, 3), dynamic.ones(3))
+        tensor([3., 3.])
+    """
     _require_rank("mv", "self", input, 2)
     _require_rank("mv", "vec", vec, 1)
     return ops.matmul(input, vec)
 
 
 def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
-    """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p)."""
+    """The products of matrices in two stacks: (b, n, m), (b, m, p) -> (b, n, p).
+
+    Example:
+        >>> dynamic.bmm(dynamic.ones(2, 1, 3), dynamic.ones(2, 3, 4)).shape
+        torch.Size([2, 1, 4])
+    """
     if out is not None:
         return put_out("bmm", out, bmm(input, mat2), (input, mat2))
     return product_of_stacks(eager_ops.bmm, _bmm, input, mat2)
@@ -70,55 +87,110 @@ def _bmm(input: object, mat2: object) -> Any:
     return eager_ops.bmm(input, mat2)
 
 
+@called("Addmm")
 def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts."""
+    """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts.
+
+    Example:
+        >>> dynamic.addmm(dynamic.ones(2), dynamic.ones(1, 3), dynamic.ones(3, 2), beta=10)
+        tensor([[13., 13.]])
+    """
     require_dtype("self and mat2 must have the same dtype, but got {1} and {0}", mat2, input)
     return _plus(input, ops.matmul(mat1, mat2), beta, alpha)
 
 
+@called("Addmv")
 def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,)."""
+    """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,).
+
+    Example:
+        >>> dynamic.addmv(dynamic.ones(1), dynamic.ones(1, 3), dynamic.ones(3))
+        tensor([4.])
+    """
     return _plus(input, ops.matmul(mat, vec), beta, alpha)
 
 
+@called("Addr")
 def addr(input: object, vec1: object, vec2: object, *, beta: float = 1, alpha: float = 1) -> Any:
-    """beta input + alpha vec1 vec2^T: (n, m), (n,), (m,) -> (n, m)."""
+    """beta input + alpha vec1 vec2^T: (n, m), (n,), (m,) -> (n, m).
+
+    Example:
+        >>> dynamic.addr(
+        ...     dynamic.zeros(2, 2), dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])
+        ... )
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
     return _plus(input, ops.outer(vec1, vec2), beta, alpha)
 
 
+@called("Baddbmm")
 def baddbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:
-    """beta input + alpha batch1 @ batch2: (b, n, p), (b, n, m), (b, m, p) -> (b, n, p)."""
+    """beta input + alpha batch1 @ batch2: (b, n, p), (b, n, m), (b, m, p) -> (b, n, p).
+
+    Example:
+        >>> dynamic.baddbmm(dynamic.ones(1), dynamic.ones(2, 1, 3), dynamic.ones(2, 3, 1)).shape
+        torch.Size([2, 1, 1])
+    """
     return _plus(input, ops.matmul(batch1, batch2), beta, alpha)
 
 
+@called("Addbmm")
 def addbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:
-    """beta input + alpha times the sum of batch1 @ batch2 over the batch: -> (n, p)."""
+    """beta input + alpha times the sum of batch1 @ batch2 over the batch: -> (n, p).
+
+    Example:
+        >>> dynamic.addbmm(dynamic.zeros(1, 1), dynamic.ones(2, 1, 3), dynamic.ones(2, 3, 1))
+        tensor([[6.]])
+    """
     return _plus(input, ops.sum(ops.matmul(batch1, batch2), 0), beta, alpha)
 
 
 def ger(input: object, vec2: object) -> Any:
-    """The products of each element of one vector with each of the other: (n,), (m,) -> (n, m)."""
+    """The products of each element of one vector with each of the other: (n,), (m,) -> (n, m).
+
+    Example:
+        >>> dynamic.ger(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+    """
     return ops.outer(input, vec2)
 
 
 def vdot(input: object, other: object) -> Any:
-    """The sum of the products of two vectors, the first conjugated."""
+    """The sum of the products of two vectors, the first conjugated.
+
+    Example:
+        >>> dynamic.vdot(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
     return ops.dot(conj(input), other)
 
 
 def inner(input: Any, other: Any) -> Any:
-    """The sums of products over the last axes: (..., k), (..., k) -> (..., ...)."""
+    """The sums of products over the last axes: (..., k), (..., k) -> (..., ...).
+
+    Example:
+        >>> dynamic.inner(dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
     if not input.ndim or not other.ndim:
         return input * other
     return tensordot(input, other, ([-1], [-1]))
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """The sums of products over pairs of axes: the last `dims` with the first, or two lists."""
+    """The sums of products over pairs of axes: the last `dims` with the first, or two lists.
+
+    Example:
+        >>> dynamic.tensordot(dynamic.ones((2, 3)), dynamic.ones((3, 2)), 1)
+        tensor([[3., 3.],
+                [3., 3.]])
+    """
     if hasattr(dims, "__index__"):
         dims = (range(-int(dims), 0), range(int(dims)))
     pairs = [[axes] if hasattr(axes, "__index__") else list(axes) for axes in dims]
@@ -141,7 +213,12 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 @computed
 def kron(input: Any, other: Any) -> Any:
-    """The products of each element of the input with the whole other tensor, in its place."""
+    """The products of each element of the input with the whole other tensor, in its place.
+
+    Example:
+        >>> dynamic.kron(dynamic.tensor([1.0, 10.0]), dynamic.tensor([1.0, 2.0]))
+        tensor([ 1.,  2., 10., 20.])
+    """
     ndim = max(input.ndim, other.ndim)
     shapes = [(1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other)]
     spread = [[size for one in shapes[0] for size in (one, 1)],
@@ -156,6 +233,12 @@ def einsum(equation: str, *operands: Any) -> Any:
     Operands are contracted from left to right, two at a time, as one product of matrices each.
     An ellipsis stands for axes that broadcast. Without an arrow the axes are those of the letters
     that occur once, in alphabetical order, after those of the ellipsis.
+
+    Example:
+        >>> a = dynamic.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> dynamic.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 11.],
+                [11., 25.]])
     """
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])

@@ -11,6 +11,7 @@ from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.operations.arranging import *
 from staticgraph.dynamic.operations.complex_numbers import *
 from staticgraph.dynamic.operations.cumulative import *
+from staticgraph.dynamic.operations.diagonals import *
 from staticgraph.dynamic.operations.distances import *
 from staticgraph.dynamic.operations.elements import *
 from staticgraph.dynamic.operations.functions import *

@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.transforms.effects import check
 from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tensors import creation
+from staticgraph.dynamic.tensors.drawn import randn
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
 
@@ -20,7 +20,12 @@ _NO_CHANCE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -> Any:
-    """1 with the probability that each element is (or `p` of all), else 0."""
+    """1 with the probability that each element is (or `p` of all), else 0.
+
+    Example:
+        >>> dynamic.bernoulli(dynamic.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
     if p is not None:
         require_number("bernoulli", "p", 2, p)
     if not has_values(input):  # of which the probabilities are not known
@@ -38,7 +43,12 @@ def bernoulli(input: Any, p: float | None = None, *, generator: object = None) -
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: object = None
 ) -> Any:
-    """Indices drawn with the weights in the last axis: (..., n) -> (..., num_samples), int64."""
+    """Indices drawn with the weights in the last axis: (..., n) -> (..., num_samples), int64.
+
+    Example:
+        >>> dynamic.multinomial(dynamic.tensor([0.0, 1.0]), 3, replacement=True)
+        tensor([1, 1, 1])
+    """
     weights = input._array
     if not 1 <= weights.ndim <= 2:
         raise AutogradError("prob_dist must be 1 or 2 dim")
@@ -95,7 +105,12 @@ def normal(
     dtype: object = None,
     requires_grad: bool = False,
 ) -> Any:
-    """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors."""
+    """Normal numbers; mean and standard deviation are numbers, with `size`, or tensors.
+
+    Example:
+        >>> dynamic.normal(dynamic.zeros(3), dynamic.zeros(3))
+        tensor([0., 0., 0.])
+    """
     for name, one in (("mean", mean), ("std", std)):
         if not isinstance(one, Tensor | int | float | np.generic):
             raise TypeError(f"normal(): argument '{name}' must be Tensor, not {type(one).__name__}")
@@ -106,24 +121,29 @@ def normal(
     if size is None and not all(map(has_values, tensors)):
         given = [one.dtype for one in tensors]
         shape = (mean * 0 + std * 0).shape
-        drawn = creation.randn(tuple(shape), generator=generator, dtype=given[0])
+        drawn = randn(tuple(shape), generator=generator, dtype=given[0])
         return (drawn * std + mean).detach()
     centre, spread = (one._array if isinstance(one, Tensor) else one for one in (mean, std))
     if np.any(np.asarray(spread) < 0):
         raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")
     if size is not None:
-        result = creation.randn(*size, generator=generator, dtype=dtype)
+        result = randn(*size, generator=generator, dtype=dtype)
     else:
         given = [one.dtype for one in (centre, spread) if isinstance(one, np.ndarray)]
         wanted = np.result_type(*given) if given else get_default_dtype().dtype
         shape = np.broadcast_shapes(np.shape(centre), np.shape(spread))
-        result = creation.randn(shape, generator=generator, dtype=wanted)
+        result = randn(shape, generator=generator, dtype=wanted)
     result._array = np.asarray(result._array * spread + centre, result._array.dtype)
     result.requires_grad = requires_grad
     return result
 
 
 def poisson(input: Any, generator: object = None) -> Any:
-    """Numbers from Poisson distributions with the elements as their means."""
+    """Numbers from Poisson distributions with the elements as their means.
+
+    Example:
+        >>> dynamic.poisson(dynamic.zeros(3))
+        tensor([0., 0., 0.])
+    """
     drawn = source_of(generator).poisson(input._array)
     return wrap(np.asarray(drawn, input._array.dtype))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.scattering import cut
 from staticgraph.dynamic.core.dtypes import (
     element,
@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -59,7 +60,13 @@ def _check(name: str, x: Any, dim: int, index: Any) -> int:
 
 @computed
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """The elements at `index` along one axis: index's shape, which may be smaller off the axis."""
+    """The elements at `index` along one axis: index's shape, which may be smaller off the axis.
+
+    Example:
+        >>> dynamic.gather(dynamic.tensor([[1, 2], [3, 4]]), 1, dynamic.tensor([[1], [0]]))
+        tensor([[2],
+                [3]])
+    """
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
     if input.ndim == 1 and not index.ndim:
@@ -70,7 +77,13 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 @along
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
-    """The elements at `indices` along one axis, of which the others broadcast; flat if None."""
+    """The elements at `indices` along one axis, of which the others broadcast; flat if None.
+
+    Example:
+        >>> dynamic.take_along_dim(dynamic.tensor([[1, 2], [3, 4]]), dynamic.tensor([[1], [0]]), 1)
+        tensor([[2],
+                [3]])
+    """
     text = "torch.take_along_dim(): dtype of indices should be Long but got {0}"
     require_index(text, indices, True)
     if dim is None:
@@ -107,6 +120,10 @@ def scatter(
 
     Where a place occurs twice, the last one stays. reduce="add" adds instead, "multiply"
     multiplies.
+
+    Example:
+        >>> dynamic.scatter(dynamic.zeros(3), 0, dynamic.tensor([2, 0]), dynamic.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
     """
     axis = _check("scatter", input, dim, index)
     src = _number(src, input)
@@ -130,7 +147,14 @@ def _scattered(op: Any, input: Any, axis: int, index: Any, src: Any, **attrs: ob
 
 @along
 def scatter_add(input: object, dim: int, index: object, src: object) -> Any:
-    """The input with the elements of `src` added at `index` along one axis."""
+    """The input with the elements of `src` added at `index` along one axis.
+
+    Example:
+        >>> dynamic.scatter_add(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0])
+        ... )
+        tensor([0., 5.])
+    """
     axis = _check("scatter_add", input, dim, index)
     return _scattered(ops.scatter_add, input, axis, index, src)
 
@@ -146,6 +170,12 @@ def scatter_reduce(
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin", over the element of the input too unless
     `include_self` is False. Ties share the gradient evenly.
+
+    Example:
+        >>> dynamic.scatter_reduce(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0]), "amax"
+        ... )
+        tensor([0., 3.])
     """
     axis = _check("scatter_reduce", input, dim, index)
     if reduce not in _REDUCTIONS:
@@ -158,13 +188,27 @@ def scatter_reduce(
 
 def _slices(op: Any, input: object, axis: int, index: Any, source: object) -> Any:
     index = index if index.ndim else ops.reshape(index, (1,))
-    return op.bound((input, source, index), {"axis": axis, "wrap": False})
+    attrs = {"axis": axis, "wrap": op is ops.index_fill}
+    try:
+        return op.bound((input, source, index), attrs)
+    except OutOfRangeError as error:
+        _, _, text = str(error).partition(": ")
+        raise OutOfRangeError(f"index out of range in self: {op.name}: {text}") from None
 
 
 @along
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 1) -> Any:
-    """The input with the slices of `source` added at `index` along one axis."""
+    """The input with the slices of `source` added at `index` along one axis.
+
+    Example:
+        >>> dynamic.index_add(
+        ...     dynamic.zeros(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0])
+        ... )
+        tensor([0., 5.])
+    """
     axis = axis_of("index_add", dim, input.ndim)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_add_(): Index is supposed to be a vector")
     if index.shape[0] != source.shape[axis]:
         raise AutogradError(
             f"index_add_(): Number of indices ({index.shape[0]}) should be equal to "
@@ -179,7 +223,12 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
 
 @along
 def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
-    """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis."""
+    """The input with `value`, a number or a 0-d tensor, in the slices at `index` of one axis.
+
+    Example:
+        >>> dynamic.index_fill(dynamic.zeros(2), 0, dynamic.tensor([1]), 7.0)
+        tensor([0., 7.])
+    """
     require_places(index)
     value = _number(value, input)
     value = value if not value.ndim else ops.reshape(value, ())
@@ -188,7 +237,12 @@ def index_fill(input: Any, dim: int, index: object, value: Any) -> Any:
 
 @along
 def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
-    """The input with the slices of `source` at `index` along one axis."""
+    """The input with the slices of `source` at `index` along one axis.
+
+    Example:
+        >>> dynamic.index_copy(dynamic.zeros(2), 0, dynamic.tensor([1]), dynamic.tensor([2.0]))
+        tensor([0., 2.])
+    """
     require_index("index_copy_(): Expected a long tensor for index, but got {0}", index, True)
     axis = axis_of("index", dim, input.ndim)
     require_dtype(
@@ -198,8 +252,14 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
     return _slices(ops.index_copy, input, axis, index, source)
 
 
+@called("MaskedSelect")
 def masked_select(input: Any, mask: Any) -> Any:
-    """The elements where the mask holds, in one axis; both broadcast."""
+    """The elements where the mask holds, in one axis; both broadcast.
+
+    Example:
+        >>> dynamic.masked_select(dynamic.tensor([1, 2, 3]), dynamic.tensor([True, False, True]))
+        tensor([1, 3])
+    """
     if mask._array.dtype.kind != "b":
         raise AutogradError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
@@ -208,7 +268,14 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """The input with the elements of `source`, in their order, where the mask holds."""
+    """The input with the elements of `source`, in their order, where the mask holds.
+
+    Example:
+        >>> dynamic.masked_scatter(
+        ...     dynamic.zeros(3), dynamic.tensor([True, False, True]), dynamic.tensor([1.0, 2.0])
+        ... )
+        tensor([1., 0., 2.])
+    """
     require_dtype(
         "masked_scatter: expected self and source to have same dtypes but got {0} and {1}",
         input, source,
@@ -224,25 +291,47 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0, one per row; or one tensor per axis."""
+    """The indices of the elements that are not 0, one per row; or one tensor per axis.
+
+    Example:
+        >>> dynamic.nonzero(dynamic.tensor([0, 5, 6]))
+        tensor([[1],
+                [2]])
+    """
     if as_tuple:
         return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(values_of(input))))
     return wrap(np.argwhere(values_of(input)))
 
 
 def argwhere(input: object) -> Any:
-    """The indices of the elements that are not 0, one per row."""
+    """The indices of the elements that are not 0, one per row.
+
+    Example:
+        >>> dynamic.argwhere(dynamic.tensor([0, 5, 6]))
+        tensor([[1],
+                [2]])
+    """
     return nonzero(input)
 
 
 @along
 def count_nonzero(input: object, dim: object = None) -> Any:
-    """How many elements are not 0, along axes or of all."""
+    """How many elements are not 0, along axes or of all.
+
+    Example:
+        >>> dynamic.count_nonzero(dynamic.tensor([0.0, 2.0, np.nan]))
+        tensor(2)
+    """
     return ops.astype(ops.not_equal(input, 0), "int64").sum(dim)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number from 0 occurs in a vector of them, or the sums of their weights."""
+    """How often each number from 0 occurs in a vector of them, or the sums of their weights.
+
+    Example:
+        >>> dynamic.bincount(dynamic.tensor([1, 1, 3]))
+        tensor([0, 2, 0, 1])
+    """
     array = values_of(input)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
         raise AutogradError("bincount only supports 1-d non-negative integral inputs.")

@@ -11,6 +11,7 @@ from staticgraph.compiler.functions.elements import nextafter as _nextafter
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -21,22 +22,42 @@ __all__ = [
 
 
 def unsafe_split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Copies of parts of so many elements along an axis: see `split`."""
+    """Copies of parts of so many elements along an axis: see `split`.
+
+    Example:
+        >>> dynamic.unsafe_split(dynamic.arange(4), 3)
+        (tensor([0, 1, 2]), tensor([3]))
+    """
     return tuple([one.clone() for one in tensor.split(split_size_or_sections, dim)])
 
 
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """Copies of at most `chunks` parts along an axis: see `chunk`."""
+    """Copies of at most `chunks` parts along an axis: see `chunk`.
+
+    Example:
+        >>> dynamic.unsafe_chunk(dynamic.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+    """
     return tuple([one.clone() for one in input.chunk(chunks, dim)])
 
 
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Copies of parts of the listed sizes along an axis."""
+    """Copies of parts of the listed sizes along an axis.
+
+    Example:
+        >>> dynamic.unsafe_split_with_sizes(dynamic.arange(4), [1, 3])
+        (tensor([0]), tensor([1, 2, 3]))
+    """
     return tuple([one.clone() for one in input.split(list(split_sizes), dim)])
 
 
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    """A copy of `length` elements from `start` along an axis: see `narrow`."""
+    """A copy of `length` elements from `start` along an axis: see `narrow`.
+
+    Example:
+        >>> dynamic.narrow_copy(dynamic.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
     return input.narrow(dim, start, length).clone()
 
 
@@ -46,6 +67,12 @@ def index_reduce(
     """The slices of `source` at `index` along an axis, reduced with those of the input.
 
     `reduce` is "prod", "mean", "amax" or "amin": see `scatter_reduce`.
+
+    Example:
+        >>> dynamic.index_reduce(
+        ...     dynamic.ones(2), 0, dynamic.tensor([1, 1]), dynamic.tensor([2.0, 3.0]), "prod"
+        ... )
+        tensor([1., 6.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise AutogradError(
@@ -64,8 +91,14 @@ def index_reduce(
     )
 
 
+@called("Renorm")
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """The slices along an axis, scaled down to the norm `maxnorm` where their p-norm is larger."""
+    """The slices along an axis, scaled down to the norm `maxnorm` where their p-norm is larger.
+
+    Example:
+        >>> dynamic.renorm(dynamic.tensor([[3.0, 4.0]]), 2, 0, 1.0)
+        tensor([[0.6000, 0.8000]])
+    """
     if p <= 0:
         raise AutogradError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
@@ -81,7 +114,12 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 
 def sum_to_size(input: Any, *size: Any) -> Any:
-    """The sum over axes, to a shape that broadcasts to the tensor's."""
+    """The sum over axes, to a shape that broadcasts to the tensor's.
+
+    Example:
+        >>> dynamic.sum_to_size(dynamic.ones(2, 3), 1, 3)
+        tensor([[2., 2., 2.]])
+    """
     shape = tuple(size[0]) if len(size) == 1 and not hasattr(size[0], "__index__") else size
     lead = input.ndim - len(shape)
     own = tuple(input.shape)
@@ -93,7 +131,12 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 
 def nextafter(input: Any, other: Any) -> Any:
-    """The next number of the dtype from each element towards that of another tensor."""
+    """The next number of the dtype from each element towards that of another tensor.
+
+    Example:
+        >>> dynamic.nextafter(dynamic.tensor([1.0]), dynamic.tensor([2.0])) > 1
+        tensor([True])
+    """
     return _nextafter(input, other)
 
 
@@ -103,15 +146,22 @@ def _shifted(name: str, function: Any) -> Any:
     def shift(input: Any, other: Any) -> Any:
         if mode.capture is not None:
             return op(mode.capture.lifted(input), mode.capture.lifted(other))
-        a = values_of(input) if hasattr(input, "_array") else input
-        b = values_of(other) if hasattr(other, "_array") else other
+        a, b = (values_of(one) if hasattr(one, "_array") else one for one in (input, other))
+        for one in (a, b):
+            if not isinstance(one, int | np.ndarray | np.integer | np.bool_):
+                said = f"{name}: takes a tensor or an int, not {type(one).__name__}"
+                raise ArgumentError(said)
         try:
             return wrap(np.asarray(function(a, b)))
         except TypeError:
             raise ArgumentError(f"{name}: takes tensors of integers") from None
 
     shift.__name__ = shift.__qualname__ = name
-    shift.__doc__ = f"NumPy's {function.__name__}: the bits of integers moved."
+    shifted = int(function(6, 1))
+    shift.__doc__ = (
+        f"NumPy's {function.__name__}: the bits of integers moved.\n\nExample:\n"
+        f"    >>> dynamic.{name}(dynamic.tensor([6]), 1)\n    tensor([{shifted}])\n"
+    )
     return shift
 
 

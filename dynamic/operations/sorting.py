@@ -10,9 +10,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.reference.orders import first_in_order
 from staticgraph.dynamic.core.dtypes import INT64
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.tape.grad_mode import mode
+from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -74,7 +77,12 @@ class MinMax(NamedTuple):
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The places of the elements along an axis in order; equal ones stay in theirs."""
+    """The places of the elements along an axis in order; equal ones stay in theirs.
+
+    Example:
+        >>> dynamic.argsort(dynamic.tensor([3.0, 1.0, 2.0]))
+        tensor([1, 2, 0])
+    """
     axis = axis_of("argsort", dim, input.ndim)
     if not input.ndim:
         return wrap(np.zeros((), INT64))
@@ -85,20 +93,41 @@ def _pick(x: Any, indices: object, dim: int) -> Any:
     return ops.take_along_axis(x, indices, dim) if x.ndim else x.clone()
 
 
+@called("Sort")
 def sort(input: object, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The elements along an axis in order, nan last (first if descending), and their places."""
+    """The elements along an axis in order, nan last (first if descending), and their places.
+
+    Example:
+        >>> dynamic.sort(dynamic.tensor([3.0, 1.0, 2.0]), descending=True)
+        torch.return_types.sort(
+        values=tensor([3., 2., 1.]),
+        indices=tensor([0, 2, 1]))
+    """
     indices = argsort(input, dim, descending)
     return Sorted(_pick(input, indices, dim), indices)
 
 
 def msort(input: object) -> Any:
-    """The elements along the first axis in order."""
+    """The elements along the first axis in order.
+
+    Example:
+        >>> dynamic.msort(dynamic.tensor([3, 1, 2]))
+        tensor([1, 2, 3])
+    """
     return sort(input, 0).values
 
 
+@called("Topk")
 @computed
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (smallest) elements along an axis in order, and where they are."""
+    """The k largest (smallest) elements along an axis in order, and where they are.
+
+    Example:
+        >>> dynamic.topk(dynamic.tensor([3.0, 1.0, 2.0]), 2)
+        torch.return_types.topk(
+        values=tensor([3., 2.]),
+        indices=tensor([0, 2]))
+    """
     size = input.shape[axis_of("topk", dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= size:
         raise AutogradError("selected index k out of range")
@@ -123,17 +152,29 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+@called("Kthvalue")
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along an axis, k from 1, and where it is."""
+    """The k-th smallest element along an axis, k from 1, and where it is.
+
+    Example:
+        >>> dynamic.kthvalue(dynamic.tensor([3, 1, 2]), 2).indices
+        tensor(2)
+    """
     axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
     return KthValue(*_at_rank(input, k - 1, dim, keepdim))
 
 
+@called("Median")
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element, of two the smaller one; with `dim` also where it is; nan wins."""
+    """The middle element, of two the smaller one; with `dim` also where it is; nan wins.
+
+    Example:
+        >>> dynamic.median(dynamic.tensor([1.0, 9.0, 2.0]))
+        tensor(2.)
+    """
     if dim is None:
         flat = ops.reshape(input, (-1,))
         if not flat.shape[0]:
@@ -166,7 +207,12 @@ def shared_by_ties(flat: Any, middle: Any) -> Any:
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, along an axis or of all."""
+    """The smallest and the largest element, along an axis or of all.
+
+    Example:
+        >>> dynamic.aminmax(dynamic.tensor([3.0, 1.0, 2.0])).max
+        tensor(3.)
+    """
     return MinMax(input.amin(dim, keepdim), input.amax(dim, keepdim))
 
 
@@ -177,12 +223,16 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements, or slices along `dim`, in order; no gradient.
+    """The different elements, or slices along `dim`, in order, which cannot be differentiated.
 
     How many there are depends on the values: no captured function can contain it.
 
     With the options also, in a tuple, the place of each element in the result, and how often each
     occurs.
+
+    Example:
+        >>> dynamic.unique(dynamic.tensor([3, 1, 3]))
+        tensor([1, 3])
     """
     array = values_of(input)
     axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
@@ -190,13 +240,20 @@ def unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     shape = array.shape if axis is None else (array.shape[axis],)
-    return _listed(values, inverse.reshape(shape), counts, return_inverse, return_counts)
+    name = "_unique2" if dim is None else "unique_dim"
+    inverse = inverse.reshape(shape)
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along `dim`, without those equal to the one before them."""
+    """The elements, or slices along `dim`, without those equal to the one before them.
+
+    Example:
+        >>> dynamic.unique_consecutive(dynamic.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     array = values_of(input)
     axis = 0 if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, axis, 0)
@@ -209,12 +266,18 @@ def unique_consecutive(
     if dim is None:
         inverse = inverse.reshape(array.shape)
     counts = np.diff(np.append(starts, len(rows)))
-    return _listed(values, inverse, counts, return_inverse, return_counts)
+    name = "unique_consecutive"
+    return _listed(input, name, values, inverse, counts, return_inverse, return_counts)
 
 
 def _listed(
-    values: object, inverse: object, counts: object, with_inverse: bool, with_counts: bool
-) -> Any:
+    input: Any, name: str, values: object, inverse: object, counts: object, with_inverse: bool,
+    with_counts: bool,
+) -> Any:  # fmt: skip
     found = [values, *[inverse] * with_inverse, *[counts] * with_counts]
     tensors = tuple(wrap(np.array(one)) for one in found)
+    if mode.enabled and input.requires_grad:
+        error = MissingKernelError(f"the derivative for '{name}' is not implemented.")
+        node = Failing(tensors[0]._array, error, f"{NAMESPACE}NotImplemented", (input._node,))
+        tensors[0]._node = node
     return tensors if len(tensors) > 1 else tensors[0]

@@ -14,6 +14,7 @@ from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -136,6 +137,10 @@ def quantile(
 
     `interpolation` between neighbours is linear, lower, higher, midpoint or nearest. nan if there
     is a nan.
+
+    Example:
+        >>> dynamic.quantile(dynamic.tensor([1.0, 2.0, 4.0]), 0.75)
+        tensor(3.)
     """
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
@@ -149,14 +154,25 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Any:
-    """The quantiles of the elements that are not nan: see `quantile`."""
+    """The quantiles of the elements that are not nan: see `quantile`.
+
+    Example:
+        >>> dynamic.nanquantile(dynamic.tensor([1.0, np.nan, 3.0]), 0.5)
+        tensor(2.)
+    """
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
+@called("Nanmedian")
 @along
 @computed
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element of those that are not nan; with `dim` also where it is."""
+    """The middle element of those that are not nan; with `dim` also where it is.
+
+    Example:
+        >>> dynamic.nanmedian(dynamic.tensor([1.0, np.nan, 3.0]))
+        tensor(1.)
+    """
     if dim is None:
         flat = ops.reshape(input, (-1,))
         middle: Any = nanmedian(flat, 0)
@@ -183,9 +199,15 @@ def _most_frequent(rows: Any) -> Any:
     return ops.take_along_axis(order, ops.argmax(run, -1, keepdims=True), -1)
 
 
+@called("Mode")
 @computed
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along an axis, of several the smallest, and its last place."""
+    """The most frequent element along an axis, of several the smallest, and its last place.
+
+    Example:
+        >>> dynamic.mode(dynamic.tensor([1, 2, 2])).values
+        tensor(2)
+    """
     axis = axis_of("mode", dim, input.ndim)
     if not input.ndim:
         return Mode(input.clone(), wrap(np.zeros((), INT64)))
@@ -202,6 +224,11 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     """The covariances of variables, one per row, over observations, one per column.
 
     `fweights` counts and `aweights` weighs the observations.
+
+    Example:
+        >>> dynamic.cov(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     if input.ndim > 2:
         raise AutogradError(
@@ -232,7 +259,13 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 def corrcoef(input: object) -> Any:
-    """The correlations of variables, one per row, within [-1, 1]."""
+    """The correlations of variables, one per row, within [-1, 1].
+
+    Example:
+        >>> dynamic.corrcoef(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     found = cov(input)
     if not found.ndim:
         return found / found
@@ -241,7 +274,12 @@ def corrcoef(input: object) -> Any:
 
 
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal."""
+    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal.
+
+    Example:
+        >>> dynamic.histc(dynamic.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
     array = values_of(input)
     low, high = (
         (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
@@ -261,7 +299,12 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """Where numbers would be inserted to keep rows in order: before equal ones, or after."""
+    """Where numbers would be inserted to keep rows in order: before equal ones, or after.
+
+    Example:
+        >>> dynamic.searchsorted(dynamic.tensor([1.0, 2.0, 3.0]), dynamic.tensor([2.0, 9.0]))
+        tensor([1, 3])
+    """
     if side not in (None, "left", "right"):
         raise AutogradError(
             "torch.searchsorted(): side can only be 'left' or 'right' but got " + side
@@ -312,14 +355,24 @@ def _places_among(rows: Any, values: Any, where: str, sorter: Any, small: bool) 
 def bucketize(
     input: object, boundaries: object, *, out_int32: bool = False, right: bool = False
 ) -> Any:
-    """The bucket of each element between boundaries in order; see `searchsorted`."""
+    """The bucket of each element between boundaries in order; see `searchsorted`.
+
+    Example:
+        >>> dynamic.bucketize(dynamic.tensor([0.5, 1.0, 9.0]), dynamic.tensor([1.0, 2.0]))
+        tensor([0, 0, 2])
+    """
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def isin(
     elements: object, test_elements: object, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:
-    """Per element whether it is among others."""
+    """Per element whether it is among others.
+
+    Example:
+        >>> dynamic.isin(dynamic.tensor([1.0, 2.0, 3.0]), dynamic.tensor([3.0, 1.0]))
+        tensor([ True, False,  True])
+    """
     first, second = (
         values_of(one) if isinstance(one, Tensor) else np.asarray(one)
         for one in (elements, test_elements)

@@ -17,6 +17,14 @@ class Adadelta(Optimizer):
     """p -= lr * d, d = g * sqrt(u + eps) / sqrt(v + eps): u averages d², v averages g².
 
     Zeiler (2012). State: "step", "square_avg", "acc_delta". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Adadelta([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -39,6 +39,14 @@ class Adafactor(Optimizer):
     The update g / sqrt(v), clipped to a root mean square of d, is taken in steps of
     max(eps[1], rms(p)) * min(lr, 1 / sqrt(step)). State: "step", and "row_var" and "col_var" of
     matrices and beyond, or "variance" of vectors. ValueError for options out of range.
+
+    Example:
+        >>> w = dynamic.ones(2, 2, requires_grad=True)
+        >>> optimizer = dynamic.optim.Adafactor([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool((w < 1).all())
+        True
     """
 
     def __init__(

@@ -26,6 +26,14 @@ class Adagrad(Optimizer):
 
     The rate is divided by 1 + lr_decay * steps. State, from the start: "step", and "sum", which
     begins at initial_accumulator_value. ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Adagrad([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

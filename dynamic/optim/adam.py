@@ -42,6 +42,14 @@ class Adam(Optimizer):
     2018); with `decoupled_weight_decay`, p shrinks by lr * weight_decay instead of adding
     weight_decay * p to the gradient. State: "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq".
     ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Adam([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(
@@ -89,7 +97,16 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the averages (Loshchilov and Hutter 2019)."""
+    """Adam whose weight decay does not pass through the averages (Loshchilov and Hutter 2019).
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.AdamW([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
+    """
 
     def __init__(
         self, params: Iterable[object], lr: object = 1e-3,

@@ -17,6 +17,14 @@ class Adamax(Optimizer):
     """p -= lr * m̂ / u, where u = max(beta2 * u, |g| + eps) (Kingma and Ba 2015, section 7.1).
 
     State: "step", "exp_avg", "exp_inf". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Adamax([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -19,6 +19,14 @@ class ASGD(Optimizer):
 
     eta = lr / (1 + lambd * lr * steps)**alpha. State: "step", "eta", "mu" (the weight of p in the
     average, 1 until step t0) and "ax", the average. ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.ASGD([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -28,6 +28,19 @@ class LBFGS(Optimizer):
     an iteration is lr, or found by `line_search_fn` "strong_wolfe" from there. One parameter
     group only. The state, of the first parameter, has PyTorch's keys: "func_evals", "n_iter",
     "d", "t", "old_dirs", "old_stps", "ro", "al", "H_diag", "prev_flat_grad" and "prev_loss".
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((x - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure)
+        tensor(1., grad_fn=<SumBackward0>)
+        >>> x
+        tensor([1.], requires_grad=True)
     """
 
     def __init__(

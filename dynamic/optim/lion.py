@@ -18,6 +18,14 @@ class Lion(Optimizer):
 
     Chen et al. (2023), "Symbolic discovery of optimization algorithms", algorithm 2; PyTorch has
     none. State: "exp_avg". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Lion([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -30,6 +30,14 @@ class Muon(Optimizer):
     with `nesterov` of an average of g and m. `scale` is sqrt(max(1, rows / columns)), or with
     adjust_lr_fn="match_rms_adamw" 0.2 * sqrt(max(rows, columns)). State: "momentum_buffer".
     ValueError for options out of range, and for parameters that are no matrices.
+
+    Example:
+        >>> w = dynamic.eye(2).requires_grad_()
+        >>> optimizer = dynamic.optim.Muon([w], lr=0.1)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool((w.diagonal() < 1).all())
+        True
     """
 
     def __init__(

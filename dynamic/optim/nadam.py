@@ -34,6 +34,14 @@ class NAdam(Optimizer):
     The momentum of step t is beta1 * (1 - 0.96**(t * momentum_decay) / 2). State: "step",
     "mu_product" (the product of these), "exp_avg", "exp_avg_sq". ValueError for options out of
     range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.NAdam([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -35,6 +35,10 @@ class Optimizer(State):
     Attributes:
         param_groups: dicts of "params" and options, read at each step.
         state: what the algorithm keeps per parameter.
+
+    Example:
+        >>> issubclass(dynamic.optim.Adam, dynamic.optim.Optimizer)
+        True
     """
 
     takes_complex = False

@@ -24,6 +24,14 @@ class RAdam(Optimizer):
     """Adam with a rectified rate, and momentum alone in the first steps (Liu et al. 2020).
 
     State: "step", "exp_avg", "exp_avg_sq". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.RAdam([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

@@ -34,6 +34,14 @@ class RMSprop(Optimizer):
     Tieleman and Hinton (2012, lecture 6). With `centered`, v is the variance: the square of the
     average of g is taken off (Graves 2013). State: "step", "square_avg", "momentum_buffer",
     "grad_avg". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.RMSprop([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

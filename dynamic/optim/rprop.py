@@ -26,6 +26,14 @@ class Rprop(Optimizer):
     The step, lr at first, is multiplied by etas[1] where the sign is the one before, by etas[0]
     where it has turned, which also skips that update; it stays within `step_sizes`. For gradients
     of all data. State: "step", "prev", "step_size". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.Rprop([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     def __init__(

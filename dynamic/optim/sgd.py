@@ -32,6 +32,14 @@ class SGD(Optimizer):
     g is the gradient plus weight_decay * p. With `nesterov`, g + momentum * v is the step
     (Sutskever, Martens, Dahl, Hinton 2013); with `maximize`, the gradient is ascended. The state
     of a parameter is its "momentum_buffer". ValueError for options out of range.
+
+    Example:
+        >>> x = dynamic.tensor([2.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.SGD([x], lr=0.1)
+        >>> (x**2).sum().backward()
+        >>> optimizer.step()
+        >>> bool(x < 2)
+        True
     """
 
     takes_complex = True

@@ -34,12 +34,23 @@ _running = _Running()
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Whether anomaly mode is on.
+
+    Example:
+        >>> dynamic.is_anomaly_enabled()
+        False
+    """
     return state.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, when on, looks for nan."""
+    """Whether anomaly mode, when on, looks for nan.
+
+    Example:
+        >>> with dynamic.autograd.detect_anomaly(check_nan=False):
+        ...     print(dynamic.is_anomaly_check_nan_enabled())
+        False
+    """
     return state.check_nan
 
 
@@ -67,6 +78,11 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
     While it is on, nodes remember the traceback of the call that made them, a reverse pass that
     fails shows it in a warning, and with `check_nan` one that finds nan fails: RuntimeError.
+
+    Example:
+        >>> with dynamic.autograd.set_detect_anomaly(True):
+        ...     print(dynamic.is_anomaly_enabled())
+        True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -80,7 +96,13 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
-    """Inside, anomaly mode is on: see `set_detect_anomaly`."""
+    """Inside, anomaly mode is on: see `set_detect_anomaly`.
+
+    Example:
+        >>> with dynamic.autograd.detect_anomaly():
+        ...     print(dynamic.is_anomaly_enabled())
+        True
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan

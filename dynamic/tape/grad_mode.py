@@ -68,14 +68,26 @@ def recording() -> bool:
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops on tensors that require grad are recorded in this thread."""
+    """Whether ops on tensors that require grad are recorded in this thread.
+
+    Example:
+        >>> with dynamic.no_grad():
+        ...     print(dynamic.is_grad_enabled())
+        False
+    """
     if mode.capture is not None and mode.enabled:
         return bool(mode.capture.records())
     return mode.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread makes inference tensors: see `inference_mode`."""
+    """Whether this thread makes inference tensors: see `inference_mode`.
+
+    Example:
+        >>> with dynamic.inference_mode():
+        ...     print(dynamic.is_inference_mode_enabled())
+        True
+    """
     if mode.capture is not None and not mode.inference:
         mode.capture.refuse_mode("is_inference_mode_enabled()")
     return mode.inference
@@ -158,7 +170,14 @@ class _Switch:
 
 
 class no_grad(_Switch):  # noqa: N801 - PyTorch's name
-    """Inside, results do not require grad; `@no_grad` and `@no_grad()` decorate."""
+    """Inside, results do not require grad; `@no_grad` and `@no_grad()` decorate.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> with dynamic.no_grad():
+        ...     print((2 * x).requires_grad)
+        False
+    """
 
     enabled = False
 
@@ -168,13 +187,26 @@ class no_grad(_Switch):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
-    """Inside, ops are recorded again, within `no_grad`; `@enable_grad` decorates too."""
+    """Inside, ops are recorded again, within `no_grad`; `@enable_grad` decorates too.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> with dynamic.no_grad(), dynamic.enable_grad():
+        ...     print((2 * x).requires_grad)
+        True
+    """
 
     enabled = True
 
 
 class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
-    """Switch recording on or off: at once, and back when a `with` block ends."""
+    """Switch recording on or off: at once, and back when a `with` block ends.
+
+    Example:
+        >>> with dynamic.set_grad_enabled(False):
+        ...     print(dynamic.is_grad_enabled())
+        False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -202,6 +234,12 @@ class inference_mode:  # noqa: N801 - PyTorch's name
     """Inside, nothing is recorded and new tensors are inference tensors, which never can be.
 
     `inference_mode(False)` leaves the mode. A context, and a decorator with or without a call.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> with dynamic.inference_mode():
+        ...     print((2 * x).is_inference())
+        True
     """
 
     def __new__(cls, mode: bool | Callable[..., object] = True) -> Any:

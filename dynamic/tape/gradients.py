@@ -47,6 +47,12 @@ def backward(
     Raises:
         RuntimeError: a tensor was not recorded or has no cotangent, the graph was freed by an
             earlier pass, or a saved tensor was modified in place.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> dynamic.autograd.backward([(3 * x).sum()])
+        >>> x.grad
+        tensor([3., 3.])
     """
     if retain_variables is not None:
         warn("the option retain_variables of backward() is deprecated: use retain_graph instead")
@@ -122,6 +128,11 @@ def grad(
     (zeros); `only_inputs` is ignored, as in PyTorch. With `is_grads_batched` the cotangents
     have one more axis in front, and so has the
     result: one pass for each index of it.
+
+    Example:
+        >>> x = dynamic.tensor(3.0, requires_grad=True)
+        >>> dynamic.autograd.grad(x**2, x)
+        (tensor(6.),)
     """
     if is_grads_batched:
         options = (create_graph, allow_unused, False, materialize_grads)

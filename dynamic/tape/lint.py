@@ -13,6 +13,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import LintError, LintWarning
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
 from staticgraph.dynamic.core.places import Place, line_of, user_place
 from staticgraph.dynamic.tape import anomaly
@@ -92,6 +93,8 @@ def look(root: object, value: float) -> None:
         if one.passes in LOOKED_AT:
             walk = walk or _Walk(root)
             _never_updated(walk.leaves, partial(_weights_of, nodes=walk.nodes), one)
+            if state.level in ("warn", "error"):
+                _left_out(walk, one)
         if one.passes < LOOKED_AT[-1] and one.optimizer() is not None:
             waiting.append(one)
 
@@ -249,10 +252,8 @@ def _never_updated(
     leaves = list(leaves)
     if state.level in ("warn", "error"):
         _without_gradient(made, leaves, line_of(new.place))
-    owned = {
-        id(one) for each in optimizers for group in each.param_groups for one in group["params"]
-    }
-    own = {id(one) for group in made.param_groups for one in group["params"]}
+    owned = _owned(optimizers)
+    own = _owned([made])
     zeros = [one for one in leaves if _is_free_zero(one, owned)]
     before, new.versions = new.versions, {one: _version_of(one) for one in zeros}
     for leaf in zeros:
@@ -287,6 +288,78 @@ def _without_gradient(made: Any, leaves: Iterable[Any], line: str) -> None:
         )
 
 
+def _left_out(walk: _Walk, new: NewOptimizer) -> None:
+    """Advise of layers between others that an optimizer updates, and that no optimizer has.
+
+    What is below or above all that it updates may be meant to stay, as the body of a model of which
+    the head alone is trained.
+    """
+    made = new.optimizer()
+    if made is None:
+        return
+    owned, own = _owned(optimizers), _owned([made])
+    now = {one: int(x._counter[0]) for one in walk.leaves if (x := one.leaf()) is not None}
+    before, new.counts = new.counts, now
+    same = {one for one, count in now.items() if before.get(one) == count}
+    free = [one for one in same if id(one.leaf()) not in owned]
+    trained = [one for one in now if id(one.leaf()) in own and one not in same]
+    users = _users(walk.nodes)
+    above = _above(users, trained)
+    found = [one for one in free if before and _is_between(users, one, above)]
+    if found:
+        shapes = " and ".join([str(list(one.shape)) for one in found][:3])
+        tell(
+            "not_in_optimizer",
+            line_of(new.place),
+            f"parameters of shape {shapes} get gradients and are in no optimizer, while this one "
+            "updates others before and after them: they stay as they are: give them to the "
+            "optimizer (modules in a Python list are not registered: write ModuleList), or set "
+            "requires_grad to False",
+        )
+
+
+def _is_between(users: Mapping[Any, Sequence[Any]], leaf: Any, trained: Collection[Any]) -> bool:
+    """Whether what a leaf is put together with, and what follows, depend on others `trained`."""
+    node, first = leaf, None
+    while first is None and node in users:
+        node = users[node][0]
+        first = node if sum(edge is not None for edge in node.edges) > 1 else None
+    if first is None:
+        return False
+    mine = _above(users, [leaf])
+    after = _above(users, [first]) - {first}
+    return _meets(first, mine, trained) and any(_meets(node, mine, trained) for node in after)
+
+
+def _meets(node: Any, mine: Collection[Any], trained: Collection[Any]) -> bool:
+    return any(edge in trained and edge not in mine for edge in node.edges)
+
+
+def _users(nodes: Collection[Any]) -> Mapping[Any, list[Any]]:
+    """The nodes that read each node."""
+    users: dict[Any, list[Any]] = {}
+    for node in nodes:
+        for edge in node.edges:
+            users.setdefault(edge, []).append(node)
+    return users
+
+
+def _above(users: Mapping[Any, Sequence[Any]], leaves: Iterable[Any]) -> set[Any]:
+    """The nodes that depend on some leaves, these among them."""
+    found = set(leaves)
+    stack = list(found)
+    while stack:
+        more = [one for one in users.get(stack.pop(), ()) if one not in found]
+        found.update(more)
+        stack += more
+    return found
+
+
+def _owned(made: Iterable[Any]) -> set[int]:
+    """The ids of the parameters of optimizers."""
+    return {id(one) for each in made for group in each.param_groups for one in group["params"]}
+
+
 def _is_free_zero(leaf: Any, owned: Collection[int]) -> bool:
     """Whether a leaf is a vector of zeros that no optimizer has."""
     tensor = leaf.leaf()
@@ -299,6 +372,7 @@ def _version_of(leaf: Any) -> int:
     return int(cell[0]) if isinstance(cell, list) else 0
 
 
+_SUMS = (ops.add, ops.subtract, eager_ops.add_bias)
 _VIEWS = ("broadcast_to", "expand_dims", "reshape", "squeeze", "transpose", "t", "swapaxes")
 
 
@@ -312,7 +386,7 @@ def _weights_of(leaf: Any, nodes: Collection[Any]) -> Iterator[Any]:
             for weight in biases().get(node.edges.index(leaf), ()):
                 if isinstance(node.edges[weight], AccumulateGrad):
                     yield node.edges[weight]
-        elif isinstance(node, Node) and node.recipe.op in (ops.add, ops.subtract):
+        elif isinstance(node, Node) and node.recipe.op in _SUMS:
             for other in node.edges:
                 if other is not leaf and other is not None and node.shape != leaf.shape:
                     yield from _factors(other)

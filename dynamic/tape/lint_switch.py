@@ -14,9 +14,9 @@ class set_lint:  # noqa: N801 - as set_detect_anomaly
         level: "certain", the default, warns where it cannot be meant, and costs nothing that can be
             measured: a loss that is inf or nan, at the op that made it so; a gradient that is zero
             everywhere because of a rounding; a float64 loss of float32 parameters; a bias that no
-            optimizer has. "warn" gives the advice of `compile(lint="warn")` too, for which it
-            follows each op: it takes several times as long. "error" raises both. "off" looks at
-            nothing.
+            optimizer has. "warn" gives the advice of `compile(lint="warn")` too, and tells of
+            integers that wrap around, for which it follows each op: it takes several times as
+            long. "error" raises both. "off" looks at nothing.
 
     Warnings are `LintWarning`, once per finding and line. DYNAMIC_LINT in the environment says what
     holds at the start.

@@ -26,6 +26,9 @@ _numbers = itertools.count()
 next_number = _numbers.__next__
 """The number of the next node."""
 
+NAMESPACE = "torch::autograd::"
+"""What PyTorch's names of nodes that belong to no op begin with."""
+
 _metadata: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -127,13 +130,17 @@ class GraphNode(Spec):
     def _sequence_nr(self) -> int:
         return self.serial
 
+    def _set_sequence_nr(self, number: int) -> None:
+        """Give the node another number: of those that are ready the largest one runs first."""
+        self.serial = number
+
     @property
     def requires_grad(self) -> bool:
         """Always: what requires no grad has no node."""
         return True
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise ArgumentError(f"cannot pickle '{self.name()}' object: the graph is not copied")

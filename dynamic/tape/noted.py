@@ -99,15 +99,17 @@ class NewOptimizer:
         passes: how many reverse passes there were since.
         versions: of leaves that no optimizer has, how often each was overwritten, when the lint
             last looked.
+        counts: the same of all leaves, where advice was asked for.
     """
 
-    __slots__ = ("optimizer", "passes", "place", "versions")
+    __slots__ = ("counts", "optimizer", "passes", "place", "versions")
 
     def __init__(self, optimizer: Any, place: Place) -> None:
         self.optimizer = weakref.ref(optimizer)
         self.place = place
         self.passes = 0
         self.versions: dict[Any, int] = {}
+        self.counts: dict[Any, int] = {}
 
 
 optimizers: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -17,7 +17,13 @@ NONE = "Calling register_hooks on a saved tensor with value None is forbidden"
 
 
 class SavedTensor:
-    """A tensor as a node keeps it: `register_hooks` changes how. Nodes make them."""
+    """A tensor as a node keeps it: `register_hooks` changes how. Nodes make them.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> isinstance((x * x).grad_fn._raw_saved_self, dynamic.autograd.SavedTensor)
+        True
+    """
 
     __slots__ = ()
 

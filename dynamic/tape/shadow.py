@@ -16,6 +16,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.op import Attrs, Op, is_registered
 from staticgraph.compiler.core.types import TensorType, type_of
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression, at_line, constant, user_line
 from staticgraph.compiler.inspect.lint.report import advise
 from staticgraph.compiler.ops import leaves
@@ -40,6 +41,8 @@ def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> Non
         return
     _inside.looks = True
     try:
+        if op.name in _WRAPS and array.dtype.kind in "iu":
+            _look_at_integers(op, operands, attrs, array)
         made = _applied(op, tuple(map(_expression, operands)), attrs, type_of(array))
         if made is None:
             return
@@ -48,6 +51,32 @@ def follow(op: Op, operands: Sequence[Any], attrs: Attrs, result: object) -> Non
             _look(made)
     finally:
         _inside.looks = False
+
+
+_WRAPS = frozenset((
+    "add", "subtract", "multiply", "square", "negative", "power", "sum", "prod", "cumsum",
+    "cumprod", "matmul", "dot", "outer",
+))  # fmt: skip
+"""Ops of integers whose results may not fit: they wrap around, as in PyTorch."""
+
+
+def _look_at_integers(op: Op, operands: Sequence[Any], attrs: Attrs, array: Array) -> None:
+    """Tell of integers that wrapped around: they are not what floats, rounded, give."""
+    given = [np.asarray(getattr(one, "_array", one)) for one in operands]
+    if any(np.may_share_memory(one, array) for one in given):
+        return  # overwritten by the result
+    with np.errstate(all="ignore"):  # of floats nobody has
+        exact = np.asarray(op.evaluate(*[one.astype(np.float64) for one in given], **attrs))
+    far = 2.0**62 if array.dtype == np.int64 else 0.5  # what wrapped is off by 2**64
+    wrong = ~(np.abs(exact - array.astype(np.float64)) <= far)
+    if exact.shape == array.shape and wrong.any():
+        tell(
+            "integer_overflow",
+            user_line(),
+            f"{op.name}: {array.dtype} overflow in {np.count_nonzero(wrong)} of {array.size} "
+            f"elements, the first is {array[wrong].flat[0]} where {exact[wrong].flat[0]:.9g} is "
+            "meant: use a wider dtype, or floats",
+        )
 
 
 def _applied(

@@ -22,9 +22,10 @@ from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
 from staticgraph.dynamic.core.eager_ops import tied
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
-from staticgraph.dynamic.core.pytorch import BENT, RENEWED, node_name
+from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
+from staticgraph.dynamic.kernels.quick import Quick
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
@@ -32,6 +33,7 @@ from staticgraph.dynamic.tape.nodes import (
     Output,
     PackHooks,
     class_named,
+    graph_edge,
     next_number,
 )
 from staticgraph.dynamic.tape.noted import flat
@@ -56,6 +58,7 @@ class Recipe:
         number: whether one of two operands is a Python number (for PyTorch's names).
         flat: whether all cotangents are 0 everywhere.
         narrow: whether an operand is of floats of 16 bits, though the result need not be.
+        quick: machine code for small arrays, or None.
     """
 
     op: Op
@@ -69,6 +72,7 @@ class Recipe:
     number: bool = False
     flat: bool = False
     narrow: bool = False
+    quick: Quick | None = None
 
 
 def _reduces(op: Op) -> bool:
@@ -76,6 +80,15 @@ def _reduces(op: Op) -> bool:
     return op.sweep in ("windows", "pairs") or (
         op.sweep == "reduction" and op.linearity != "linear"
     )
+
+
+def _quick(
+    op: Op, steps: tuple[tuple[int, Rule], ...], keeps: tuple[bool, ...], keeps_output: bool
+) -> Quick | None:
+    along_rows = op.sweep == "rows" and op.vjp_arrays is not None and len(keeps) == 1
+    if not (op.elementwise or along_rows) or not steps or not isinstance(op.vjp, tuple):
+        return None
+    return Quick(op, steps, op.vjp_arrays, keeps, keeps_output)
 
 
 _recipes: dict[tuple[Op, tuple[bool, ...], bool, bool, bool], Recipe] = {}
@@ -105,11 +118,13 @@ def recipe(
         op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
         "o" in letters, bool(letters), _reduces(op), number,
         bool(steps) and all(is_flat(rule) for _, rule in steps), narrow,
+        _quick(op, steps, keeps, "o" in letters) if not of_complex and not narrow else None,
     )  # fmt: skip
     _recipes[op, needs, number, of_complex, narrow] = made
     return made
 
 
+_NOTHING = ((None, 0), (None, 0))
 _NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 
@@ -146,10 +161,15 @@ class Node(GraphNode):
                     break
         if create_graph:
             saved = self._tensors(g, saved)
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        quick = plan.quick
+        if quick is not None and not create_graph:
+            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges, attrs)
+            if found is not None:
+                return found
         operands, out = saved[:-1], saved[-1]
         if out is None:
             out = self
-        edges, attrs, plan = self.edges, self.attrs, self.recipe
         if create_graph:
             if plan.op in BENT:
                 return self._tied(g, out, operands)
@@ -230,11 +250,27 @@ class Node(GraphNode):
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return node_name(self)
+        given: str | None = type(self).__dict__.get("name_")  # that of its function, or its own
+        return node_name(self) if given is None else given
 
     def places(self) -> tuple[int, ...]:
         """The operand that each of the cotangents that `pull` finds belongs to."""
         return tuple([i for i, _ in self.recipe.steps])
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand the node that made it, or None, and which of its outputs it is."""
+        absorbed = known(self.recipe.op).absorbs
+        shown = self.operands_shown()
+        if absorbed not in shown or len(shown) == 1:
+            return tuple([graph_edge(self.edges[i]) for i in shown])
+        others = [graph_edge(self.edges[i]) for i in shown if i != absorbed]
+        inside = self.edges[absorbed]
+        return (*others, *(_NOTHING if inside is None else inside.next_functions))
+
+    def operands_shown(self) -> tuple[int, ...]:
+        """The positions of the operands that PyTorch's node has, as it orders them."""
+        return operands_shown(self)
 
     def shown(self) -> Any:
         """The node, with its name as the name of its class, which tools that draw graphs print."""

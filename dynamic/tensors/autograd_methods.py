@@ -47,7 +47,12 @@ class Autograd(Operand):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether ops on this tensor are recorded; settable on leaves of floating dtype."""
+        """Whether ops on this tensor are recorded; settable on leaves of floating dtype.
+
+        Example:
+            >>> dynamic.ones(2).requires_grad
+            False
+        """
         if paused and mode.capture is not None:
             return bool(mode.capture.lifted(self).requires_grad)
         view = self._view
@@ -55,6 +60,8 @@ class Autograd(Operand):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         if not self._is_made():
             self._require(value)
         elif value:
@@ -99,7 +106,13 @@ class Autograd(Operand):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op made this tensor."""
+        """Whether no recorded op made this tensor.
+
+        Example:
+            >>> x = dynamic.ones(2, requires_grad=True)
+            >>> x.is_leaf, (2 * x).is_leaf
+            (True, False)
+        """
         return self._node is None or type(self._node) is AccumulateGrad
 
     @property
@@ -204,7 +217,16 @@ class Autograd(Operand):
             self._home.grad = None
 
     def retain_grad(self) -> None:
-        """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too."""
+        """Have backward passes put the gradient of this tensor, not a leaf, into `grad` too.
+
+        Example:
+            >>> x = dynamic.ones(2, requires_grad=True)
+            >>> y = 2 * x
+            >>> y.retain_grad()
+            >>> y.sum().backward()
+            >>> y.grad
+            tensor([1., 1.])
+        """
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None and not self.is_leaf:
@@ -228,6 +250,13 @@ class Autograd(Operand):
         `grad` is None where a reverse pass runs the node that made the tensor, and finds no
         gradient for it.
         RuntimeError if the tensor requires no grad. The handle's `remove()` takes the hook away.
+
+        Example:
+            >>> x = dynamic.ones(2, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: 10 * grad)
+            >>> x.sum().backward()
+            >>> x.grad
+            tensor([10., 10.])
         """
         if self._node is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
@@ -262,6 +291,12 @@ class Autograd(Operand):
             create_graph: record the pass, so that the gradients can be differentiated.
             inputs: the tensors to accumulate into, instead of all leaves.
             retain_variables: the old name of `retain_graph`, with a warning.
+
+        Example:
+            >>> x = dynamic.tensor([1.0, 2.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> x.grad
+            tensor([2., 4.])
         """
         backward(
             self, gradient, retain_graph, create_graph,
@@ -275,7 +310,13 @@ class Autograd(Operand):
         return False
 
     def detach(self) -> Any:
-        """A tensor on the same memory, with the same version, that requires no grad."""
+        """A tensor on the same memory, with the same version, that requires no grad.
+
+        Example:
+            >>> x = dynamic.ones(2, requires_grad=True)
+            >>> x.detach().requires_grad
+            False
+        """
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).detach()
         result = self.constant(self._array)
@@ -338,13 +379,26 @@ class Autograd(Operand):
             home.shape, home.dtype = array.shape, array.dtype
 
     def clone(self, *, memory_format: object = None) -> Any:
-        """A recorded copy; `memory_format` chooses nothing."""
+        """A recorded copy; `memory_format` chooses nothing.
+
+        Example:
+            >>> x = dynamic.zeros(2)
+            >>> dynamic.clone(x)[0] = 1.0
+            >>> x
+            tensor([0., 0.])
+        """
         return self.apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:
         """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.
 
         So it is if the tensor requires grad, unless in `no_grad`. A copy instead with `force`.
+
+        Example:
+            >>> x = dynamic.zeros(2)
+            >>> x.numpy()[0] = 1.0
+            >>> x
+            tensor([1., 0.])
         """
         if self.requires_grad and mode.enabled:
             if not force:

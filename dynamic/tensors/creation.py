@@ -1,4 +1,4 @@
-"""Factories of tensors (PyTorch's): from data, filled, ranges and random numbers."""
+"""Factories of tensors (PyTorch's): from data, filled and ranges."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from staticgraph.compiler.core.annotated import as_float, is_real
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import (
     complex_dtype,
-    computing,
     is_inexact,
-    is_narrow,
-    limits,
-    part_dtype,
 )
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
@@ -31,7 +27,7 @@ from staticgraph.dynamic.core.dtypes import (
     get_default_dtype,
     promote_types,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.no_tensors import refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
@@ -39,7 +35,6 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.captured_data import copied, is_outside, of_tensor, on_memory
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.inplace import into
-from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.refused_data import (
     number_in,
     refuse_sizes,
@@ -50,7 +45,7 @@ from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 
-def _leaf(array: Any, requires_grad: bool, out: Any = None) -> Tensor:
+def leaf(array: Any, requires_grad: bool, out: Any = None) -> Tensor:
     """A leaf on an array, or what stands for one that each call of a captured function draws.
 
     Or `out`, with these elements.
@@ -80,11 +75,12 @@ def _is_unknown(sizes: tuple[Any, ...]) -> bool:
     return mode.capture is not None and not is_static(sizes)
 
 
-def _float(dtype: object) -> np.dtype[Any]:
+def float_dtype(dtype: object) -> np.dtype[Any]:
+    """NumPy's dtype of one of a factory whose numbers are floating point if none is given."""
     return get_default_dtype().dtype if dtype is None else as_numpy_dtype(dtype)
 
 
-def _shape(function: str, sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
+def shape_given(function: str, sizes: tuple[object, ...], size: object) -> tuple[Any, ...]:
     """The shape that a factory gets as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
     for one in sizes:
         if type(one) is not int or one < 0:
@@ -191,6 +187,12 @@ def tensor(
     """A leaf with a copy of `data`: numbers, nested sequences, an ndarray or a tensor.
 
     Python floats become the default dtype, integers int64, bools bool; arrays keep their dtype.
+
+    Example:
+        >>> x = dynamic.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
     check_options("tensor", options)
     if is_outside(data):
@@ -199,7 +201,7 @@ def tensor(
         return made.requires_grad_() if requires_grad else made
     if paused and mode.capture is not None and isinstance(data, Tensor):
         return copied(data, dtype, requires_grad)
-    return _leaf(np.array(_as_array(data, dtype)), requires_grad)
+    return leaf(np.array(_as_array(data, dtype)), requires_grad)
 
 
 def as_tensor(
@@ -207,7 +209,14 @@ def as_tensor(
     dtype: object = None,
     **options: object,
 ) -> Tensor:
-    """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows."""
+    """`data` as a tensor: itself, or on the memory of an ndarray, if the dtype allows.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> dynamic.as_tensor(a)[0] = 1.0
+        >>> a
+        array([1., 0.])
+    """
     check_options("as_tensor", options)
     if is_outside(data):
         data = mode.capture.on_memory(data)
@@ -218,7 +227,14 @@ def as_tensor(
 
 
 def from_numpy(ndarray: object) -> Tensor:
-    """A tensor on the memory of an ndarray; TypeError for anything else."""
+    """A tensor on the memory of an ndarray; TypeError for anything else.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> dynamic.from_numpy(a)[0] = 1.0
+        >>> a
+        array([1., 0.])
+    """
     if is_outside(ndarray):
         found: Tensor = mode.capture.on_memory(ndarray)
         return found
@@ -233,6 +249,12 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
     Raises:
         BufferError: the library does not export it, or it does not lie on this machine's CPU.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> dynamic.from_dlpack(a)[0] = 1.0
+        >>> a
+        array([1., 0.])
     """
     return from_numpy(np.from_dlpack(ext_tensor))
 
@@ -244,10 +266,15 @@ def empty(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Uninitialised memory of this shape."""
+    """Uninitialised memory of this shape.
+
+    Example:
+        >>> dynamic.empty((2, 3)).shape
+        torch.Size([2, 3])
+    """
     out = check_options("empty", options) if options else None
-    made = _filled(np.empty, _shape("empty", sizes, size), 0, _float(dtype))
-    return _leaf(made, requires_grad, out)
+    made = _filled(np.empty, shape_given("empty", sizes, size), 0, float_dtype(dtype))
+    return leaf(made, requires_grad, out)
 
 
 def zeros(
@@ -257,10 +284,15 @@ def zeros(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Zeros of this shape."""
+    """Zeros of this shape.
+
+    Example:
+        >>> dynamic.zeros(2, dtype=dynamic.int64)
+        tensor([0, 0])
+    """
     out = check_options("zeros", options) if options else None
-    made = _filled(np.zeros, _shape("zeros", sizes, size), 0, _float(dtype))
-    return _leaf(made, requires_grad, out)
+    made = _filled(np.zeros, shape_given("zeros", sizes, size), 0, float_dtype(dtype))
+    return leaf(made, requires_grad, out)
 
 
 def ones(
@@ -270,10 +302,15 @@ def ones(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """Ones of this shape."""
+    """Ones of this shape.
+
+    Example:
+        >>> dynamic.ones(2, 3).shape
+        torch.Size([2, 3])
+    """
     out = check_options("ones", options) if options else None
-    made = _filled(_ones, _shape("ones", sizes, size), 1, _float(dtype))
-    return _leaf(made, requires_grad, out)
+    made = _filled(_ones, shape_given("ones", sizes, size), 1, float_dtype(dtype))
+    return leaf(made, requires_grad, out)
 
 
 def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -289,7 +326,12 @@ def full(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """One number in this shape; its dtype that of the number as a tensor."""
+    """One number in this shape; its dtype that of the number as a tensor.
+
+    Example:
+        >>> dynamic.full((2,), 7.0)
+        tensor([7., 7.])
+    """
     out = check_options("full", options)
     if paused and mode.capture is not None and isinstance(fill_value, Tensor):
         return of_tensor(fill_value, sizes_of((size,)), dtype, requires_grad)
@@ -297,13 +339,14 @@ def full(
     wanted = dtype_of_number(value) if dtype is None else as_numpy_dtype(dtype)
     number = element(value, wanted)
     make = functools.partial(np.full, fill_value=number)
-    return _leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad, out)
+    return leaf(_filled(make, sizes_of((size,)), number, wanted), requires_grad, out)
 
 
-def _like(make: Any) -> Any:
+def like(make: Any, is_random: bool = False) -> Any:
+    """The factory that takes the shape and dtype of a tensor; a random one takes a generator."""
     name = f"{make.__name__}_like"
     filled = ("fill_value",) if make is full else ()
-    known = {*filled, "requires_grad", *(("generator",) if make in _DRAWING else ())}
+    known = {*filled, "requires_grad", *(("generator",) if is_random else ())}
 
     def function(
         input: Tensor,
@@ -323,13 +366,15 @@ def _like(make: Any) -> Any:
         return result
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"As `{make.__name__}`, with the shape and dtype of a tensor."
+    given = ", 7.0" if filled else ""
+    function.__doc__ = (
+        f"As `{make.__name__}`, with the shape and dtype of a tensor.\n\nExample:\n"
+        f"    >>> dynamic.{name}(dynamic.zeros(2, 3){given}).shape\n    torch.Size([2, 3])\n"
+    )
     return function
 
 
-_DRAWING: list[Any] = []
-"""The factories of random numbers."""
-empty_like, zeros_like, ones_like, full_like = (_like(make) for make in (empty, zeros, ones, full))
+empty_like, zeros_like, ones_like, full_like = (like(make) for make in (empty, zeros, ones, full))
 
 
 def arange(
@@ -344,6 +389,10 @@ def arange(
     """The numbers from `start` (0) up to `end`, without it, by `step`: (ceil((end-start)/step),).
 
     int64 if all three are integers, else the default dtype.
+
+    Example:
+        >>> dynamic.arange(1, 7, 2)
+        tensor([1, 3, 5])
     """
     out = check_options("arange", options)
     if end is None:
@@ -364,14 +413,14 @@ def arange(
         wanted = get_default_dtype().dtype
     first, last, by = numbers
     if paused and _is_unknown((last,)) and (first, by) == (0, 1):
-        return _leaf(mode.capture.counted(last, wanted), requires_grad, out)
+        return leaf(mode.capture.counted(last, wanted), requires_grad, out)
     count = math.ceil((last - first) / by)
     if count < 0:
         raise AutogradError(
             f"arange: upper bound and lower bound inconsistent with step sign: {first} to {last} "
             f"by {by}"
         )
-    return _leaf((first + by * np.arange(count)).astype(wanted), requires_grad, out)
+    return leaf((first + by * np.arange(count)).astype(wanted), requires_grad, out)
 
 
 def linspace(
@@ -383,11 +432,16 @@ def linspace(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, equally far apart."""
+    """`steps` numbers from `start` to `end`, both included, equally far apart.
+
+    Example:
+        >>> dynamic.linspace(0, 1, 3)
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
-    array = np.linspace(first, last, int(steps)).astype(_float(dtype))
-    return _leaf(array, requires_grad, out)
+    array = np.linspace(first, last, int(steps)).astype(float_dtype(dtype))
+    return leaf(array, requires_grad, out)
 
 
 def eye(
@@ -398,94 +452,16 @@ def eye(
     requires_grad: bool = False,
     **options: object,
 ) -> Tensor:
-    """The identity matrix, of n rows and m columns (n)."""
+    """The identity matrix, of n rows and m columns (n).
+
+    Example:
+        >>> dynamic.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     out = check_options("eye", options)
     if paused and _is_unknown((n, m)):
         rows, columns = (mode.capture.counted(one, INT64) for one in (n, n if m is None else m))
         made = ops.equal(ops.expand_dims(rows, 1), columns)
-        return _leaf(ops.astype(made, _float(dtype)), requires_grad, out)
-    return _leaf(np.eye(n, m, dtype=_float(dtype)), requires_grad, out)
-
-
-def _drawn(draw: Callable[..., Any], shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
-    """Random numbers in the dtype that ops compute in; of complex ones the parts are drawn."""
-    if not is_inexact(dtype):
-        kernel = "normal_kernel_cpu" if "normal" in draw.__name__ else "check_uniform_bounds"
-        raise MissingKernelError(f'"{kernel}" not implemented for {DTYPES[dtype].legacy!r}')
-    if dtype.kind != "c":
-        return draw(shape, computing(dtype))
-    return ops.view_as_complex(draw((*shape, 2), part_dtype(dtype)))
-
-
-def rand(
-    *sizes: object,
-    size: object = None,
-    generator: object = None,
-    dtype: object = None,
-    requires_grad: bool = False,
-    **options: object,
-) -> Tensor:
-    """Uniform numbers in [0, 1)."""
-    out = check_options("rand", options)
-    wanted = _float(dtype)
-    array = _drawn(source_of(generator).random, _shape("rand", sizes, size), wanted)
-    if is_narrow(wanted):  # of the bits that it has, so that none is rounded to 1
-        steps = 2.0 ** (limits(wanted).nmant + 1)
-        array = ops.astype(ops.floor(array * steps) / steps, wanted)
-    return _leaf(array, requires_grad, out)
-
-
-def randn(
-    *sizes: object,
-    size: object = None,
-    generator: object = None,
-    dtype: object = None,
-    requires_grad: bool = False,
-    **options: object,
-) -> Tensor:
-    """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
-    out = check_options("randn", options)
-    wanted = _float(dtype)
-    array = _drawn(source_of(generator).standard_normal, _shape("randn", sizes, size), wanted)
-    if wanted.kind == "c":
-        array = array * array.dtype.type(math.sqrt(0.5))
-    return _leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad, out)
-
-
-def randint(
-    low: Any = 0,
-    high: Any = None,
-    size: Any = None,
-    *,
-    generator: object = None,
-    dtype: object = None,
-    requires_grad: bool = False,
-    **options: Any,
-) -> Tensor:
-    """Integers in [low, high), low 0 if two arguments are given: `randint(high, size)`."""
-    out = check_options("randint", options)
-    if high is None or size is None:
-        low, high, size = 0, low, high if size is None else size
-    if size is None:
-        raise ArgumentError("randint(): the argument 'size' (tuple of ints) is missing")
-    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    drawn = source_of(generator).integers(low, high, tuple(size))
-    return _leaf(ops.astype(drawn, wanted), requires_grad, out)
-
-
-def randperm(
-    n: int,
-    *,
-    generator: object = None,
-    dtype: object = None,
-    requires_grad: bool = False,
-    **options: object,
-) -> Tensor:
-    """The integers from 0 to n - 1 in random order."""
-    out = check_options("randperm", options)
-    wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
-    return _leaf(ops.astype(source_of(generator).permutation(n), wanted), requires_grad, out)
-
-
-_DRAWING += [rand, randn]
-rand_like, randn_like = _like(rand), _like(randn)
+        return leaf(ops.astype(made, float_dtype(dtype)), requires_grad, out)
+    return leaf(np.eye(n, m, dtype=float_dtype(dtype)), requires_grad, out)

@@ -23,6 +23,10 @@ class device:  # noqa: N801 - PyTorch's name
     Attributes:
         type: the kind, such as "cpu".
         index: which of them, or None.
+
+    Example:
+        >>> dynamic.device("cpu")
+        device(type='cpu')
     """
 
     __slots__ = ("index", "type")

@@ -15,11 +15,16 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode
-from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 
 
 def floor_divide(x: object, y: object) -> Any:
-    """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y."""
+    """`x // y`, rounded down; differentiating it is a RuntimeError, as is 0 among integer y.
+
+    Example:
+        >>> dynamic.floor_divide(dynamic.tensor([7, -7]), 2)
+        tensor([ 3, -4])
+    """
     _refuse_bools("div_floor", x, y)
     refuse_zero(x, y)
     result = ops.floor_divide(x, y)
@@ -29,7 +34,10 @@ def floor_divide(x: object, y: object) -> Any:
             if mode.capture.records():
                 refuse(what, "use torch.floor(x / y), which is flat, or detach() the operands")
             return result
-        result._node = Failing(result._array, AutogradError(what), "NotImplemented")
+        edges = tuple([getattr(one, "_node", None) for one in (x, y) if hasattr(one, "_node")])
+        result._node = Failing(
+            result._array, AutogradError(what), f"{NAMESPACE}NotImplemented", edges
+        )
     return result
 
 
@@ -54,14 +62,24 @@ def quotient_of(x: object, y: object, *, rounding_mode: str | None) -> Any:
 
 
 def remainder(x: object, y: object) -> Any:
-    """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError."""
+    """`x - y * floor(x / y)`: it has the sign of y; 0 among integer y is a RuntimeError.
+
+    Example:
+        >>> dynamic.remainder(dynamic.tensor([5.0, -5.0]), 3.0)
+        tensor([2., 1.])
+    """
     _refuse_bools("remainder", x, y)
     refuse_zero(x, y)
     return ops.remainder(x, y)
 
 
 def fmod(x: object, y: object) -> Any:
-    """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError."""
+    """`x - y * trunc(x / y)`: it has the sign of x; 0 among integer y is a RuntimeError.
+
+    Example:
+        >>> dynamic.fmod(dynamic.tensor([5.0, -5.0]), 3.0)
+        tensor([ 2., -2.])
+    """
     _refuse_bools("fmod", x, y)
     refuse_zero(x, y)
     return ops.fmod(x, y)

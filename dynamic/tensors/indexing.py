@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OutOfRangeError, StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import require_index
 from staticgraph.dynamic.core.eager_ops import is_all
+from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tensors.dims import along
 
 _ALL = slice(None)
 _WHOLE = (Ellipsis,)
@@ -69,6 +73,8 @@ class Indexing(Operand):
         if isinstance(key, Indexing) and 0 < key._array.ndim <= self._array.ndim:
             return _WHOLE, (_index_of(key),)
         keys = _keys_of(key)
+        while len(keys) > 1 and keys[-1] is keys[-2] is Ellipsis:
+            keys = keys[:-1]  # the last one is of no axis
         basic: list[Any] = []
         advanced: list[Any] = []
         indexed = whole = False
@@ -165,6 +171,8 @@ def _index_of(one: object) -> Any:
         raise OutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
     if isinstance(one, list | tuple) and not array.size:
         return array.astype(np.intp)
+    if isinstance(one, str):
+        raise ArgumentError(f"indices are numbers, slices, `...`, None or tensors, not {one!r}")
     name = "numpy.bool" if isinstance(one, np.bool_) else type(one).__name__
     raise OutOfRangeError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
@@ -242,4 +250,22 @@ def _index_text(error: IndexError, array: Any) -> str:
     text = str(error)
     if text.startswith("too many indices"):
         return f"too many indices for tensor of dimension {array.ndim}"
+    if text.startswith("shape mismatch"):
+        shapes = re.findall(r"\(([\d,]*)\)", text)
+        listed = ", ".join(str([int(n) for n in one.split(",") if n]) for one in shapes)
+        return (
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        )
     return text.replace("axis", "dimension")
+
+
+@along
+def slices_at(input: Any, dim: int, index: Any) -> Any:
+    """The slices at `index`, a vector or a number, along one axis: see `Tensor.index_select`."""
+    require_index("index_select(): Expected dtype int32 or int64 for index", index)
+    if index.ndim > 1:
+        raise OutOfRangeError("index_select(): Index is supposed to be a vector")
+    try:
+        return eager_ops.index_select(input, index, dim, wrap=False)
+    except OutOfRangeError as error:
+        raise OutOfRangeError(f"index out of range in self: {error}") from None

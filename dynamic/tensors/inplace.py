@@ -128,11 +128,8 @@ def _overwrite(tensor: Any, op: Op, others: Sequence[object], attrs: Attrs, writ
     operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
     result = before.apply(op, operands, attrs)
     if result._overwritten is not None:
-        raise AutogradError(
-            f"{op.name}: a tensor that is no batch and no dual number is overwritten by one: start "
-            "from a tensor of that kind, as zeros_like(x) + x * 0, or use where, stack or "
-            "concatenate"
-        )
+        result._taken_over(tensor)
+        return tensor._overwritten(op, others, attrs)
     check_result(tensor, result)
     cast = result._array.dtype != tensor._array.dtype
     if cast:

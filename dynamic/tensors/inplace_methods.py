@@ -322,11 +322,22 @@ class InPlace(Operand):
         return self._draw(generator, "normal", mean, std)
 
     def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: object = None) -> Any:
-        """Fill with uniform numbers in [a, b)."""
+        """Fill with uniform numbers in [a, b).
+
+        Example:
+            >>> x = dynamic.zeros(100).uniform_(2.0, 3.0)
+            >>> bool(((x >= 2) & (x < 3)).all())
+            True
+        """
         return self._draw(generator, "uniform", a, b)
 
     def exponential_(self, lambd: float = 1.0, *, generator: object = None) -> Any:
-        """Fill with exponential numbers of mean 1 / lambd."""
+        """Fill with exponential numbers of mean 1 / lambd.
+
+        Example:
+            >>> bool((dynamic.zeros(100).exponential_() > 0).all())
+            True
+        """
         return self._draw(generator, "exponential", 1 / lambd)
 
     def bernoulli_(self, p: float = 0.5, *, generator: object = None) -> Any:
@@ -334,7 +345,13 @@ class InPlace(Operand):
         return self._draw(generator, "binomial", 1, p)
 
     def random_(self, low: int = 0, high: int | None = None, *, generator: object = None) -> Any:
-        """Fill with integers in [low, high); in [0, low) if there is one argument."""
+        """Fill with integers in [low, high); in [0, low) if there is one argument.
+
+        Example:
+            >>> x = dynamic.zeros(100).random_(2, 4)
+            >>> sorted(set(x.tolist()))
+            [2.0, 3.0]
+        """
         if high is None:
             if not low:
                 kind = self._array.dtype
@@ -371,7 +388,12 @@ class InPlace(Operand):
         return self
 
     def resize_as_(self, other: Any, memory_format: object = None) -> Any:
-        """The shape of another tensor: see `resize_`."""
+        """The shape of another tensor: see `resize_`.
+
+        Example:
+            >>> dynamic.ones(4).resize_as_(dynamic.ones(2, 2)).shape
+            torch.Size([2, 2])
+        """
         return self.resize_(other.shape, memory_format=memory_format)
 
     @property

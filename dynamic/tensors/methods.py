@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
-from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.errors import AxisError, OptionError, OutOfRangeError
-from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     BOOL,
@@ -22,21 +19,17 @@ from staticgraph.dynamic.core.dtypes import (
     INT64,
     DType,
     as_element,
-    as_numpy_dtype,
     bfloat16,
-    dtype_of_type,
-    element,
-    require_index,
     require_mask,
 )
-from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
-from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.bits import bitwise
-from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
-from staticgraph.dynamic.tensors.dims import along, axes_of, axis_of, exchanged, some_axes
+from staticgraph.dynamic.tensors.conversions import Conversions
+from staticgraph.dynamic.tensors.devices import check_format
+from staticgraph.dynamic.tensors.dims import axes_of, axis_of, exchanged, some_axes
 from staticgraph.dynamic.tensors.division import Division
-from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.indexing import Indexing, slices_at
 from staticgraph.dynamic.tensors.reductions import (
     extremum,
     over,
@@ -45,8 +38,8 @@ from staticgraph.dynamic.tensors.reductions import (
     truth,
     with_numpy_names,
 )
+from staticgraph.dynamic.tensors.reinterpreted import view_of_dtype
 from staticgraph.dynamic.tensors.shapes import refuse_expanding, reshaped
-from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import pieces, shares_memory
 
 
@@ -98,7 +91,7 @@ for _name, _method in vars(_Made).items():
         _method.__name__ = _method.__qualname__ = _name
 
 
-class Methods(_Made, Division, Indexing):
+class Methods(_Made, Division, Indexing, Conversions):
     """PyTorch's methods on shapes, indices and values."""
 
     __slots__ = ()
@@ -132,95 +125,36 @@ class Methods(_Made, Division, Indexing):
         return Size(shape) if dim is None else shape[axis_of("size", dim, len(shape), False)]
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Example:
+            >>> dynamic.numel(dynamic.ones(2, 3))
+            6
+        """
         return int(self._array.size)
 
     nelement = numel
 
-    def item(self) -> Any:
-        """The only element, as a Python number; RuntimeError if there are more or none."""
-        if self._array.size != 1:
-            raise AutogradError(
-                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
-            )
-        if paused and mode.capture is not None and by_user():
-            lifted = mode.capture.lifted(self)
-            if lifted is not self:
-                return lifted.number()
-        array = values_of(self) if paused else self._array
-        return (array.astype(F32) if array.dtype.kind == "V" else array).item()
-
-    def tolist(self) -> Any:
-        """The elements as nested lists; a number for a 0-d tensor."""
-        array = values_of(self)
-        return (array.astype(F32) if array.dtype.kind == "V" else array).tolist()
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is one of floats."""
-        return is_float(self._array.dtype)
-
-    def is_contiguous(self, memory_format: object = None) -> bool:
-        """Whether the memory is in row-major order; in no other, whatever is asked for."""
-        if memory_format is not None:
-            check_format("is_contiguous", memory_format)
-            if memory_format is not contiguous_format:
-                return False
-        return bool(self._array.flags.c_contiguous)
-
-    def contiguous(self, memory_format: object = None) -> Any:
-        """The tensor itself if it is in row-major order, else a copy that is.
-
-        Other orders are accepted as `memory_format`, and are row-major too.
-        """
-        check_format("contiguous", memory_format)
-        if self.is_contiguous():
-            return self
-        return self.apply(eager_ops.contiguous, (self,), {})
-
-    def element_size(self) -> int:
-        """The bytes of an element."""
-        return int(self._array.itemsize)
-
-    def to(self, *args: object, dtype: object = None, copy: bool = False, **options: object) -> Any:
-        """The tensor cast to a dtype, or to that of another tensor.
-
-        RuntimeError for a device that is not the CPU.
-        """
-        dtype = dtype_of_target(args, dtype, **options)
-        wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
-        if wanted != self._array.dtype:
-            return ops.astype(self, wanted)
-        return self.apply(eager_ops.clone, (self,), {}) if copy else self
-
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None.
-
-        A typed constructor (`torch.LongTensor`) or its name is a dtype, too.
-        """
-        if dtype is None:
-            return f"torch.{DTYPES[self._array.dtype].legacy}Tensor"
-        known = dtype_of_type(dtype)
-        if known is None and isinstance(dtype, str):
-            raise OptionError(f"invalid type: {dtype!r}")
-        return self.to(dtype if known is None else known)
-
-    def type_as(self, other: Any) -> Any:
-        """The tensor cast to the dtype of another."""
-        return self.to(other._array.dtype)
-
-    def cpu(self, memory_format: object = None) -> Any:
-        """The tensor itself."""
-        check_format("cpu", memory_format)
-        return self
-
     def transpose(self, dim0: int, dim1: int) -> Any:
-        """A view with two axes exchanged."""
+        """A view with two axes exchanged.
+
+        Example:
+            >>> dynamic.swapaxes(dynamic.tensor([[1.0, 2.0]]), 0, 1)
+            tensor([[1.],
+                    [2.]])
+        """
         return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
     swapaxes = transpose
 
     def permute(self, *axes: object, dims: object = None) -> Any:
-        """A view with the axes in another order."""
+        """A view with the axes in another order.
+
+        Example:
+            >>> dynamic.permute(dynamic.tensor([[1.0, 2.0]]), 1, 0)
+            tensor([[1.],
+                    [2.]])
+        """
         order = sizes_of(axes if dims is None else (dims,), "permute", "dims")
         if len(order) != self.ndim:
             raise AutogradError(
@@ -239,7 +173,12 @@ class Methods(_Made, Division, Indexing):
         return ops.flip(self, sizes_of(given, "flip", "dims"))
 
     def t(self) -> Any:
-        """A view of a matrix with its axes exchanged; of a vector the vector."""
+        """A view of a matrix with its axes exchanged; of a vector the vector.
+
+        Example:
+            >>> dynamic.t(dynamic.ones(2, 3)).shape
+            torch.Size([3, 2])
+        """
         if self._array.ndim > 2:
             raise SizeError(
                 f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
@@ -259,9 +198,17 @@ class Methods(_Made, Division, Indexing):
         return self.transpose(-2, -1)
 
     def view(self, *shape: object) -> Any:
-        """A view of another shape, or the tensor in another dtype."""
+        """A view of another shape, or the tensor in another dtype.
+
+        Example:
+            >>> dynamic.zeros(2, 3).view(6).shape
+            torch.Size([6])
+        """
         if not shape:
             raise no_view_of_nothing()
+        first = shape[0]
+        if isinstance(first, DType):
+            return view_of_dtype(self, first)
         result = reshaped("view", self, shape)
         if self._overwritten is None and not shares_memory(result._array, self._array):
             raise SizeError(
@@ -279,6 +226,11 @@ class Methods(_Made, Division, Indexing):
         first, last = (axis_of("flatten", dim, len(shape)) for dim in (start_dim, end_dim))
         if first == last and self._array.ndim:
             return self
+        if first > last:
+            raise AutogradError(
+                f"flatten() has invalid args: start_dim cannot come after end_dim: {start_dim} and "
+                f"{end_dim} of a tensor of {self._array.ndim} axes"
+            )
         merged = (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
         return ops.reshape(self, merged)
 
@@ -301,7 +253,12 @@ class Methods(_Made, Division, Indexing):
         return ops.broadcast_to(self, other._array.shape)
 
     def unsqueeze(self, dim: int) -> Any:
-        """A view with a new axis of size 1."""
+        """A view with a new axis of size 1.
+
+        Example:
+            >>> dynamic.unsqueeze(dynamic.ones(2), 0).shape
+            torch.Size([1, 2])
+        """
         return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
 
     def squeeze(self, dim: object = None) -> Any:
@@ -326,7 +283,12 @@ class Methods(_Made, Division, Indexing):
         return self[key]
 
     def narrow(self, dim: int, start: Any, length: int) -> Any:
-        """The view of `length` elements from `start` along one axis."""
+        """The view of `length` elements from `start` along one axis.
+
+        Example:
+            >>> dynamic.narrow(dynamic.arange(5), 0, 1, 3)
+            tensor([1, 2, 3])
+        """
         if not self.ndim:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         axis = axis_of("narrow", dim, self._array.ndim)
@@ -342,7 +304,12 @@ class Methods(_Made, Division, Indexing):
         return (slice(None),) * axis + (key,)
 
     def split(self, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
-        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes."""
+        """Views of so many elements along `dim`, the last one shorter; or of the listed sizes.
+
+        Example:
+            >>> dynamic.split(dynamic.tensor([1.0, 2.0, 3.0, 4.0]), 2)
+            (tensor([1., 2.]), tensor([3., 4.]))
+        """
         size = split_size
         if not self.ndim:
             raise AutogradError("split expects at least a 1-dimensional tensor")
@@ -370,7 +337,12 @@ class Methods(_Made, Division, Indexing):
         return pieces(self, "SplitWithSizesBackward0", axis, sizes)
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-        """At most `chunks` views of equal size along `dim`, the last one shorter."""
+        """At most `chunks` views of equal size along `dim`, the last one shorter.
+
+        Example:
+            >>> dynamic.chunk(dynamic.arange(5), 2)
+            (tensor([0, 1, 2]), tensor([3, 4]))
+        """
         if not self.ndim:
             raise AutogradError("chunk expects at least a 1-dimensional tensor")
         if chunks < 1:
@@ -378,14 +350,24 @@ class Methods(_Made, Division, Indexing):
         return self.split(max(1, -(-self.size(dim) // chunks)), dim)
 
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
-        """The views at each index of one axis."""
+        """The views at each index of one axis.
+
+        Example:
+            >>> dynamic.unbind(dynamic.tensor([[1, 2], [3, 4]]))
+            (tensor([1, 2]), tensor([3, 4]))
+        """
         axis = axis_of("unbind", dim, self._array.ndim, of_number=False)
         return pieces(self, "UnbindBackward0", axis, None)
 
     def norm(
         self, p: Any = 2, dim: object = None, keepdim: bool = False, dtype: object = None
     ) -> Any:
-        """The p-norm of the elements; its gradient at 0 is 0."""
+        """The p-norm of the elements; its gradient at 0 is 0.
+
+        Example:
+            >>> dynamic.norm(dynamic.tensor([3.0, 4.0]))
+            tensor(5.)
+        """
         if dtype is not None:
             return self.to(dtype).norm(p, dim, keepdim)
         if p in (2, 2.0, "fro"):
@@ -411,7 +393,12 @@ class Methods(_Made, Division, Indexing):
         return ops.clip(self, min, max)
 
     def round(self, *, decimals: int = 0) -> Any:
-        """The nearest integers, or multiples of 10**-decimals; halves to even."""
+        """The nearest integers, or multiples of 10**-decimals; halves to even.
+
+        Example:
+            >>> dynamic.round(dynamic.tensor([0.5, 1.5, -1.7]))
+            tensor([ 0.,  2., -2.])
+        """
         if not decimals:
             return ops.round(self)
         scale = 10.0**decimals
@@ -422,72 +409,29 @@ class Methods(_Made, Division, Indexing):
         return ops.polygamma(n, self)
 
     def index_select(self, dim: int, index: Any) -> Any:
-        """The slices at `index` along one axis."""
+        """The slices at `index` along one axis.
+
+        Example:
+            >>> dynamic.index_select(dynamic.tensor([5, 6, 7]), 0, dynamic.tensor([2, 0]))
+            tensor([7, 5])
+        """
         if not self.ndim and index.numel() != 1:
             raise AutogradError(
                 "index_select(): Index to scalar can have only 1 value, got "
                 f"{index.numel()} value(s)"
             )
-        return _index_select(self, dim, index)
+        return slices_at(self, dim, index)
 
     def masked_fill(self, mask: object, value: object) -> Any:
-        """`value` where the mask holds, the elements elsewhere."""
+        """`value` where the mask holds, the elements elsewhere.
+
+        Example:
+            >>> dynamic.masked_fill(dynamic.tensor([1.0, 2.0]), dynamic.tensor([True, False]), -1.0)
+            tensor([-1.,  2.])
+        """
         require_mask(mask)
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 
     def where(self, condition: object, other: object) -> Any:
         """The elements where the condition holds, else those of `other`."""
         return ops.where(condition, self, other)
-
-    def __bool__(self) -> bool:
-        if self._array.size == 1:
-            return bool((values_of(self) if paused else self._array).item())
-        what = "no values" if self._array.size == 0 else "more than one value"
-        raise AutogradError(f"Boolean value of Tensor with {what} is ambiguous")
-
-    def __float__(self) -> float:
-        return float(element(_only(self).item(), F64))
-
-    def __int__(self) -> int:
-        return int(_only(self).item())
-
-    def __complex__(self) -> complex:
-        return complex(_only(self).item())
-
-    def __index__(self) -> int:
-        if self._array.dtype.kind not in "iu" or self._array.size != 1:
-            raise ArgumentError(
-                "only integer tensors of a single element can be converted to an index"
-            )
-        return int(values_of(self).item())
-
-    def __len__(self) -> int:
-        if not self._array.ndim:
-            raise ArgumentError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self._array.ndim:
-            raise ArgumentError("iteration over a 0-d tensor")
-        if paused and mode.capture is not None:
-            return iter(mode.capture.lifted(self).unbind())
-        return iter(self.unbind())
-
-    def __contains__(self, value: object) -> bool:
-        return bool(np.any(values_of(self) == getattr(value, "_array", value)))
-
-
-def _only(tensor: Any) -> Any:
-    """A tensor of one element; ValueError if it has more or none."""
-    if tensor._array.size != 1:
-        raise OptionError(
-            "only one element tensors can be converted to Python scalars: this has "
-            f"{tensor._array.size} elements"
-        )
-    return tensor
-
-
-@along
-def _index_select(input: object, dim: int, index: object) -> Any:
-    require_index("index_select(): Expected dtype int32 or int64 for index", index)
-    return eager_ops.index_select(input, index, dim)

@@ -40,6 +40,12 @@ def set_printoptions(*, profile: str | None = None, **options: object) -> None:
 
     Raises:
         ArgumentError: there is no such option, or it is no number; nothing is set then.
+
+    Example:
+        >>> dynamic.set_printoptions(precision=2)
+        >>> dynamic.tensor([1 / 3])
+        tensor([0.33])
+        >>> dynamic.set_printoptions(profile="default")
     """
     if profile is not None:
         if profile not in _PROFILES:

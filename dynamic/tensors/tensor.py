@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
-from staticgraph.compiler.core.errors import GraphError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import DTypeError, GraphError, ShapeError, StaticGraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.core.values import Value
@@ -29,6 +29,7 @@ from staticgraph.dynamic.core.dtypes import (
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, size_error
+from staticgraph.dynamic.core.whole_numbers import in_pytorchs_class, keeps_whole_numbers
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.noted import promoted
@@ -67,6 +68,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     `Tensor(2, 3)` is uninitialised, `Tensor(data)` a copy of `data`, both of the default dtype;
     the factory functions of the package say more.
+
+    Example:
+        >>> dynamic.Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
+        tensor([4., 6.])
     """
 
     __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")
@@ -167,6 +172,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
                     return operand.apply(op, operands, attrs)
             if mixed:
                 refuse_mixed(op, operands)
+            elif keeps_whole_numbers(op, dtype):
+                return self.apply(clone, operands, {})
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
@@ -389,9 +396,8 @@ provided.wrap.provide(wrap)
 
 def _own(array: Any, arrays: Sequence[object]) -> Any:
     """`array`, copied if it is on the memory of an operand: only views may share memory."""
-    if any(array is one or shares_memory(array, one) for one in arrays):
-        return array.copy()
-    return array
+    held = any(array is one or shares_memory(array, one) for one in arrays)
+    return array.copy() if held else array
 
 
 def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], bool]:
@@ -472,7 +478,7 @@ def explain(op: Op, arrays: Sequence[object], attrs: Attrs, error: Exception) ->
         _infer(op, arrays, attrs)
     if isinstance(error, ShapeError) and not isinstance(error, SizeError):
         raise size_error(op, arrays, error) from None
-    raise error
+    raise in_pytorchs_class(error)
 
 
 def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
@@ -480,6 +486,8 @@ def _infer(op: Op, arrays: Sequence[object], attrs: Attrs) -> None:
         op.infer_type(*(type_of(array) for array in arrays), **attrs)
     except ShapeError as error:
         raise size_error(op, arrays, error) from None
+    except DTypeError as error:
+        raise in_pytorchs_class(error) from None
 
 
 _valid: set[Any] = set()

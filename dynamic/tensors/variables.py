@@ -23,6 +23,10 @@ class Variable(metaclass=_AnyTensor):
 
     Attributes:
         _execution_engine: what callbacks are given to that run after a reverse pass.
+
+    Example:
+        >>> dynamic.autograd.Variable(dynamic.ones(2), requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
     """
 
     _execution_engine = ExecutionEngine()

@@ -6,6 +6,8 @@ import argparse
 import importlib
 import math
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +75,7 @@ def _add_compare(commands: Any) -> None:
     add("--markdown", type=Path, metavar="FILE", help="write a page with tables")
     add("--html", type=Path, metavar="FILE", help="write a report, with everything in one file")
     add("--plot", type=Path, metavar="FILE", help="draw the times against the limits (.svg, .png)")
-    command.set_defaults(run=run_compare)
+    command.set_defaults(run=_ending_early)
 
 
 def _add_peers(commands: Any) -> None:
@@ -85,6 +87,17 @@ def _add_peers(commands: Any) -> None:
         "names", nargs="*", metavar="peer", help="which ones; all if none is named"
     )
     install.set_defaults(run=install_peers)
+
+
+def _ending_early(given: argparse.Namespace) -> int:
+    """The same; what ends a process that takes too long keeps what was measured, as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        return run_compare(given)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return run_compare(given)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def run_compare(given: argparse.Namespace) -> int:
@@ -132,13 +145,11 @@ def _run_claims(given: argparse.Namespace) -> int:
     path = None if given.claims == Path("-") else _writable(given.claims)
     setup = Setup(_seconds(given), _peers(given.peers, given.peer).get("torch"))
     console = Console(stderr=True)
-    try:
-        with console.status("claims") as status:
-            write(path, given.workloads, setup, lambda name: status.update(escape(name)))
-    except KeyboardInterrupt:
-        console.print("interrupted: nothing was written", style="yellow")
-        return INTERRUPTED
-    return 0
+    with console.status("claims") as status:
+        complete = write(path, given.workloads, setup, lambda name: status.update(escape(name)))
+    if not complete:
+        console.print("interrupted: what was measured is kept", style="yellow")
+    return 0 if complete else INTERRUPTED
 
 
 def _run_over_sizes(given: argparse.Namespace) -> int:

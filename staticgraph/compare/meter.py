@@ -79,21 +79,27 @@ class Meter:
     def measure(self, seconds: float, need: Need | None = None, by: str | None = None) -> None:
         """Measure again, each quantity for so many seconds; the best of all times counts.
 
+        Nothing of a measurement that is interrupted counts: half of the limits are none.
+
         Args:
             need: what is needed of the machine; None: everything.
             by: only what bounds by this: "memory", "arithmetic" or "call".
         """
+        rates: dict[int, dict[tuple[str, str], float]] = {}
         try:
             for threads, process in self._running.items():
-                best = self._best[threads]
+                rates[threads] = {}
                 for name, kind, key, amount in process.report:
                     if (by is not None and kind != KINDS[by]) or not _needed(kind, key, need):
                         continue
                     found = process.ask(do="measure", step=name, seconds=seconds)
-                    rate = amount / found["minimum"]
-                    best[kind, key] = max(rate, best.get((kind, key), 0.0))
+                    rates[threads][kind, key] = amount / found["minimum"]
         except ContenderError as error:
             raise _failed(error) from None
+        for threads, found_rates in rates.items():
+            best = self._best[threads]
+            for what, rate in found_rates.items():
+                best[what] = max(rate, best.get(what, 0.0))
 
     def limits(self) -> list[Limits]:
         """What was found so far: one record for each number of threads."""
@@ -109,9 +115,11 @@ class Meter:
         ]
 
     def least(self, need: Need) -> Bound | None:
-        """The shortest time for what is needed, by what was found so far; None if nothing was."""
+        """The shortest time for what is needed, by what was found; None if that is not all."""
         found = strongest(self.limits())
-        return None if found is None else bound_of(found, need.moved, need.flops)
+        if found is None or not need.flops.keys() <= found.flops.keys():
+            return None
+        return bound_of(found, need.moved, need.flops)
 
     def follow(self, seconds: float, need: Need) -> None:
         """Measure what sets the limit, as often as a contender is measured."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from staticgraph.compiler.inspect.debug import Step
     from staticgraph.compiler.inspect.lost import Keeper
     from staticgraph.transforms.for_scipy import ScipyFunctions
+else:  # what hints say: its class is imported when it is asked for
+    ScipyFunctions = object
 
 _set = object.__setattr__  # what nobody else can
 

@@ -169,7 +169,7 @@ def _replace(path: Path, by: str) -> None:
     if by == "folder":
         path.mkdir()
     elif by == "link":
-        elsewhere = path.with_name("elsewhere")
+        elsewhere = path.with_name(f"{path.name}.elsewhere")
         elsewhere.write_bytes(content)
         path.symlink_to(elsewhere)
     elif by == "empty":

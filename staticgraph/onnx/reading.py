@@ -88,8 +88,10 @@ def read(path: str | os.PathLike[str] | BinaryIO) -> File:
 
 def model_of_proto(proto: Any, folder: Path | None) -> File:
     """The model of a message; `folder` has the files that its arrays may be in."""
-    versions = {one.domain: one.version for one in proto.opset_import}
-    opset = versions.get("", versions.get("ai.onnx", 0))
+    versions = {one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")}
+    if len(versions) > 1:
+        raise FormatError(f"onnx.load: the model is of several opsets: {sorted(versions)}")
+    opset = max(versions, default=0)
     newest = onnx("onnx.load").defs.onnx_opset_version()
     if not OLDEST_READ <= opset <= newest:
         raise FormatError(
@@ -169,6 +171,8 @@ class _Reader:
         return dtype
 
     def _step(self, proto: Any, position: int, known: set[str]) -> Step:
+        if not isinstance(proto.op_type, str) or not isinstance(proto.domain, str):
+            raise FormatError(f"onnx.load: node {position} has an operator whose name is no text")
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         operator = f"{domain}.{proto.op_type}" if domain else proto.op_type
         name = f"node {proto.name or position} ({operator})"[:120]
@@ -177,9 +181,38 @@ class _Reader:
                 raise FormatError(
                     f"onnx.load: {name} takes {one!r:.80}, which no node before it gives"
                 )
+        self._check(domain, proto, name)
         inside = frozenset(known)
         attributes = {one.name: self._attribute(one, name, inside) for one in proto.attribute}
         return Step(operator, name, tuple(proto.input), tuple(proto.output), attributes)
+
+    def _check(self, domain: str, proto: Any, name: str) -> None:
+        """FormatError unless a node has what the definition of its operator says."""
+        defs = self.package.defs
+        if not defs.has(proto.op_type, domain):
+            return  # it is refused where operators are looked up
+        try:
+            schema = defs.get_schema(proto.op_type, self.opset, domain)
+        except Exception:  # of onnx, whose classes differ by version
+            return  # this opset has it not
+        for what, given, least, most in (
+            ("inputs", len(proto.input), schema.min_input, schema.max_input),
+            ("outputs", len(proto.output), schema.min_output, schema.max_output),
+        ):
+            if not least <= given <= most:
+                several = f"{least}" if least == most else f"{least} to {most}"
+                raise FormatError(f"onnx.load: {name} has {given} {what}, and takes {several}")
+        for one in proto.attribute:
+            known = schema.attributes.get(one.name)
+            if known is None or int(known.type.value) != one.type:
+                raise FormatError(
+                    f"onnx.load: {name}: the attribute {one.name!r:.80} is none of opset "
+                    f"{self.opset}, or of another type there"
+                )
+        there = {one.name for one in proto.attribute}
+        for wanted, known in schema.attributes.items():
+            if known.required and wanted not in there:
+                raise FormatError(f"onnx.load: {name} lacks the attribute {wanted!r}")
 
     def _attribute(self, proto: Any, name: str, known: frozenset[str]) -> Any:
         kinds = self.package.AttributeProto
@@ -213,7 +246,7 @@ class _Reader:
             return self._raw(self._outside(proto, what), dtype, shape, what)
         if proto.HasField("raw_data"):
             return self._raw(proto.raw_data, dtype, shape, what)
-        given = max(len(getattr(proto, field)) for field in _FIELDS)
+        given = len(getattr(proto, self.package.helper.tensor_dtype_to_field(proto.data_type)))
         needed = count * 2 if dtype.kind == "c" else count
         if given != needed:
             raise FormatError(f"onnx.load: {what} is {dtype}{list(shape)}, and has {given} numbers")
@@ -232,8 +265,9 @@ class _Reader:
         told = {one.key: one.value for one in proto.external_data}
         folder = self.folder.resolve()
         location = told.get("location", "")
-        path = (folder / location).resolve()
-        if not location or not path.is_relative_to(folder) or not path.is_file():
+        is_name = bool(location) and "\0" not in location
+        path = (folder / location).resolve() if is_name else folder
+        if not path.is_relative_to(folder) or not path.is_file():
             raise FormatError(
                 f"onnx.load: {what} is in {location!r:.80}, no file in the model's folder"
             )
@@ -249,9 +283,6 @@ class _Reader:
         with path.open("rb") as stream:
             stream.seek(offset)
             return stream.read(length)
-
-
-_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 
 
 def operators_of(graph: Graph) -> Iterable[Step]:

@@ -13,12 +13,12 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.graph.expression import Expression
 
-Rate: TypeAlias = "float | Expression | Callable[[Any], Any]"
+Rate: TypeAlias = float | Expression | Callable[[Any], Any]
 """A number, an expression of one, such as a variable that is set between calls, or a schedule: a
 function of the number of steps so far that gives one of both."""
 
-Options: TypeAlias = "Mapping[str, Any]"
-Check: TypeAlias = "Callable[[str, str, Any], None]"
+Options: TypeAlias = Mapping[str, Any]
+Check: TypeAlias = Callable[[str, str, Any], None]
 """Raises OptionError, given the names of the optimizer and of the option, for what it refuses."""
 
 

@@ -14,8 +14,8 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import CHECKS, Check, Options, as_python
 
-Updates: TypeAlias = "dict[Variable, Expression]"
-Parameters: TypeAlias = "Sequence[Variable] | Sequence[Mapping[str, Any]]"
+Updates: TypeAlias = dict[Variable, Expression]
+Parameters: TypeAlias = Sequence[Variable] | Sequence[Mapping[str, Any]]
 """Variables, or groups: dicts of such "params" and options of their own."""
 
 

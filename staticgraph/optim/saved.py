@@ -15,6 +15,8 @@ from staticgraph.optim.checks import CHECKS, Options
 
 if TYPE_CHECKING:
     from staticgraph.optim.first_order import Group
+else:  # what hints say: it is declared beside what derives from this
+    Group = object
 
 _Assignments = list[tuple[Variable, Any]]
 

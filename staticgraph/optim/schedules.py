@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import cos, floor, log, maximum, minimum, where
 from staticgraph.optim.checks import number, whole
 
-Rates: TypeAlias = "float | Callable[[Any], Any]"
+Rates: TypeAlias = float | Callable[[Any], Any]
 """A number, or a schedule."""
 
 

@@ -30,7 +30,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise MissingExtraError(
         "staticgraph.sklearn: scikit-learn is not installed: pip install 'staticgraph[sklearn]'"
@@ -86,31 +86,46 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.random_state = random_state
 
-    def _fit(self, X: Array, y: Array, outputs: int) -> None:
+    def _fit(self, X: Array, y: Array, weight: object, outputs: int) -> None:
         """Train on rows and numbers, or indices of classes; sets what ends with an underscore."""
         self._check()
+        X, y, weight, count = self._weighted(X, y, weight)
         rng = check_random_state(self.random_state)
         x, out = self._defined(outputs, rng)
         target = placeholder("y", (None,), y.dtype)
-        loss = self._loss(out, target)
+        counts = placeholder("weight", (None,), out.dtype)
+        loss = ops.mean(counts * self._losses(out, target))
         executable = compile([x], self._predicted(out), name=type(self).__name__)
         weights = [
             one for one in ancestors([out]) if isinstance(one, Variable) and one.dtype.kind == "f"
         ]
         matrices = [w for w in weights if w.ndim > 1] if self.alpha else []
         # a variable, not a constant, so that a search over alpha compiles once
-        scale = variable(np.asarray(0.5 * self.alpha / len(X), out.dtype), name="alpha")
+        scale = variable(np.asarray(0.5 * self.alpha / count, out.dtype), name="alpha")
         objective = loss
         for w in matrices:
             objective = objective + scale * ops.sum(w * w)
         optimizer: Any = Adam(lr=0.01) if self.optimizer is None else copy.deepcopy(self.optimizer)
         train = compile(
-            [x, target], loss, updates=optimizer.minimize(objective, weights), name="train"
+            [x, target, counts], loss, updates=optimizer.minimize(objective, weights), name="train"
         )
-        measure = compile([x, target], loss, name="loss") if self.early_stopping else None
-        self._train(train, measure, weights, X.astype(x.dtype), y, rng)
+        measure = compile([x, target, counts], loss, name="loss") if self.early_stopping else None
+        data = X.astype(x.dtype), y, weight.astype(out.dtype)
+        self._train(train, measure, weights, data, rng)
         self._give_back(weights)
         self.predict_ = copy.copy(executable)  # variables of its own, which no other fit changes
+
+    def _weighted(self, X: Array, y: Array, given: object) -> tuple[Array, Array, Array, float]:
+        """The rows that count, their weights, which have the mean 1, and the sum they had."""
+        weight: Array = _check_sample_weight(given, X, dtype=np.float64)
+        if np.any(weight < 0):
+            raise OptionError(
+                f"{type(self).__name__}: a sample_weight is a number from 0, not {weight.min()}"
+            )
+        rows = weight > 0
+        largest = weight.max()
+        kept = weight[rows] / largest  # so that no sum of large ones overflows
+        return X[rows], y[rows], kept / kept.mean(), float(kept.sum()) * float(largest)
 
     def _check(self) -> None:
         """OptionError for what no fit can do with."""
@@ -154,22 +169,22 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         train: Executable,
         measure: Executable | None,
         weights: list[Variable],
-        X: Array,
-        y: Array,
+        data: tuple[Array, Array, Array],
         rng: np.random.RandomState,
     ) -> None:
         """Go over the rows until the loss is no longer better, then take the best weights."""
-        order = rng.permutation(len(X))
-        held = int(np.ceil(self.validation_fraction * len(X))) if measure is not None else 0
-        if held >= len(X):
-            raise OptionError(f"{type(self).__name__}: no row of {len(X)} is left to train with")
+        count = len(data[0])
+        order = rng.permutation(count)
+        held = int(np.ceil(self.validation_fraction * count)) if measure is not None else 0
+        if held >= count:
+            raise OptionError(f"{type(self).__name__}: no row of {count} is left to train with")
         tested, rows = order[:held], order[held:]
         best, since, kept = np.inf, 0, None
         self.loss_curve_: list[float] = []
         for _ in range(self.max_iter):
-            loss = self._pass(train, X, y, rng.permutation(rows))
+            loss = self._pass(train, data, rng.permutation(rows))
             if measure is not None:
-                loss = float(measure(X[tested], y[tested]))
+                loss = float(measure(*(one[tested] for one in data)))
             self.loss_curve_.append(loss)
             since = 0 if loss < best - self.tol else since + 1
             if loss < best:
@@ -182,12 +197,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             for w, value in zip(weights, kept, strict=True):
                 w.value = value
 
-    def _pass(self, train: Executable, X: Array, y: Array, order: Array) -> float:
+    def _pass(self, train: Executable, data: tuple[Array, ...], order: Array) -> float:
         """The mean loss of the batches of one pass."""
         total = 0.0
         for first in range(0, len(order), self.batch_size):
             rows = order[first : first + self.batch_size]
-            total += float(train(X[rows], y[rows])) * len(rows)
+            total += float(train(*(one[rows] for one in data))) * len(rows)
         return total / len(order)
 
     def _give_back(self, weights: list[Variable]) -> None:
@@ -204,7 +219,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return self.predict_(rows.astype(self.predict_.feeds[0].type.dtype))
 
-    def _loss(self, out: Expression, y: Expression) -> Expression:
+    def _losses(self, out: Expression, y: Expression) -> Expression:
         raise NotImplementedError
 
     def _predicted(self, out: Expression) -> Expression:
@@ -258,10 +273,13 @@ class NetworkRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         True
     """
 
-    def fit(self, X: object, y: object) -> NetworkRegressor:
-        """Fit it to rows and their numbers."""
+    def fit(self, X: object, y: object, sample_weight: object = None) -> NetworkRegressor:
+        """Fit it to rows and their numbers, which count as `sample_weight` says: once, if None.
+
+        A row of weight 2 counts as two rows, one of weight 0 as none.
+        """
         rows, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._fit(rows, np.asarray(numbers, np.float64), 1)
+        self._fit(rows, np.asarray(numbers, np.float64), sample_weight, 1)
         return self
 
     def predict(self, X: object) -> Array:
@@ -269,9 +287,9 @@ class NetworkRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         found: Array = self._outputs(X)
         return found
 
-    def _loss(self, out: Expression, y: Expression) -> Expression:
+    def _losses(self, out: Expression, y: Expression) -> Expression:
         error = self._predicted(out) - ops.astype(y, out.dtype)
-        return ops.mean(error * error)
+        return error * error
 
     def _predicted(self, out: Expression) -> Expression:
         return ops.reshape(out, (out.shape[0],))
@@ -290,12 +308,12 @@ class NetworkClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         array(['no', 'yes'], dtype='<U3')
     """
 
-    def fit(self, X: object, y: object) -> NetworkClassifier:
-        """Fit it to rows and their classes."""
+    def fit(self, X: object, y: object, sample_weight: object = None) -> NetworkClassifier:
+        """Fit it to rows and their classes, which count as `sample_weight` says: once, if None."""
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, indices = np.unique(labels, return_inverse=True)
-        self._fit(rows, indices.astype(np.int64), len(self.classes_))
+        self._fit(rows, indices.astype(np.int64), sample_weight, len(self.classes_))
         return self
 
     def predict_proba(self, X: object) -> Array:
@@ -309,8 +327,9 @@ class NetworkClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         found: Array = self.classes_[likeliest]
         return found
 
-    def _loss(self, out: Expression, y: Expression) -> Expression:
-        return ops.cross_entropy(out, y)
+    def _losses(self, out: Expression, y: Expression) -> Expression:
+        losses: Expression = ops.cross_entropy(out, y, reduction="none")
+        return losses
 
     def _predicted(self, out: Expression) -> Expression:
         return ops.softmax(out, axis=-1)

@@ -25,6 +25,7 @@ from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.functions import numpy_protocol
 from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.operators import method_named
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
@@ -147,6 +148,8 @@ class TracedArray(Expression):
     __index__ = _as_index
 
     def __getattr__(self, name: str) -> Any:
+        if method_named(name) is not None:  # made now, as of any expression
+            return getattr(self, name)
         if name in _OF_ARRAYS and not name.startswith("__") and by_user():
             refuse(
                 f"asks for .{name}, which arrays have and what stands for them while the function "

@@ -18,9 +18,13 @@ from staticgraph.compiler.graph.expression import Expression, Handle, closed, ha
 from staticgraph.tracing.outputs import as_output
 
 if TYPE_CHECKING:
-    from staticgraph.tracing.functions import Function
+    from staticgraph.tracing import functions
 
-Argnums: TypeAlias = "int | Sequence[int]"
+    Function: TypeAlias = functions.Function
+else:  # what hints say: its class is imported when a function is made
+    Function = Callable[..., Any]
+
+Argnums: TypeAlias = int | Sequence[int]
 
 
 def transformed(

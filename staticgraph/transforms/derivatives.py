@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from staticgraph.compiler.transforms.autodiff import gradients, pullback, pushfo
 from staticgraph.leaves import arange
 from staticgraph.transforms.arguments import (
     Argnums,
+    Function,
     Partial,
     as_given,
     as_tensors,
@@ -30,9 +31,6 @@ from staticgraph.transforms.arguments import (
     transformed,
     variable,
 )
-
-if TYPE_CHECKING:
-    from staticgraph.tracing.functions import Function
 
 
 @overload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.pytree import leaves, rebuilt
@@ -11,11 +11,15 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.transforms.autodiff import pushforward
 from staticgraph.leaves import arange
-from staticgraph.transforms.arguments import Argnums, Partial, floating, hashable, transformed
+from staticgraph.transforms.arguments import (
+    Argnums,
+    Function,
+    Partial,
+    floating,
+    hashable,
+    transformed,
+)
 from staticgraph.transforms.derivatives import grad, jvp
-
-if TYPE_CHECKING:
-    from staticgraph.tracing.functions import Function
 
 
 def jacfwd(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:

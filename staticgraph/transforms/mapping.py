@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Size, assume_equal
@@ -15,10 +15,7 @@ from staticgraph.compiler.graph.expression import Expression, handle_among
 from staticgraph.compiler.transforms.branching import on_all_ways
 from staticgraph.tracing.outputs import as_output
 from staticgraph.tracing.signature import is_array
-from staticgraph.transforms.arguments import as_given, expression, transformed
-
-if TYPE_CHECKING:
-    from staticgraph.tracing.functions import Function
+from staticgraph.transforms.arguments import Function, as_given, expression, transformed
 
 
 def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) -> Function:

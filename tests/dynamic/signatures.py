@@ -22,8 +22,8 @@ BY_POSITION = "an operand of this function is given by position"
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
         (
-            "3", "cond_fn", "body_fn", "dividend", "divisor", "indices", "input", "int", "operands",
-            "shape", "shapes", "size", "sizes", "tensors",
+            "3", "cond_fn", "body_fn", "dividend", "divisor", "indices", "int", "operands",
+            "shapes", "sizes", "tensors",
         ),
         BY_POSITION,
     ),

@@ -1,4 +1,6 @@
-"""What the code of docs/guide prints: `python -m tests.project.guide` writes it into the pages.
+"""What the code of docs/index.md and docs/guide prints.
+
+`python -m tests.project.guide` writes it into the pages.
 
 The Python blocks of a page are one script, named as the page; the block of text behind one is what
 it prints, the last line of an error included. `test_guide.py` compares.
@@ -20,7 +22,7 @@ from typing import Any
 
 from tests.paths import ROOT
 
-PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+PAGES = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 

@@ -65,12 +65,38 @@ def _members(*, compiler: bool) -> dict[str, Any]:
     }
 
 
+def _eager() -> dict[str, Any]:
+    """The public functions and classes of the eager packages, but for what another form shows.
+
+    An in-place function `f_` has the example of `f`, an error and a module's alias none.
+    """
+    found = {}
+    for module in (
+        dynamic, dynamic.nn, dynamic.nn.functional, dynamic.optim, dynamic.optim.lr_scheduler,
+        dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.distributions, dynamic.utils.data,
+    ):  # fmt: skip
+        for name in getattr(module, "__all__", None) or vars(module):
+            value = getattr(module, name)
+            own = (getattr(value, "__module__", None) or "").startswith("staticgraph.dynamic")
+            is_error = inspect.isclass(value) and issubclass(value, BaseException)
+            if own and callable(value) and not is_error and not name.startswith("_"):
+                found[f"{module.__name__}.{name}"] = value
+    return {name: value for name, value in found.items() if not name.endswith("_")}
+
+
+EAGER = _eager()
+TENSOR = {  # members with an example; most have that of a function of their name
+    name: member
+    for name in dir(dynamic.Tensor)
+    if not name.startswith("_")
+    and ">>>" in (inspect.getdoc(member := inspect.getattr_static(dynamic.Tensor, name)) or "")
+}
 MEMBERS = _members(compiler=False)
 COMPILER = _members(compiler=True) | {kind.__name__: kind for kind in CLASSES}
 OTHERS = {  # classes, and members of the compiler's, which are not all for users
     name: value for name, value in COMPILER.items() if ">>>" in (value.__doc__ or "")
 }
-KINDS = {"ops": OPS, "functions": FUNCTIONS, "members": MEMBERS}
+KINDS = {"ops": OPS, "functions": FUNCTIONS, "members": MEMBERS, "eager": EAGER}
 
 
 @pytest.fixture(autouse=True)
@@ -93,9 +119,13 @@ def _example(function: Any) -> list[doctest.Example]:
 
 def _ran(name: str, function: Any) -> str:
     """What doctest has to say of an example: nothing if it is right."""
-    test = doctest.DocTest(_example(function), {"sg": sg, "np": np}, name, None, None, None)
+    names = {"sg": sg, "np": np, "dynamic": dynamic, "nn": dynamic.nn, "__name__": "example"}
+    test = doctest.DocTest(_example(function), names, name, None, None, None)
     said: list[str] = []
-    doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what is for debugging, as PyTorch's
+        runner.run(test, out=said.append)
     return "".join(said)
 
 
@@ -150,9 +180,9 @@ def test_everything_public_has_an_example(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "others"])
+@pytest.mark.parametrize("kind", [*KINDS, "others", "tensor"])
 def test_the_examples_print_what_they_say(kind: str) -> None:
-    values = KINDS.get(kind, OTHERS)
+    values = {**KINDS, "others": OTHERS, "tensor": TENSOR}[kind]
     assert "".join(_ran(name, value) for name, value in values.items()) == ""
 
 

@@ -126,6 +126,41 @@ def test_variables_that_a_function_shares_belong_to_the_fitted() -> None:
     np.testing.assert_array_equal(first.predict(x), expected)
 
 
+def test_a_weight_is_how_often_a_row_counts() -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(30, 3)), rng.integers(0, 4, 30)
+    y = x[:, 0] - x[:, 1]
+    for kind, target in ((NetworkRegressor, y), (NetworkClassifier, np.where(y > 0, "a", "b"))):
+        options = {"hidden": (4,), "max_iter": 30, "alpha": 1.0, "random_state": 0}
+        weighted = kind(batch_size=30, **options).fit(x, target, sample_weight=weight)
+        rows = np.repeat(np.arange(30), weight)
+        repeated = kind(batch_size=len(rows), **options).fit(x[rows], target[rows])
+        assert len(rows) > 30
+        found, expected = (
+            model.predict_proba(x) if kind is NetworkClassifier else model.predict(x)
+            for model in (weighted, repeated)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+        left_out = kind(batch_size=7, **options).fit(x[weight > 0], target[weight > 0])
+        zeros = kind(batch_size=7, **options).fit(x, target, sample_weight=1.0 * (weight > 0))
+        np.testing.assert_array_equal(zeros.predict(x), left_out.predict(x))
+
+
+def test_large_weights_do_not_overflow() -> None:
+    x = np.eye(4)
+    options = {"hidden": (3,), "max_iter": 2, "alpha": 0.0, "random_state": 0}
+    large = NetworkRegressor(**options).fit(x, np.arange(4.0), sample_weight=[1e308] * 4)
+    plain = NetworkRegressor(**options).fit(x, np.arange(4.0))
+    np.testing.assert_array_equal(large.predict(x), plain.predict(x))
+
+
+def test_weights_that_cannot_be_are_refused() -> None:
+    with pytest.raises(sg.OptionError, match=r"sample_weight is a number from 0, not -1.0"):
+        NetworkRegressor().fit(np.eye(4), np.arange(4.0), sample_weight=[1, 1, -1, 1])
+    with pytest.raises(ValueError, match="zero"):
+        NetworkRegressor().fit(np.eye(4), np.arange(4.0), sample_weight=np.zeros(4))
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

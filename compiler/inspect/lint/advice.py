@@ -52,7 +52,7 @@ def softmax_over_rows(linted: Linted, node: Node) -> str | None:
     """Probabilities over axis 0 of what is then taken as probabilities of classes, sizes known."""
     if not normalises_rows(node) or is_gradient(node) or softmax_over_batch(linted, node):
         return None
-    if not are_classes(linted, node):
+    if not are_classes(linted, node, by_places=True):
         return None
     return (
         f"{node.op.name} over axis 0 of {described(node)}, whose last axis is then read as "

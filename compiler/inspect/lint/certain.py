@@ -96,8 +96,11 @@ def _below(linted: Linted, start: int) -> set[int]:
     return seen
 
 
-def are_classes(linted: Linted, softmax: Node) -> bool:
-    """Whether the last axis is looked up, searched for the largest, or summed as a likelihood."""
+def are_classes(linted: Linted, softmax: Node, by_places: bool = False) -> bool:
+    """Whether the last axis is looked up, searched for the largest, or summed as a likelihood.
+
+    `by_places`: also if as many elements as there are rows are looked up by their places among all.
+    """
     last = len(softmax.type.shape) - 1
     logs = {softmax.id} if softmax.op.name == "log_softmax" else set[int]()
     stack, seen = [softmax], {softmax.id}
@@ -114,12 +117,41 @@ def are_classes(linted: Linted, softmax: Node) -> bool:
                 return True
             if name == "multiply" and node.id in logs and _is_one_hot(linted, reader):
                 return True
+            if name == "reshape" and _is_picked_from(linted, node, reader, by_places):
+                return True
             if reader.op.elementwise and len(reader.type.shape) == last + 1:
                 seen.add(reader.id)
                 stack.append(reader)
                 if name == "log" or node.id in logs:
                     logs.add(reader.id)
     return False
+
+
+def _is_picked_from(linted: Linted, rows: Node, flat: Node, by_places: bool) -> bool:
+    """Whether `rows[i, y]`, an index of the elements in a row, picks a class y of each i."""
+    if len(rows.type.shape) != 2 or len(flat.type.shape) != 1:
+        return False
+    classes = rows.type.shape[-1]
+    for reader in linted.readers(flat):
+        if reader.op.name == "take" and reader.operands[0] == flat.id:
+            index = linted.operand(reader, 1)
+            while index.op.name in ("reshape", "expand_dims", "astype"):
+                index = linted.operand(index, 0)
+            if by_places and index.op is leaves.placeholder:
+                return index.type.shape == rows.type.shape[:1]
+            sides = index.operands if index.op.name == "add" else ()
+            fed = [one for one in sides if _is_fed(linted, one)]
+            if len(sides) == 2 and len(fed) == 1 and _counts_to(linted, fed[0], classes):
+                return True
+    return False
+
+
+def _counts_to(linted: Linted, index: int, size: object) -> bool:
+    """Whether an index is one into an axis of this size: it is taken of its places."""
+    return any(
+        linted.nodes[one].op.name == "iota" and linted.nodes[one].attrs["size"] == size
+        for one in _below(linted, index)
+    )
 
 
 def _is_fed(linted: Linted, wanted: int) -> bool:

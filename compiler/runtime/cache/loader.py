@@ -22,6 +22,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
 from staticgraph.compiler.llvm.pool import SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.ir.records import Function
 
 TRAMPOLINE = "staticgraph.compiler.llvm.trampoline"
+LOOPS = "staticgraph.compiler.llvm.loops"
 PRODUCTS = "staticgraph.compiler.llvm.products.driver"
 MACHINE = "staticgraph.compiler.llvm.machine"
 """What makes the code that all kernels share: imported where it is not in the cache."""
@@ -258,6 +260,18 @@ def trampoline_code() -> Loaded:
         return Code(symbols, trampoline_object(FIELDS, machine))
 
     return _same_for_all(repr(FIELDS), make)
+
+
+@Once
+def loops_code() -> Loaded:
+    """The code of `compiler.llvm.loops`."""
+
+    def make() -> Code:
+        loops_object = fork.imported(LOOPS).loops_object
+        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS)
+        return Code(symbols, loops_object(FIELDS, fork.imported(MACHINE).target_machine()))
+
+    return _same_for_all(f"loops {FIELDS!r}", make)
 
 
 def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:

@@ -21,7 +21,12 @@ __all__ = [
 
 
 def adaptive_avg_pool1d(input: object, output_size: object) -> Any:
-    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size)."""
+    """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size).
+
+    Example:
+        >>> nn.functional.adaptive_avg_pool1d(dynamic.tensor([[1.0, 2.0, 6.0]]), 2)
+        tensor([[1.5000, 4.0000]])
+    """
     return _means(1, input, output_size)
 
 
@@ -30,12 +35,21 @@ def adaptive_avg_pool2d(input: object, output_size: object) -> Any:
 
     Part i of m of an axis of size s goes from floor(i s / m) to ceil((i + 1) s / m); None keeps
     the size of an axis, one number is that of both.
+
+    Example:
+        >>> nn.functional.adaptive_avg_pool2d(dynamic.arange(6.0).reshape(1, 2, 3), (1, None))
+        tensor([[[1.5000, 2.5000, 3.5000]]])
     """
     return _means(2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: object, output_size: object) -> Any:
-    """The means of parts of the last three axes: see `adaptive_avg_pool2d`."""
+    """The means of parts of the last three axes: see `adaptive_avg_pool2d`.
+
+    Example:
+        >>> nn.functional.adaptive_avg_pool3d(dynamic.arange(8.0).reshape(1, 2, 2, 2), 1)
+        tensor([[[[3.5000]]]])
+    """
     return _means(3, input, output_size)
 
 
@@ -68,15 +82,33 @@ def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
 
 
 def adaptive_max_pool1d(input: object, output_size: object, return_indices: bool = False) -> Any:
-    """The largest elements of parts of the last axis: see `adaptive_avg_pool2d` for the parts."""
+    """The largest elements of parts of the last axis: see `adaptive_avg_pool2d` for the parts.
+
+    Example:
+        >>> nn.functional.adaptive_max_pool1d(
+        ...     dynamic.tensor([[1.0, 9.0, 6.0]]), 2, return_indices=True
+        ... )
+        (tensor([[9., 9.]]), tensor([[1, 1]]))
+    """
     return _maxima(1, input, output_size, return_indices)
 
 
 def adaptive_max_pool2d(input: object, output_size: object, return_indices: bool = False) -> Any:
-    """The largest elements of parts of the last two axes; with `return_indices` also where."""
+    """The largest elements of parts of the last two axes; with `return_indices` also where.
+
+    Example:
+        >>> nn.functional.adaptive_max_pool2d(dynamic.arange(6.0).reshape(1, 2, 3), 1)
+        tensor([[[5.]]])
+    """
     return _maxima(2, input, output_size, return_indices)
 
 
 def adaptive_max_pool3d(input: object, output_size: object, return_indices: bool = False) -> Any:
-    """The largest elements of parts of the last three axes; with `return_indices` also where."""
+    """The largest elements of parts of the last three axes; with `return_indices` also where.
+
+    Example:
+        >>> x = dynamic.arange(8.0).reshape(1, 2, 2, 2)
+        >>> nn.functional.adaptive_max_pool3d(x, (2, 1, 1)).flatten()
+        tensor([3., 7.])
+    """
     return _maxima(3, input, output_size, return_indices)

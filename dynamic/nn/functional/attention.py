@@ -53,6 +53,12 @@ def scaled_dot_product_attention(
         is_causal: whether a query sees only the keys up to its own place.
         scale: 1 / sqrt(e) if None.
         enable_gqa: whether several heads (axis -3) of the queries share one of key and value.
+
+    Example:
+        >>> q, k = dynamic.zeros((4, 1, 2)), dynamic.zeros((2, 1, 2))
+        >>> v = dynamic.tensor([[[1.0]], [[2.0]]])
+        >>> nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True).ravel()
+        tensor([1., 1., 2., 2.])
     """
     if is_causal and attn_mask is not None:
         raise AutogradError(

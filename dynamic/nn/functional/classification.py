@@ -31,6 +31,7 @@ from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
 
 __all__ = [
@@ -61,6 +62,10 @@ def cross_entropy(
         weight: how much each class counts: (c,).
         ignore_index: a target that counts for nothing.
         label_smoothing: the part of the target's probability that all classes share.
+
+    Example:
+        >>> nn.functional.cross_entropy(dynamic.zeros(1, 2), dynamic.tensor([1]))
+        tensor(0.6931)
     """
     if weight is None and label_smoothing == 0.0 and ignore_index < 0 and reduce is None:
         found = _of_few(input, target, reduction) if size_average is None else None
@@ -133,6 +138,7 @@ def _against_probabilities(
     return against_probabilities(input, target, weight, reduction, label_smoothing)
 
 
+@called("NllLoss")
 def nll_loss(
     input: object,
     target: object,
@@ -145,6 +151,10 @@ def nll_loss(
     """-x[target], x log-probabilities (n, c, ...) or (c,), target class indices (n, ...).
 
     The mean is weighted by what each target counts: see `cross_entropy`.
+
+    Example:
+        >>> nn.functional.nll_loss(dynamic.tensor([[-1.0, -2.0]]), dynamic.tensor([1]))
+        tensor(2.)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_classes(input, target)
@@ -202,6 +212,7 @@ def _check_classes(input: Any, target: Any) -> None:
         raise ModuleError(f"Expected target size {list(wanted)}, got {list(sizes)}")
 
 
+@called("BinaryCrossEntropy")
 def binary_cross_entropy(
     input: Any,
     target: Any,
@@ -210,7 +221,12 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100."""
+    """-(t log(x) + (1 - t) log(1 - x)), x probabilities; logarithms are at least -100.
+
+    Example:
+        >>> nn.functional.binary_cross_entropy(dynamic.tensor([0.5]), dynamic.tensor([1.0]))
+        tensor(0.6931)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     if input.dtype != target.dtype:
         found, kept = (DTYPES[np.dtype(one.dtype)].legacy for one in (target, input))
@@ -239,6 +255,12 @@ def binary_cross_entropy_with_logits(
     """The loss of targets in [0, 1] under probabilities sigmoid(x).
 
     `weight` broadcasts with the losses; `pos_weight` is how much a target of 1 counts.
+
+    Example:
+        >>> nn.functional.binary_cross_entropy_with_logits(
+        ...     dynamic.tensor([0.0]), dynamic.tensor([1.0])
+        ... )
+        tensor(0.6931)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if differ(input.shape, target.shape):
@@ -259,6 +281,12 @@ def kl_div(
     """t * (log(t) - x), x log-probabilities; `log_target`: the target is log(t).
 
     'batchmean' divides the sum by the size of axis 0 (Kullback, Leibler 1951).
+
+    Example:
+        >>> nn.functional.kl_div(
+        ...     dynamic.tensor([0.5, 0.5]).log(), dynamic.tensor([0.5, 0.5]), reduction="sum"
+        ... )
+        tensor(0.)
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(

@@ -12,12 +12,14 @@ from staticgraph.compiler.layers.convolution import convolved, same_padding, tra
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
 ]  # fmt: skip
 
 
+@called("Convolution")
 def conv1d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     dilation: object = 1, groups: int = 1,
@@ -25,6 +27,12 @@ def conv1d(
     """Cross-correlation: (n, c, l), (f, c / groups, k), (f,) -> (n, f, l'); n is optional.
 
     `padding` is a number of zeros on both sides, "valid" (0) or "same" (l' = l, with stride 1).
+
+    Example:
+        >>> nn.functional.conv1d(
+        ...     dynamic.tensor([[[1.0, 2.0, 4.0]]]), dynamic.tensor([[[-1.0, 1.0]]])
+        ... )
+        tensor([[[1., 2.]]])
     """
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -36,6 +44,12 @@ def conv2d(
     """Cross-correlation: (n, c, h, w), (f, c / groups, kh, kw), (f,) -> (n, f, h', w').
 
     n is optional; options are one number or two; `padding` as that of `conv1d`.
+
+    Example:
+        >>> x = dynamic.arange(6.0).reshape(1, 1, 2, 3)
+        >>> nn.functional.conv2d(x, dynamic.ones((1, 1, 2, 2)), padding="same")
+        tensor([[[[ 8., 12.,  7.],
+                  [ 7.,  9.,  5.]]]])
     """
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -47,6 +61,10 @@ def conv3d(
     """Cross-correlation: (n, c, d, h, w), (f, c / groups, kd, kh, kw), (f,) -> (n, f, d', h', w').
 
     n is optional; options are one number or three; `padding` as that of `conv1d`.
+
+    Example:
+        >>> nn.functional.conv3d(dynamic.ones((1, 1, 2, 2, 2)), dynamic.ones((1, 1, 2, 2, 2)))
+        tensor([[[[[8.]]]]])
     """
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -137,11 +155,19 @@ def _check_room(x: Any, weight: Any, padding: Sizes, dilation: Sizes) -> None:
         )
 
 
+@called("Convolution")
 def conv_transpose1d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
-    """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l')."""
+    """The adjoint of `conv1d`: (n, c, l), (c, f / groups, k), (f,) -> (n, f, l').
+
+    Example:
+        >>> nn.functional.conv_transpose1d(
+        ...     dynamic.tensor([[[1.0, 2.0]]]), dynamic.tensor([[[1.0, 3.0]]]), stride=2
+        ... )
+        tensor([[[1., 3., 2., 6.]]])
+    """
     options = (stride, padding, output_padding, dilation)
     return _transposed(1, input, weight, bias, groups, *options)
 
@@ -153,6 +179,12 @@ def conv_transpose2d(
     """The adjoint of `conv2d`: (n, c, h, w), (c, f / groups, kh, kw), (f,) -> (n, f, h', w').
 
     h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1; n is optional.
+
+    Example:
+        >>> nn.functional.conv_transpose2d(
+        ...     dynamic.tensor([[[[1.0, 2.0]]]]), dynamic.ones((1, 1, 1, 2))
+        ... )
+        tensor([[[[1., 3., 2.]]]])
     """
     options = (stride, padding, output_padding, dilation)
     return _transposed(2, input, weight, bias, groups, *options)
@@ -162,7 +194,14 @@ def conv_transpose3d(
     input: object, weight: object, bias: object = None, stride: object = 1, padding: object = 0,
     output_padding: object = 0, groups: int = 1, dilation: object = 1,
 ) -> Any:  # fmt: skip
-    """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,)."""
+    """The adjoint of `conv3d`: (n, c, d, h, w), (c, f / groups, kd, kh, kw), (f,).
+
+    Example:
+        >>> nn.functional.conv_transpose3d(
+        ...     dynamic.ones((1, 1, 1, 1, 2)), dynamic.ones((1, 1, 1, 1, 2))
+        ... )
+        tensor([[[[[1., 2., 1.]]]]])
+    """
     options = (stride, padding, output_padding, dilation)
     return _transposed(3, input, weight, bias, groups, *options)
 

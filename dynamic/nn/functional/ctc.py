@@ -40,6 +40,13 @@ def ctc_loss(
         blank: the class between others.
         reduction: "none", "sum", or "mean", of the losses divided by the lengths of targets.
         zero_infinity: whether losses of targets too long for their inputs are 0, not inf.
+
+    Example:
+        >>> logs = dynamic.zeros(3, 1, 2).log_softmax(2)
+        >>> nn.functional.ctc_loss(
+        ...     logs, dynamic.tensor([[1]]), dynamic.tensor([3]), dynamic.tensor([1])
+        ... ).shape
+        torch.Size([])
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not a valid value for reduction")

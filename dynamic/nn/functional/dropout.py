@@ -54,6 +54,10 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     """Each element 0 with probability p, else divided by 1 - p, if `training`; x if not.
 
     The random numbers are those that `manual_seed` starts (Srivastava et al. 2014).
+
+    Example:
+        >>> nn.functional.dropout(dynamic.ones(2), 0.5, training=False)
+        tensor([1., 1.])
     """
     if p < 0.0 or p > 1.0:
         raise _refused(p)
@@ -80,18 +84,33 @@ def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int)
 
 
 def dropout1d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, c, l) or (c, l) 0 with probability p, else divided by 1 - p."""
+    """Each channel of (n, c, l) or (c, l) 0 with probability p, else divided by 1 - p.
+
+    Example:
+        >>> nn.functional.dropout1d(dynamic.ones(1, 3, 4), 1.0).sum()
+        tensor(0.)
+    """
     return _of_channels(input, p, training, inplace, 1)
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, c, h, w) 0 with probability p, else divided by 1 - p (Tompson 2015)."""
+    """Each channel of (n, c, h, w) 0 with probability p, else divided by 1 - p (Tompson 2015).
+
+    Example:
+        >>> nn.functional.dropout2d(dynamic.ones(1, 3, 4, 4), 1.0).sum()
+        tensor(0.)
+    """
     # PyTorch takes three axes for (n, c, l) here
     return _of_channels(input, p, training, inplace, 3 if input.ndim == 3 else 2)
 
 
 def dropout3d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, c, d, h, w) or (c, d, h, w) 0 with probability p, else scaled."""
+    """Each channel of (n, c, d, h, w) or (c, d, h, w) 0 with probability p, else scaled.
+
+    Example:
+        >>> nn.functional.dropout3d(dynamic.ones(1, 3, 2, 2, 2), 1.0).sum()
+        tensor(0.)
+    """
     return _of_channels(input, p, training, inplace, 3)
 
 
@@ -112,6 +131,10 @@ def alpha_dropout(
     """Each element the lower end of selu with probability p, scaled and shifted.
 
     Mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
+
+    Example:
+        >>> nn.functional.alpha_dropout(dynamic.ones(2), training=False)
+        tensor([1., 1.])
     """
     return _alpha(input, p, training, inplace, None)
 
@@ -119,5 +142,10 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: object, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Any:
-    """`alpha_dropout` of whole channels of (n, c, ...)."""
+    """`alpha_dropout` of whole channels of (n, c, ...).
+
+    Example:
+        >>> nn.functional.feature_alpha_dropout(dynamic.ones(1, 2, 2)).shape
+        torch.Size([1, 2, 2])
+    """
     return _alpha(input, p, training, inplace, 2)

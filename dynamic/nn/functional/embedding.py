@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -26,6 +27,7 @@ _NEGATIVE = "Class values must be non-negative."
 _LARGE = "Class values must be smaller than num_classes."
 
 
+@called("Embedding")
 def embedding(
     input: Any,
     weight: Any,
@@ -39,6 +41,12 @@ def embedding(
 
     The row `padding_idx` gets no gradient. Rows with a norm above `max_norm` are scaled down to it
     in place first. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+
+    Example:
+        >>> nn.functional.embedding(dynamic.tensor([1, 1, 0]), dynamic.tensor([[1.0], [2.0]]))
+        tensor([[2.],
+                [2.],
+                [1.]])
     """
     if scale_grad_by_freq:
         raise OptionError("embedding: scale_grad_by_freq=True is not supported")
@@ -85,6 +93,11 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """1 at each index along a new last axis, 0 elsewhere: (...) -> (..., c), int64.
 
     c is one more than the largest index if `num_classes` is -1.
+
+    Example:
+        >>> nn.functional.one_hot(dynamic.tensor([2, 0]), 3)
+        tensor([[0, 0, 1],
+                [1, 0, 0]])
     """
     if not has_values(tensor):
         if num_classes < 0:
@@ -104,6 +117,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     return ops.one_hot(tensor, num_classes, "int64")
 
 
+@called("EmbeddingBag")
 def embedding_bag(
     input: Any,
     weight: Any,
@@ -122,6 +136,14 @@ def embedding_bag(
     The bags are the rows of `input` (n, l), or begin in the vector `input` at `offsets`; an empty
     one gives zeros. The row `padding_idx` is left out. `per_sample_weights` weighs the rows of a
     sum. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+
+    Example:
+        >>> table = dynamic.tensor([[1.0], [2.0], [4.0]])
+        >>> nn.functional.embedding_bag(
+        ...     dynamic.tensor([0, 1, 2]), table, dynamic.tensor([0, 2]), mode="sum"
+        ... )
+        tensor([[3.],
+                [4.]])
     """
     if mode not in MODES:
         raise OptionError("mode has to be one of sum, mean or max")

@@ -12,14 +12,22 @@ from staticgraph.compiler.layers.folding import folded, unfolded, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.windows import per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["fold", "unfold"]
 
 
+@called("Im2Col")
 def unfold(
     input: Any, kernel_size: object, dilation: object = 1, padding: object = 0, stride: object = 1
 ) -> Any:
-    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional."""
+    """The windows of images as columns: (n, c, h, w) -> (n, c kh kw, places); n is optional.
+
+    Example:
+        >>> nn.functional.unfold(dynamic.arange(4.0).reshape(1, 2, 2), (1, 2))
+        tensor([[0., 2.],
+                [1., 3.]])
+    """
     size, spread, edge, step = (
         per_axis(one, 2) for one in (kernel_size, dilation, padding, stride)
     )
@@ -28,6 +36,7 @@ def unfold(
     return unfolded(input, size, spread, edge, step)
 
 
+@called("Col2Im")
 def fold(
     input: Any,
     output_size: object,
@@ -36,7 +45,12 @@ def fold(
     padding: object = 0,
     stride: Any = 1,
 ) -> Any:
-    """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional."""
+    """Columns added back into images, the adjoint of `unfold`: (n, c kh kw, places); n optional.
+
+    Example:
+        >>> nn.functional.fold(dynamic.ones((2, 2)), (1, 3), (1, 2))
+        tensor([[[1., 2., 1.]]])
+    """
     size, spread, edge, step = (
         per_axis(one, 2) for one in (kernel_size, dilation, padding, stride)
     )

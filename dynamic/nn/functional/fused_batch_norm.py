@@ -69,6 +69,8 @@ def normalised(
 class _Normalised(Function):
     """The function of x, weight and bias."""
 
+    _label = "NativeBatchNormBackward0"
+
     @staticmethod
     def forward(
         ctx: Any, in_ops: InOps, mean: Any, scale: object, constant: bool, *tensors: Any

@@ -8,16 +8,27 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.layers.distances import products
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.fast_paths.pairs import forward
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = ["bilinear", "linear"]
 
+_with_bias = forward(eager_ops.add_bias)
+
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
-    """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...)."""
+    """x @ weight.T + bias: (..., k), (n, k), (n,) -> (..., n); a vector as weight gives (...).
+
+    Example:
+        >>> nn.functional.linear(
+        ...     dynamic.tensor([1.0, 2.0]), dynamic.tensor([[3.0, 4.0]]), dynamic.tensor([0.5])
+        ... )
+        tensor([11.5000])
+    """
     if type(input) in PLAIN:
         dtype = input._array.dtype
         if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
@@ -36,7 +47,11 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         raise _mixed(input, weight) from None
     except SizeError as error:
         raise SizeError(_of_linear(str(error), input, weight)) from None
-    return product if bias is None else product + bias
+    if bias is None:
+        return product
+    if type(product) in PLAIN and product._array.ndim > 1:
+        return _with_bias(product, bias)
+    return product + bias
 
 
 def _is_cast(input: Any, weight: Any) -> bool:
@@ -61,7 +76,13 @@ def _of_linear(text: str, input: Any, weight: Any) -> str:
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: object = None) -> Any:
-    """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k)."""
+    """x weight[k] y + bias[k] for each k: (..., i), (..., j), (k, i, j), (k,) -> (..., k).
+
+    Example:
+        >>> x, y = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> nn.functional.bilinear(x, y, dynamic.tensor([[[1.0], [1.0]]]))
+        tensor([9.])
+    """
     _, first, second = weight.shape
     for number, (operand, size) in enumerate(((input1, first), (input2, second)), 1):
         if differ(operand.shape[-1:], (size,)):

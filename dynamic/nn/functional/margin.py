@@ -23,6 +23,7 @@ from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.distance import pairwise_distance
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
@@ -40,7 +41,15 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1.
+
+    Example:
+        >>> x = dynamic.tensor([[1.0, 0.0]])
+        >>> nn.functional.cosine_embedding_loss(
+        ...     x, dynamic.tensor([[0.0, 1.0]]), dynamic.tensor([1])
+        ... )
+        tensor(1.)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     if input1.ndim not in (1, 2) or target.ndim != input1.ndim - 1:
         raise AutogradError(
@@ -59,7 +68,13 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin - t * (x1 - x2)): x1 should rank above x2 where t is 1, below where -1."""
+    """max(0, margin - t * (x1 - x2)): x1 should rank above x2 where t is 1, below where -1.
+
+    Example:
+        >>> x1, x2 = dynamic.tensor([3.0, 1.0]), dynamic.tensor([1.0, 2.0])
+        >>> nn.functional.margin_ranking_loss(x1, x2, dynamic.tensor([1, 1]), reduction="none")
+        tensor([0., 1.])
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise AutogradError(
@@ -77,11 +92,18 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """x where the target is 1, max(0, margin - x) where it is -1."""
+    """x where the target is 1, max(0, margin - x) where it is -1.
+
+    Example:
+        >>> x, target = dynamic.tensor([0.5, 0.25]), dynamic.tensor([1, -1])
+        >>> nn.functional.hinge_embedding_loss(x, target, reduction="none")
+        tensor([0.5000, 0.7500])
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     return reduced(by_hinge(input, target, margin), reduction)
 
 
+@called("SoftMarginLoss")
 def soft_margin_loss(
     input: object,
     target: Any,
@@ -89,7 +111,12 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """log(1 + exp(-t * x)), t being 1 or -1."""
+    """log(1 + exp(-t * x)), t being 1 or -1.
+
+    Example:
+        >>> nn.functional.soft_margin_loss(dynamic.tensor([0.0]), dynamic.tensor([1.0]))
+        tensor(0.6931)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     return reduced(ops.softplus(-target * input), reduction)
 
@@ -110,6 +137,11 @@ def triplet_margin_loss(
 
     With `swap`, the smaller one of d(anchor, negative) and d(positive, negative) counts
     (Balntas et al. 2016).
+
+    Example:
+        >>> zero, one = dynamic.tensor([[0.0]]), dynamic.tensor([[1.0]])
+        >>> nn.functional.triplet_margin_loss(zero, zero, one, margin=3.0, eps=0.0)
+        tensor(2.)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
@@ -127,6 +159,7 @@ def triplet_margin_loss(
     return reduced(by_triplets(anchor, positive, negative, apart, margin, swap), reduction)
 
 
+@called("MultiMarginLoss")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -137,7 +170,12 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean over the other classes of max(0, margin - x[target] + x)**p: (n, c), (n,)."""
+    """The mean over the other classes of max(0, margin - x[target] + x)**p: (n, c), (n,).
+
+    Example:
+        >>> nn.functional.multi_margin_loss(dynamic.tensor([[0.5, 1.0]]), dynamic.tensor([1]))
+        tensor(0.2500)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise OptionError("only p == 1 and p == 2 supported")
@@ -153,6 +191,7 @@ def multi_margin_loss(
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 
+@called("MultilabelMarginLoss")
 def multilabel_margin_loss(
     input: Any,
     target: Any,
@@ -163,6 +202,12 @@ def multilabel_margin_loss(
     """The mean over labels and other classes of max(0, 1 - x[label] + x): (n, c), (n, c) or (c,).
 
     The labels of a sample come first in its row of `target`, then -1.
+
+    Example:
+        >>> nn.functional.multilabel_margin_loss(
+        ...     dynamic.tensor([0.5, 1.0]), dynamic.tensor([1, -1])
+        ... )
+        tensor(0.2500)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     single = input.ndim == 1
@@ -182,7 +227,12 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The mean over the classes of the binary cross entropies of logits: (n, c), (n, c)."""
+    """The mean over the classes of the binary cross entropies of logits: (n, c), (n, c).
+
+    Example:
+        >>> nn.functional.multilabel_soft_margin_loss(dynamic.zeros(1, 2), dynamic.ones(1, 2))
+        tensor(0.6931)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     return reduced(of_labels(input, target, weight), reduction)
 
@@ -197,7 +247,18 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance d.
+
+    Example:
+        >>> zero, one = dynamic.tensor([[0.0]]), dynamic.tensor([[1.0]])
+        >>> nn.functional.triplet_margin_with_distance_loss(
+        ...     zero,
+        ...     one,
+        ...     zero,
+        ...     distance_function=lambda x, y: dynamic.sum(dynamic.square(x - y), -1),
+        ... )
+        tensor(2.)
+    """
     if margin <= 0:
         raise OptionError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function

@@ -26,10 +26,14 @@ from staticgraph.compiler.layers.normalization import (
     over_samples,
     scaled,
 )
+from staticgraph.compiler.llvm.loop_words import VECTOR
+from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
@@ -40,6 +44,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_quick_norm = QuickRows(ops.layer_norm.evaluate, VECTOR, VECTOR)
+
+
 def layer_norm(
     input: object,
     normalized_shape: Any,
@@ -47,7 +54,13 @@ def layer_norm(
     bias: object = None,
     eps: float = 1e-5,
 ) -> Any:
-    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016)."""
+    """x scaled to mean 0 and variance 1 over its last axes (Ba, Kiros, Hinton 2016).
+
+    Example:
+        >>> nn.functional.layer_norm(dynamic.tensor([[1.0, 3.0], [20.0, 10.0]]), (2,))
+        tensor([[-1.0000,  1.0000],
+                [ 1.0000, -1.0000]])
+    """
     if type(eps) is float and input is not weight:
         arrays = small_arrays((input, weight, bias))
         if arrays is not None:
@@ -55,8 +68,13 @@ def layer_norm(
             last = scale.shape
             axes = len(last)
             if last == shift.shape == x.shape[-axes:] == tuple(normalized_shape) and x.size:
-                value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 attrs = {"axes": axes, "eps": eps}
+                value = None
+                if axes == 1 and x.size <= FEW:
+                    key = x.dtype is F32, last, eps
+                    value = _quick_norm.value(key, arrays, attrs)
+                if value is None:
+                    value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 return new_value_of_several(ops.layer_norm, (input, weight, bias), value, attrs)
     _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
@@ -78,17 +96,26 @@ def rms_norm(
     """x / sqrt(mean(x**2) + eps) over its last axes, times weight (Zhang, Sennrich 2019).
 
     eps is the machine epsilon of the dtype if None.
+
+    Example:
+        >>> nn.functional.rms_norm(dynamic.tensor([2.0, 2.0]), (2,), eps=0)
+        tensor([1., 1.])
     """
     _check_last(input, normalized_shape, "*")
     return by_root(input, len(tuple(normalized_shape)), weight, eps)
 
 
+@called("NativeGroupNorm")
 def group_norm(
     input: Any, num_groups: int, weight: object = None, bias: object = None, eps: float = 1e-5
 ) -> Any:
     """x scaled to mean 0 and variance 1 over groups of channels (axis 1) and what follows.
 
     (n, c, ...), (c,), (c,) -> (n, c, ...) (Wu, He 2018).
+
+    Example:
+        >>> nn.functional.group_norm(dynamic.tensor([[1.0, 3.0]]), 1, eps=0).tolist()
+        [[-1.0, 1.0]]
     """
     if input.ndim < 2:
         raise AutogradError(
@@ -117,6 +144,13 @@ def batch_norm(
 
     In training the statistics are those of the batch, and the running ones, if given, move
     towards them by `momentum`, in place; else the running ones are used.
+
+    Example:
+        >>> x = dynamic.tensor([[1.0], [3.0]])
+        >>> nn.functional.batch_norm(
+        ...     x, dynamic.tensor([1.0]), dynamic.tensor([4.0]), eps=0
+        ... ).tolist()
+        [[0.0], [1.0]]
     """
     if not training:
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
@@ -195,6 +229,10 @@ def instance_norm(
 
     The running statistics, if given, move towards the mean over the samples by `momentum`, in
     place; without `use_input_stats` they are used instead (Ulyanov, Vedaldi, Lempitsky 2016).
+
+    Example:
+        >>> nn.functional.instance_norm(dynamic.tensor([[[1.0, 3.0]]]), eps=0).tolist()
+        [[[-1.0, 1.0]]]
     """
     if not use_input_stats:
         return scaled(by_statistics(input, running_mean, running_var, eps), weight, bias)
@@ -215,7 +253,13 @@ def instance_norm(
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
-    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012)."""
+    """x / (k + alpha * the mean square of `size` channels around it) ** beta (Krizhevsky 2012).
+
+    Example:
+        >>> nn.functional.local_response_norm(dynamic.ones((1, 2, 1)), 1, alpha=3.0, beta=0.5)
+        tensor([[[0.5000],
+                 [0.5000]]])
+    """
     if input.ndim < 3:
         raise OptionError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
@@ -225,5 +269,10 @@ def local_response_norm(
 
 @taking_out
 def normalize(input: object, p: float = 2.0, dim: object = 1, eps: float = 1e-12) -> Any:
-    """x divided by its p-norm along `dim`, or by eps if that is larger."""
+    """x divided by its p-norm along `dim`, or by eps if that is larger.
+
+    Example:
+        >>> nn.functional.normalize(dynamic.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
     return input / ops.clip(norm_along(input, p, dim, True), eps)

@@ -39,6 +39,10 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
     Raises:
         AutogradError: more or larger widths than the mode allows.
         PaddingError: another mode.
+
+    Example:
+        >>> nn.functional.pad(dynamic.tensor([1.0, 2.0]), (1, 2))
+        tensor([0., 1., 2., 0., 0.])
     """
     widths = [int(one) for one in pad]
     if len(widths) % 2:

@@ -6,12 +6,20 @@ from typing import Any
 
 from staticgraph.compiler.layers.folding import dealt, shuffled, unshuffled
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
+@called("PixelShuffle")
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    """Channels as pixels: (..., c r r, h, w) -> (..., c, h r, w r)."""
+    """Channels as pixels: (..., c r r, h, w) -> (..., c, h r, w r).
+
+    Example:
+        >>> nn.functional.pixel_shuffle(dynamic.arange(4.0).reshape(4, 1, 1), 2)
+        tensor([[[0., 1.],
+                 [2., 3.]]])
+    """
     r, channels = upscale_factor, input.shape[-3]
     if isinstance(channels, int) and channels % (r * r):
         raise AutogradError(
@@ -21,11 +29,23 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return shuffled(input, r)
 
 
+@called("PixelUnshuffle")
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """Pixels as channels, the inverse of `pixel_shuffle`."""
+    """Pixels as channels, the inverse of `pixel_shuffle`.
+
+    Example:
+        >>> nn.functional.pixel_unshuffle(dynamic.arange(4.0).reshape(1, 2, 2), 2).ravel()
+        tensor([0., 1., 2., 3.])
+    """
     return unshuffled(input, downscale_factor)
 
 
+@called("ChannelShuffle")
 def channel_shuffle(input: Any, groups: int) -> Any:
-    """The channels of (n, c, ...) dealt out over groups."""
+    """The channels of (n, c, ...) dealt out over groups.
+
+    Example:
+        >>> nn.functional.channel_shuffle(dynamic.arange(4.0).reshape(1, 4, 1), 2).ravel()
+        tensor([0., 2., 1., 3.])
+    """
     return dealt(input, groups)

@@ -12,6 +12,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
+from staticgraph.dynamic.tensors.naming import called
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
@@ -19,11 +20,17 @@ __all__ = [
 ]  # fmt: skip
 
 
+@called("SqueezeBackward1")
 def max_pool1d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`."""
+    """The largest element of each window: (n, c, l) -> (n, c, l'); as `max_pool2d`.
+
+    Example:
+        >>> nn.functional.max_pool1d(dynamic.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[3., 2.]])
+    """
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return _max_pool(1, input, *options)
 
@@ -37,6 +44,11 @@ def max_pool2d(
     The stride is the window if None; the padding never wins, and the first of equal elements takes
     the gradient. With `ceil_mode` the last windows may reach past the end. With `return_indices`
     also the places in the flat (h, w) of the input.
+
+    Example:
+        >>> nn.functional.max_pool2d(dynamic.arange(9.0).reshape(1, 3, 3), 2, ceil_mode=True)
+        tensor([[[4., 5.],
+                 [7., 8.]]])
     """
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return _max_pool(2, input, *options)
@@ -46,7 +58,12 @@ def max_pool3d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     dilation: object = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The largest element of each window over three axes; as `max_pool2d`."""
+    """The largest element of each window over three axes; as `max_pool2d`.
+
+    Example:
+        >>> nn.functional.max_pool3d(dynamic.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+    """
     options = (kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return _max_pool(3, input, *options)
 
@@ -103,11 +120,17 @@ def _check_room(
         )
 
 
+@called("SqueezeBackward1")
 def avg_pool1d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Any:  # fmt: skip
-    """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`."""
+    """The mean of each window: (n, c, l) -> (n, c, l'); as `avg_pool2d`.
+
+    Example:
+        >>> nn.functional.avg_pool1d(dynamic.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+        tensor([[2., 1.]])
+    """
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -119,6 +142,11 @@ def avg_pool2d(
 
     The padding counts as zeros, or with `count_include_pad=False` not at all;
     `divisor_override` divides the sums instead of the number of elements.
+
+    Example:
+        >>> nn.functional.avg_pool2d(dynamic.ones((1, 3, 3)), 2, padding=1)
+        tensor([[[0.2500, 0.5000],
+                 [0.5000, 1.0000]]])
     """
     options = (stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _avg_pool(2, input, kernel_size, *options)
@@ -128,7 +156,12 @@ def avg_pool3d(
     input: object, kernel_size: object, stride: object = None, padding: object = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
-    """The mean of each window over three axes; as `avg_pool2d`."""
+    """The mean of each window over three axes; as `avg_pool2d`.
+
+    Example:
+        >>> nn.functional.avg_pool3d(dynamic.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
+    """
     options = (stride, padding, ceil_mode, count_include_pad, divisor_override)
     return _avg_pool(3, input, kernel_size, *options)
 
@@ -168,7 +201,12 @@ def lp_pool1d(
     stride: object = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """The p-norm of each window of the last axis, without absolute values."""
+    """The p-norm of each window of the last axis, without absolute values.
+
+    Example:
+        >>> nn.functional.lp_pool1d(dynamic.tensor([[3.0, 4.0]]), 2, 2)
+        tensor([[5.]])
+    """
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -179,7 +217,12 @@ def lp_pool2d(
     stride: object = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """The p-norm of each window of the last two axes, without absolute values."""
+    """The p-norm of each window of the last two axes, without absolute values.
+
+    Example:
+        >>> nn.functional.lp_pool2d(dynamic.tensor([[[3.0, 4.0], [0.0, 0.0]]]), 2, 2)
+        tensor([[[5.]]])
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -190,5 +233,10 @@ def lp_pool3d(
     stride: object = None,
     ceil_mode: bool = False,
 ) -> Any:
-    """The p-norm of each window of the last three axes, without absolute values."""
+    """The p-norm of each window of the last three axes, without absolute values.
+
+    Example:
+        >>> nn.functional.lp_pool3d(dynamic.ones((1, 2, 2, 1)), 2, (2, 2, 1))
+        tensor([[[[2.]]]])
+    """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -28,6 +28,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
     with_weight,
 )
 from staticgraph.dynamic.nn.functional.required import require
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
 
 __all__ = [
@@ -44,7 +45,16 @@ def mse_loss(
     reduction: str = "mean",
     weight: object = None,
 ) -> Any:
-    """The squared difference; with `weight`, the weighted mean."""
+    """The squared difference; with `weight`, the weighted mean.
+
+    Example:
+        >>> nn.functional.mse_loss(
+        ...     dynamic.tensor([1.0, 2.0]),
+        ...     dynamic.tensor([0.0, 4.0]),
+        ...     weight=dynamic.tensor([3.0, 1.0]),
+        ... )
+        tensor(1.7500)
+    """
     if weight is None and size_average is None and reduce is None and reduction in REDUCED:
         found = _squared_few(input, target, reduction)
         if found is not None:
@@ -78,12 +88,18 @@ def l1_loss(
     reduction: str = "mean",
     weight: object = None,
 ) -> Any:
-    """The absolute difference; with `weight`, the weighted mean."""
+    """The absolute difference; with `weight`, the weighted mean.
+
+    Example:
+        >>> nn.functional.l1_loss(dynamic.tensor([1.0, 2.0]), dynamic.tensor([0.0, 4.0]))
+        tensor(1.5000)
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     warn_of_sizes(input, target)
     return weighted(ops.absolute(input - target), reduction, weight)
 
 
+@called("SmoothL1Loss")
 def smooth_l1_loss(
     input: object,
     target: Any,
@@ -92,7 +108,14 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
-    """d**2 / (2 * beta) where the difference d is below beta, d - beta / 2 where not."""
+    """d**2 / (2 * beta) where the difference d is below beta, d - beta / 2 where not.
+
+    Example:
+        >>> nn.functional.smooth_l1_loss(
+        ...     dynamic.tensor([1.0, 5.0]), dynamic.tensor([0.5, 0.0]), reduction="none"
+        ... )
+        tensor([0.1250, 4.5000])
+    """
     reduction = reduction_of(size_average, reduce, reduction)
     warn_of_sizes(input, target)
     if beta < 0:
@@ -100,10 +123,18 @@ def smooth_l1_loss(
     return reduced(smooth(input - target, beta), reduction)
 
 
+@called("HuberLoss")
 def huber_loss(
     input: object, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
 ) -> Any:
-    """d**2 / 2 where the difference d is below delta, delta * (d - delta / 2) where not."""
+    """d**2 / 2 where the difference d is below delta, delta * (d - delta / 2) where not.
+
+    Example:
+        >>> nn.functional.huber_loss(
+        ...     dynamic.tensor([1.0, 5.0]), dynamic.tensor([0.5, 0.0]), reduction="none"
+        ... )
+        tensor([0.1250, 4.5000])
+    """
     reduction = reduction_of(None, None, reduction)
     warn_of_sizes(input, target)
     if delta <= 0:
@@ -128,6 +159,10 @@ def poisson_nll_loss(
     """exp(x) - t * x, or x - t * log(x + eps) without `log_input`.
 
     `full` adds Stirling's approximation of log(t!) where t > 1.
+
+    Example:
+        >>> nn.functional.poisson_nll_loss(dynamic.tensor([0.0, 0.0]), dynamic.tensor([1.0, 2.0]))
+        tensor(1.)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     return reduced(of_counts(input, target, log_input, full, eps), reduction)
@@ -145,6 +180,12 @@ def gaussian_nll_loss(
 
     `var`, a tensor or a number, has the input's shape, or size 1 or nothing for its last axis
     (Nix, Weigend 1994).
+
+    Example:
+        >>> nn.functional.gaussian_nll_loss(
+        ...     dynamic.tensor([1.0, 2.0]), dynamic.tensor([0.0, 2.0]), dynamic.ones(2)
+        ... )
+        tensor(0.2500)
     """
     if reduction not in ("none", "mean", "sum"):
         raise OptionError(f"{reduction} is not valid")

@@ -19,6 +19,12 @@ def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any
 
     (n, 2, 3) and a size (n, c, h, w) -> (n, h, w, 2); (n, 3, 4) and (n, c, d, h, w) ->
     (n, d, h, w, 3).
+
+    Example:
+        >>> theta = dynamic.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=True)[0, 0]
+        tensor([[-1.,  0.],
+                [ 1.,  0.]])
     """
     axes = [one if isinstance(one, Dim) else int(one) for one in size][2:]
     rank = len(axes)
@@ -55,6 +61,11 @@ def grid_sample(
         padding_mode: outside there are "zeros", the nearest pixel of the "border", or a
             "reflection".
         align_corners: whether -1 and 1 are the centres of the outer pixels, or their edges.
+
+    Example:
+        >>> grid = dynamic.tensor([[[[0.0, 0.0], [1.0, 0.0]]]])
+        >>> nn.functional.grid_sample(dynamic.tensor([[[[1.0, 3.0]]]]), grid, align_corners=True)
+        tensor([[[[2., 3.]]]])
     """
     if mode not in MODES:
         raise OptionError(

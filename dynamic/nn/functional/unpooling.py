@@ -49,7 +49,12 @@ def max_unpool1d(
     input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
     output_size: object = None,
 ) -> Any:  # fmt: skip
-    """The elements at the places that `max_pool1d` returned, zeros elsewhere."""
+    """The elements at the places that `max_pool1d` returned, zeros elsewhere.
+
+    Example:
+        >>> nn.functional.max_unpool1d(dynamic.tensor([[3.0, 2.0]]), dynamic.tensor([[1, 2]]), 2)
+        tensor([[0., 3., 2., 0.]])
+    """
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -57,7 +62,13 @@ def max_unpool2d(
     input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
     output_size: object = None,
 ) -> Any:  # fmt: skip
-    """The elements at the places that `max_pool2d` returned, zeros elsewhere."""
+    """The elements at the places that `max_pool2d` returned, zeros elsewhere.
+
+    Example:
+        >>> nn.functional.max_unpool2d(dynamic.tensor([[[5.0]]]), dynamic.tensor([[[3]]]), 2)
+        tensor([[[0., 0.],
+                 [0., 5.]]])
+    """
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -65,5 +76,12 @@ def max_unpool3d(
     input: object, indices: object, kernel_size: object, stride: object = None, padding: object = 0,
     output_size: object = None,
 ) -> Any:  # fmt: skip
-    """The elements at the places that `max_pool3d` returned, zeros elsewhere."""
+    """The elements at the places that `max_pool3d` returned, zeros elsewhere.
+
+    Example:
+        >>> nn.functional.max_unpool3d(
+        ...     dynamic.tensor([[[[5.0]]]]), dynamic.tensor([[[[0]]]]), (1, 1, 2)
+        ... )
+        tensor([[[[5., 0.]]]])
+    """
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

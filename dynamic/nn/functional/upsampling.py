@@ -31,6 +31,12 @@ def interpolate(
     `mode` is nearest, nearest-exact, linear (one axis), bilinear or bicubic (two; a = -0.75),
     trilinear (three) or area. With `antialias` (bilinear and bicubic) each element is a mean of all
     that it stands for. With `align_corners` the outer elements stay where they are.
+
+    Example:
+        >>> nn.functional.interpolate(
+        ...     dynamic.tensor([[[0.0, 2.0]]]), 3, mode="linear", align_corners=True
+        ... )
+        tensor([[[0., 1., 2.]]])
     """
     axes = input.ndim - 2
     if antialias and mode not in MODES:
@@ -95,6 +101,11 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """The old name of `interpolate`."""
+    """The old name of `interpolate`.
+
+    Example:
+        >>> nn.functional.upsample(dynamic.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)

@@ -14,7 +14,7 @@ from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.utils import parametrize
 from staticgraph.dynamic.operations.places import concat
 from staticgraph.dynamic.tape.grad_mode import no_grad
-from staticgraph.dynamic.tensors.creation import randn
+from staticgraph.dynamic.tensors.drawn import randn
 
 MAPS = ("matrix_exp", "cayley", "householder")
 

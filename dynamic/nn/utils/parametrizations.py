@@ -14,7 +14,7 @@ from staticgraph.dynamic.nn.utils import parametrize
 from staticgraph.dynamic.nn.utils.orthogonal import orthogonal
 from staticgraph.dynamic.nn.utils.spectral_norm import SpectralNorm
 from staticgraph.dynamic.nn.utils.weight_norm import norm_except_dim
-from staticgraph.dynamic.tensors.creation import randn
+from staticgraph.dynamic.tensors.drawn import randn
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

@@ -10,7 +10,7 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional import normalize
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tape.grad_mode import no_grad
-from staticgraph.dynamic.tensors.creation import randn
+from staticgraph.dynamic.tensors.drawn import randn
 
 
 class SpectralNorm:

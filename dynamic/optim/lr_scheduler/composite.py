@@ -54,7 +54,16 @@ def _check(composite: LRScheduler, schedulers: Sequence[object], optimizer: obje
 
 
 class SequentialLR(_CompositeLR):
-    """Each scheduler in turn; the next one starts, at its epoch 0, at each of the `milestones`."""
+    """Each scheduler in turn; the next one starts, at its epoch 0, at each of the `milestones`.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD([dynamic.ones(1, requires_grad=True)], lr=1.0)
+        >>> of = dynamic.optim.lr_scheduler
+        >>> parts = [of.ConstantLR(optimizer, 0.5), of.StepLR(optimizer, 1, 0.5)]
+        >>> schedule = of.SequentialLR(optimizer, parts, milestones=[1])
+        >>> schedule.get_last_lr()
+        [0.5]
+    """
 
     def __init__(
         self,
@@ -105,7 +114,19 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_CompositeLR):
-    """All schedulers at each step, each changing what those before it made of the rates."""
+    """All schedulers at each step, each changing what those before it made of the rates.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD([dynamic.ones(1, requires_grad=True)], lr=1.0)
+        >>> of = dynamic.optim.lr_scheduler
+        >>> chained = of.ChainedScheduler(
+        ...     [of.StepLR(optimizer, 1, 0.5), of.StepLR(optimizer, 1, 0.5)]
+        ... )
+        >>> optimizer.step()
+        >>> chained.step()
+        >>> chained.get_last_lr()
+        [0.25]
+    """
 
     def __init__(self, schedulers: Sequence[object], optimizer: Optimizer | None = None) -> None:
         if not schedulers:

@@ -19,6 +19,16 @@ class CosineAnnealingLR(LRScheduler):
     """lr goes from its initial value to `eta_min` in `T_max` epochs, and back.
 
     Each rate follows from the one before, so that what others do to lr in between is kept.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.9755]
     """
 
     def __init__(
@@ -53,6 +63,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """lr goes from its initial value to `eta_min` in `T_0` epochs, then starts again.
 
     Each period is `T_mult` times as long as the one before. `step` takes fractions of epochs.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 10)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.9755]
     """
 
     def __init__(

@@ -49,6 +49,16 @@ class CyclicLR(LRScheduler):
     ("exp_range"), or `scale_fn` of the cycle or of the steps, as `scale_mode` says: "cycle" or
     "iterations". The momentum, or the first of the betas, goes from `max_momentum` to
     `base_momentum` meanwhile, if `cycle_momentum`.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.CyclicLR(optimizer, 0.1, 1.0)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.1005]
     """
 
     def __init__(
@@ -151,6 +161,16 @@ class OneCycleLR(LRScheduler):
         final_div_factor: the initial rate over the last one.
         three_phase: go back to the initial rate as slowly as up, and only then further down.
         last_epoch: the number of steps taken before, -1 for a new run.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.52]
     """
 
     def __init__(

@@ -34,7 +34,18 @@ class FactorLR(LRScheduler):
 
 
 class StepLR(FactorLR):
-    """lr *= gamma every `step_size` epochs."""
+    """lr *= gamma every `step_size` epochs.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.StepLR(optimizer, 1)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.1]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -50,7 +61,18 @@ class StepLR(FactorLR):
 
 
 class MultiStepLR(FactorLR):
-    """lr *= gamma at each of the `milestones`, epochs."""
+    """lr *= gamma at each of the `milestones`, epochs.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.MultiStepLR(optimizer, [1])
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.1]
+    """
 
     def __init__(
         self,
@@ -74,7 +96,18 @@ class MultiStepLR(FactorLR):
 
 
 class ConstantLR(FactorLR):
-    """lr *= factor for the first `total_iters` epochs."""
+    """lr *= factor for the first `total_iters` epochs.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.ConstantLR(optimizer)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.3333]
+    """
 
     def __init__(
         self,
@@ -98,7 +131,18 @@ class ConstantLR(FactorLR):
 
 
 class LinearLR(FactorLR):
-    """lr * a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """lr * a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.LinearLR(optimizer)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.4667]
+    """
 
     def __init__(
         self,
@@ -132,7 +176,18 @@ class LinearLR(FactorLR):
 
 
 class ExponentialLR(FactorLR):
-    """lr *= gamma every epoch."""
+    """lr *= gamma every epoch.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -146,7 +201,18 @@ class ExponentialLR(FactorLR):
 
 
 class PolynomialLR(FactorLR):
-    """lr * (1 - epoch / total_iters)**power."""
+    """lr * (1 - epoch / total_iters)**power.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.PolynomialLR(optimizer, 4)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.75]
+    """
 
     def __init__(
         self,

@@ -56,7 +56,18 @@ class _FunctionLR(LRScheduler):
 
 
 class LambdaLR(_FunctionLR):
-    """lr = initial lr * lr_lambda(epoch); a list has one function per group."""
+    """lr = initial lr * lr_lambda(epoch); a list has one function per group.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.5]
+    """
 
     def _next(self) -> list[Any]:
         pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
@@ -64,7 +75,18 @@ class LambdaLR(_FunctionLR):
 
 
 class MultiplicativeLR(_FunctionLR):
-    """lr *= lr_lambda(epoch), from epoch 1; a list has one function per group."""
+    """lr *= lr_lambda(epoch), from epoch 1; a list has one function per group.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD(
+        ...     [dynamic.ones(1, requires_grad=True)], lr=1.0, momentum=0.9
+        ... )
+        >>> schedule = dynamic.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> [round(rate, 4) for rate in schedule.get_last_lr()]
+        [0.5]
+    """
 
     def _next(self) -> list[Any]:
         rates = options_of(self.optimizer, "lr")

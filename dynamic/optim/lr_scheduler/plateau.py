@@ -31,6 +31,14 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: the number of epochs after a reduction that are not counted.
         min_lr: a lower bound of lr, or one per group.
         eps: a smaller change of lr is not made.
+
+    Example:
+        >>> optimizer = dynamic.optim.SGD([dynamic.ones(1, requires_grad=True)], lr=1.0)
+        >>> schedule = dynamic.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> for loss in (1.0, 2.0):
+        ...     schedule.step(loss)
+        >>> schedule.get_last_lr()
+        [0.1]
     """
 
     def __init__(
@@ -64,8 +72,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = options_of(optimizer, "lr")
-        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:

@@ -65,6 +65,10 @@ class LRScheduler:
     Attributes:
         base_lrs: the initial rate of each group.
         last_epoch: the number of steps so far.
+
+    Example:
+        >>> issubclass(dynamic.optim.lr_scheduler.StepLR, dynamic.optim.lr_scheduler.LRScheduler)
+        True
     """
 
     def __init_subclass__(cls) -> None:

@@ -15,7 +15,12 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays as tensors, in any nesting of containers; everything else as it is."""
+    """Arrays as tensors, in any nesting of containers; everything else as it is.
+
+    Example:
+        >>> dynamic.utils.data.default_convert(np.zeros(2))
+        tensor([0., 0.], dtype=torch.float64)
+    """
     if isinstance(data, Tensor):
         return data
     if isinstance(data, np.ndarray | np.generic):
@@ -41,6 +46,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Raises:
         RuntimeError: items are sequences of different lengths, or tensors of different shapes.
         TypeError: items are something else.
+
+    Example:
+        >>> dynamic.utils.data.default_collate([(1, "a"), (2, "b")])
+        [tensor([1, 2]), ('a', 'b')]
     """
     first = batch[0]
     if isinstance(first, Tensor):

@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.tensors.creation import randint
+from staticgraph.dynamic.tensors.drawn import randint
 from staticgraph.dynamic.utils.data.collate import default_collate, default_convert
 from staticgraph.dynamic.utils.data.dataset import IterableDataset
 from staticgraph.dynamic.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -43,6 +43,12 @@ class DataLoader:
 
     Raises:
         ValueError: options exclude each other, or have impossible values.
+
+    Example:
+        >>> for batch in dynamic.utils.data.DataLoader([1, 2, 3], batch_size=2):
+        ...     print(batch)
+        tensor([1, 2])
+        tensor([3])
     """
 
     _ready = False

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import MissingMethodError
-from staticgraph.dynamic.tensors.creation import randperm
+from staticgraph.dynamic.tensors.drawn import randperm
 
 Item_co = TypeVar("Item_co", covariant=True)
 
@@ -20,7 +20,18 @@ class SizesError(OptionError, AssertionError):
 
 
 class Dataset(Generic[Item_co]):
-    """Items by their indices: a subclass defines `__getitem__`, and `__len__` for most uses."""
+    """Items by their indices: a subclass defines `__getitem__`, and `__len__` for most uses.
+
+    Example:
+        >>> class Squares(dynamic.utils.data.Dataset):
+        ...     def __getitem__(self, i):
+        ...         return i * i
+        ...
+        ...     def __len__(self):
+        ...         return 4
+        >>> next(iter(dynamic.utils.data.DataLoader(Squares(), batch_size=4)))
+        tensor([0, 1, 4, 9])
+    """
 
     def __getitem__(self, index: Any) -> Item_co:
         raise MissingMethodError("Subclasses of Dataset should implement __getitem__.")
@@ -34,6 +45,13 @@ class IterableDataset(Dataset[Item_co]):
     """Items from the front: a subclass defines `__iter__`.
 
     With several workers each has a copy: `get_worker_info` says which one it is.
+
+    Example:
+        >>> class Ones(dynamic.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([1, 1])
+        >>> next(iter(dynamic.utils.data.DataLoader(Ones(), batch_size=2)))
+        tensor([1, 1])
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -45,7 +63,12 @@ class IterableDataset(Dataset[Item_co]):
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """Rows of tensors with first axes of one size: item i is the tuple of their i-th ones."""
+    """Rows of tensors with first axes of one size: item i is the tuple of their i-th ones.
+
+    Example:
+        >>> dynamic.utils.data.TensorDataset(dynamic.tensor([1, 2]), dynamic.tensor([3, 4]))[1]
+        (tensor(2), tensor(4))
+    """
 
     def __init__(self, *tensors: Any) -> None:
         if any(tensors[0].size(0) != one.size(0) for one in tensors):
@@ -62,7 +85,12 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Data sets of one length side by side: an item is the tuple, or dict, of theirs."""
+    """Data sets of one length side by side: an item is the tuple, or dict, of theirs.
+
+    Example:
+        >>> dynamic.utils.data.StackDataset([1, 2], ["a", "b"])[1]
+        (2, 'b')
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
@@ -90,6 +118,10 @@ class ConcatDataset(Dataset[Any]):
 
     Attributes:
         cumulative_sizes: where each of them ends.
+
+    Example:
+        >>> dynamic.utils.data.ConcatDataset([[1, 2], [3]])[2]
+        3
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -113,7 +145,15 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable data sets one after the other."""
+    """Iterable data sets one after the other.
+
+    Example:
+        >>> class Ones(dynamic.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([1, 1])
+        >>> list(dynamic.utils.data.ChainDataset([Ones(), Ones()]))
+        [1, 1, 1, 1]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -130,7 +170,12 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[Any]):
-    """The items of a data set at some indices."""
+    """The items of a data set at some indices.
+
+    Example:
+        >>> dynamic.utils.data.Subset([5, 6, 7], [2, 0])[0]
+        7
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -156,6 +201,10 @@ def random_split(
     """Parts of a data set, of these lengths or shares, whose items are drawn without repetition.
 
     ValueError if the lengths do not sum up to that of the data set.
+
+    Example:
+        >>> [len(part) for part in dynamic.utils.data.random_split(range(10), [7, 3])]
+        [7, 3]
     """
     size = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

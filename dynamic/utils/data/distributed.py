@@ -8,7 +8,7 @@ from typing import Any
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tensors.creation import randperm
+from staticgraph.dynamic.tensors.drawn import randperm
 from staticgraph.dynamic.tensors.random_numbers import Generator
 from staticgraph.dynamic.utils.data.sampler import Sampler
 
@@ -18,6 +18,14 @@ class DistributedSampler(Sampler[int]):
 
     The order is drawn from `seed` and the epoch, which `set_epoch` sets. Where the data set cannot
     be shared out evenly the first indices come twice, or with `drop_last` the last ones never.
+
+    Example:
+        >>> list(
+        ...     dynamic.utils.data.DistributedSampler(
+        ...         range(4), num_replicas=2, rank=1, shuffle=False
+        ...     )
+        ... )
+        [1, 3]
     """
 
     def __init__(

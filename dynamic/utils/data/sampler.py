@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.errors import ArgumentError, MissingMethodError
 from staticgraph.dynamic.operations.sampling import multinomial
-from staticgraph.dynamic.tensors.creation import as_tensor, randint, randperm
+from staticgraph.dynamic.tensors.creation import as_tensor
+from staticgraph.dynamic.tensors.drawn import randint, randperm
 from staticgraph.dynamic.tensors.random_numbers import Generator
 
 Index_co = TypeVar("Index_co", covariant=True)
@@ -17,7 +18,15 @@ _AT_ONCE = 32
 
 
 class Sampler(Generic[Index_co]):
-    """Indices in an order: a subclass defines `__iter__`, and `__len__` where it is known."""
+    """Indices in an order: a subclass defines `__iter__`, and `__len__` where it is known.
+
+    Example:
+        >>> class Last(dynamic.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter([2])
+        >>> list(dynamic.utils.data.DataLoader([5, 6, 7], sampler=Last()))
+        [tensor([7])]
+    """
 
     def __init__(self, data_source: object = None) -> None:
         """Nothing is kept."""
@@ -27,7 +36,12 @@ class Sampler(Generic[Index_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices from 0 on."""
+    """The indices from 0 on.
+
+    Example:
+        >>> list(dynamic.utils.data.SequentialSampler([5, 6, 7]))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -40,7 +54,12 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices in random order, or drawn with `replacement`; `num_samples` of them."""
+    """The indices in random order, or drawn with `replacement`; `num_samples` of them.
+
+    Example:
+        >>> sorted(dynamic.utils.data.RandomSampler(range(3)))
+        [0, 1, 2]
+    """
 
     def __init__(
         self,
@@ -92,7 +111,12 @@ def _require_count(name: str, value: Any) -> None:
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some indices in random order."""
+    """Some indices in random order.
+
+    Example:
+        >>> sorted(dynamic.utils.data.SubsetRandomSampler([4, 7]))
+        [4, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: object = None) -> None:
         self.indices, self.generator = indices, generator
@@ -106,7 +130,12 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """So many indices from 0 on, drawn with these weights."""
+    """So many indices from 0 on, drawn with these weights.
+
+    Example:
+        >>> list(dynamic.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+    """
 
     def __init__(
         self,
@@ -139,7 +168,13 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of a sampler; the last one may be shorter, or is left out."""
+    """Lists of `batch_size` indices of a sampler; the last one may be shorter, or is left out.
+
+    Example:
+        >>> data = dynamic.utils.data
+        >>> list(data.BatchSampler(range(5), 2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _require_count("batch_size", batch_size)

@@ -28,6 +28,10 @@ class WorkerInfo:
         num_workers: how many there are.
         seed: what its random numbers were started from.
         dataset: its copy of the data set.
+
+    Example:
+        >>> dynamic.utils.data.get_worker_info() is None
+        True
     """
 
     id: int
@@ -44,7 +48,12 @@ _here = _Here()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker the caller is; None in the process that asked for the data."""
+    """Which worker the caller is; None in the process that asked for the data.
+
+    Example:
+        >>> dynamic.utils.data.get_worker_info() is None
+        True
+    """
     return _here.info
 
 

@@ -35,17 +35,27 @@ def defined_once(setup: Setup) -> Finding:
     add_node = raised(lambda: executable.graph.add_node(99))
     remove_node = raised(lambda: executable.graph.remove_node(0))
     changed = nx.MultiDiGraph(executable.graph)
+    once, fixed = right and len(f.traces) == 1, bool(add_node and remove_node)
     return Finding(
-        TRUE if right and len(f.traces) == 1 and add_node and remove_node else PARTLY,
+        TRUE if once and fixed else PARTLY if once or fixed else FALSE,
         (
             (f"calls with new values at {len(sizes)} batch sizes", f"{len(f.traces)} graph"),
-            ("adding a node to it", add_node),
-            ("taking one away", remove_node),
+            ("adding a node to it", add_node or DONE),
+            ("taking one away", remove_node or DONE),
             ("a copy of its networkx graph", f"{len(changed)} nodes, free to be changed"),
         ),
-        "It is defined and compiled once and serves other values and sizes. It cannot be modified, "
-        "which is why it can be planned, cached and shared by threads; variables in it can be "
-        "given new values, and another graph is made by defining it.",
+        (
+            "It is defined and compiled once and serves other values and sizes."
+            if once
+            else f"It took {len(f.traces)} graphs, and the values were "
+            f"{'right' if right else 'wrong'}."
+        )
+        + (
+            " It cannot be modified, which is why it can be planned, cached and shared by threads"
+            if fixed
+            else " It can be modified"
+        )
+        + "; variables in it can be given new values, and another graph is made by defining it.",
     )
 
 
@@ -71,7 +81,7 @@ def broken(x):
     return sg.sum(logs * 2.0)
 """
 """The functions that are captured, as a user's file: lines of the project's own are not named."""
-NOTHING = "nothing"
+NOTHING, DONE = "nothing", "done"
 GROWING, BROKEN = "planted.py:6", "planted.py:18"
 
 
@@ -89,8 +99,14 @@ def _told(act: Callable[[], object]) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         text = raised(act, whole=True)
-    text = text or "; ".join(str(one.message).splitlines()[0] for one in caught)
+    text = text or "; ".join(map(_warned, caught))
     return re.sub(r"[^ (`]*/planted\.py", "planted.py", text)
+
+
+def _warned(one: warnings.WarningMessage) -> str:
+    """A warning, after its line if that is in the file."""
+    place = f"{one.filename}:{one.lineno}: " if one.filename.endswith("planted.py") else ""
+    return place + " ".join(str(one.message).splitlines()[0].split())
 
 
 def flexible(setup: Setup) -> Finding:
@@ -111,8 +127,9 @@ def _flexible(
     eager, static = called_in_turn(
         [lambda: by_python(tensor), lambda: fast(arrays[0])], setup.seconds, 0.01
     )
+    right, kept = apart < 1e-9, not captured or GROWING in captured
     return Finding(
-        PARTLY if apart < 1e-9 and (not captured or GROWING in captured) else FALSE,
+        PARTLY if right and kept else TRUE,
         (
             ("Python's while on a value, captured", captured or "captured"),
             ("sg.while_loop and sg.cond: largest difference", f"{apart:.0e}"),
@@ -121,11 +138,18 @@ def _flexible(
             ("graphs for three lengths", str(len(fast.traces))),
         ),
         "Eager code branches and loops as Python does; that is its gift. A static graph has loops "
-        "and branches too, as ops that have to be written, and are compiled and differentiated: "
-        f"here the loop takes {static.minimum / eager.minimum:.3f} of the time. Python's own "
-        "branch on a value is not frozen into the graph in silence: it is refused, or kept as a "
-        "branch.",
+        "and branches too, as ops that have to be written: compiled, the loop takes "
+        f"{static.minimum / eager.minimum:.3f} of the time here, with "
+        f"{'the same' if right else 'other'} values. "
+        + (_kept(captured) if kept else "Python's own loop was refused without its line."),
     )
+
+
+def _kept(captured: str) -> str:
+    """What becomes of Python's own loop."""
+    if captured:
+        return "Python's own loop on a value is not frozen into the graph: it is refused, by line."
+    return "Python's own loop on a value is captured as it stands."
 
 
 def debugging(_setup: Setup) -> Finding:
@@ -136,42 +160,54 @@ def debugging(_setup: Setup) -> Finding:
 
 def _debugging(broken: Callable[[Any], Any]) -> Finding:
     array = np.array([0.5, 2.0])
-    x = dynamic.tensor(array, requires_grad=True)
+
+    def as_it_comes() -> None:
+        for values in (array + 1, array):  # a loss that is finite, then the one that is not
+            broken(dynamic.tensor(values, requires_grad=True)).backward()
 
     def anomaly() -> None:
         with dynamic.autograd.detect_anomaly():
-            broken(x).backward()
+            as_it_comes()
 
     placed = sg.placeholder("x", (None,), "float64")
-    out = broken(placed)
-    plain = sg.compile([placed], out)
+    scale = sg.variable(np.ones(2), "scale")
+    out = broken(placed * scale)
+    updates = sg.optim.SGD(lr=0.1).minimize(out)
+    eager = _told(as_it_comes)
+    trained = _told(lambda: sg.compile([placed], out, updates)(array))
+    scale.value = np.ones(2)
     told = _told(lambda: sg.compile([placed], out, debug=True)(array))
     watched = _told(lambda: sg.compile([placed], out, on_nonfinite="raise")(array))
     wide = sg.placeholder("w", (3, 4))
-    named = BROKEN in told and BROKEN in watched
+    shapes = raised(lambda: wide @ wide)
+    by_tools = BROKEN in told and BROKEN in watched
     return Finding(
-        PARTLY if named else TRUE,
+        PARTLY if by_tools else TRUE,
         (
-            ("eager: a nan comes out, and is said", _told(lambda: broken(x)) or NOTHING),
+            ("eager, the loss becomes nan: backward() says", eager or NOTHING),
             ("eager, in detect_anomaly", _told(anomaly) or NOTHING),
-            ("compiled: a nan comes out, and is said", _told(lambda: plain(array)) or NOTHING),
+            ("compiled, the same in a training step: the call says", trained or NOTHING),
             ("compiled with debug=True", told or NOTHING),
             ('compiled with on_nonfinite="raise", in native code', watched or NOTHING),
-            ("the line stands in the kernel's text", "yes" if BROKEN in plain.source else "no"),
-            ("wrong shapes, static: when it is defined", raised(lambda: wide @ wide)),
-            (
-                "wrong shapes, eager: when it is run",
-                raised(lambda: dynamic.ones(3, 4) @ dynamic.ones(3, 4)),
-            ),
+            ("the line stands in the kernel's text",
+             "yes" if BROKEN in sg.compile([placed], out).source else "no"),
+            ("wrong shapes, static: when it is defined", shapes or NOTHING),
+            ("wrong shapes, eager: when it is run",
+             raised(lambda: dynamic.ones(3, 4) @ dynamic.ones(3, 4)) or NOTHING),
         ),
         "Eager code can be stepped through with any debugger, and its traceback is the program's "
-        "own; but a nan travels on there as well, at best with a warning that names no line. The "
-        "graph here keeps the user's line with every node, "
+        f"own; a nan travels on there, and backward() names {_line(eager)}. The graph here keeps "
+        f"the user's line with every node: a training step that gives nan names {_line(trained)}, "
+        f"debug=True {_line(told)}, and on_nonfinite {_line(watched)}"
+        + ("; wrong shapes are found before anything runs. " if shapes else ". ")
         + (
-            "and debug=True or on_nonfinite names it, with the op"
-            if named
-            else "but it was not named"
-        )
-        + "; wrong shapes are found before anything runs. That a static graph is a black box is a "
-        "property of frameworks that lose those lines ([debugging](debugging.md)).",
-    )
+            "That a static graph is a black box is a property of frameworks that lose those lines "
+            "([debugging](debugging.md))."
+            if by_tools
+            else ""
+        ),
+    )  # fmt: skip
+
+
+def _line(told: str) -> str:
+    return "the line" if BROKEN in told else "no line"

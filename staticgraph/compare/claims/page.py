@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,21 +39,29 @@ def chosen(names: Sequence[str]) -> list[Claim]:
 
 def write(
     path: Path | None, names: Sequence[str], setup: Setup, watch: Callable[[str], None]
-) -> None:
-    """Measure claims, and write the page, or print it without a path."""
+) -> bool:
+    """Measure claims, and write the page, or print it without a path; Ctrl-C ends it early.
+
+    Returns:
+        Whether all were measured. The page says if not, and has those that were.
+    """
     found: dict[Claim, Finding] = {}
-    for claim in chosen(names):
-        watch(claim.name)
-        found[claim] = claim.measure(setup)
-    text = page(found)
+    wanted = chosen(names)
+    with suppress(KeyboardInterrupt):
+        for claim in wanted:
+            watch(claim.name)
+            found[claim] = claim.measure(setup)
+    missing = [claim.name for claim in wanted if claim not in found]
+    text = page(found, missing)
     if path is None:
         print(text)
     else:
         path.write_text(text, encoding="utf-8")
+    return not missing
 
 
-def page(found: Mapping[Claim, Finding]) -> str:
-    """The page as Markdown."""
+def page(found: Mapping[Claim, Finding], missing: Sequence[str] = ()) -> str:
+    """The page as Markdown; `missing` are the claims that an interrupted run has not measured."""
     machine = this_machine()
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg()) if hasattr(os, "getloadavg") else "-"
     versions = ", ".join(f"{name} {one}" for name, one in machine.versions.items())
@@ -64,6 +73,7 @@ def page(found: Mapping[Claim, Finding]) -> str:
         INTRODUCTION,
         f"{machine.processor}, {machine.cores} cores, load {load}; {versions}; "
         f"{datetime.now(UTC).isoformat(timespec='seconds')}.\n",
+        *([f"**The run was interrupted**, before {', '.join(missing)}.\n"] if missing else []),
         f"| | claim | here |\n| --- | --- | --- |\n{rows}",
         *(_section(claim, finding) for claim, finding in found.items()),
     ]

@@ -317,6 +317,7 @@ def task_of(task: Task, contender: Contender) -> dict[str, Any]:
         "substitute": bool(kind.peer) and not task.workload,
         "substitutes": str(WAYS / "substitutes.py"),
         "file": os.path.abspath(task.subject.file),
+        "line": task.subject.line,
         "name": _version(kind) if task.workload else task.subject.name,
         "framework": task.workload,
         "names": [one.name for one in task.inputs.arrays],

@@ -30,7 +30,7 @@ def verdict(found: Comparison) -> Iterator[str]:
     ]
     if pairs:
         yield from _speed(pairs)
-        yield from _busy(pairs)
+        yield from _busy(pairs, found.points)
         yield from _paying(found, pairs)
         yield from _why(pairs)
         yield from _limit(pairs)
@@ -50,10 +50,21 @@ def _ends(items: Sequence[Item]) -> Sequence[Item]:
     return items if len(items) < 2 else [items[0], items[-1]]
 
 
-def _ratio(ours: Entry, other: Entry) -> float:
-    assert ours.median is not None
-    assert other.median is not None
-    return other.median / ours.median
+def _is_busy(*entries: Entry) -> bool:
+    """Whether the machine did something else, so that medians say little."""
+    return any(one.median and one.minimum and one.median > BUSY * one.minimum for one in entries)
+
+
+def _seconds(*entries: Entry) -> list[float]:
+    """The medians of contenders, or the minima of all if the machine was busy meanwhile."""
+    busy = _is_busy(*entries)
+    found = [one.minimum if busy else one.median for one in entries]
+    assert all(seconds is not None for seconds in found)
+    return [seconds for seconds in found if seconds is not None]
+
+
+def _by(*entries: Entry) -> str:
+    return " by the minima" if _is_busy(*entries) else ""
 
 
 def _at(point: Point) -> str:
@@ -88,26 +99,28 @@ def _failures(found: Comparison) -> Iterator[str]:
 def _speed(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     parts = []
     for point, ours, eager in _ends(pairs):
+        mine, other = _seconds(ours, eager)
         parts.append(
-            f"{_times(_ratio(ours, eager))} {_at(point)} ({duration(ours.median)} against "
-            f"{duration(eager.median)})"
+            f"{_times(other / mine)} {_at(point)}{_by(ours, eager)} ({duration(mine)} against "
+            f"{duration(other)})"
         )
     yield f"A compiled call is {', and '.join(parts)}."
 
 
-def _busy(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
-    """Whether the machine did something else, so that medians say little."""
+def _busy(pairs: Sequence[tuple[Point, Entry, Entry]], points: Sequence[Point]) -> Iterator[str]:
+    """Whether the machine did something else: where it did most."""
+    shown = _ends(points)
     found = [
-        (one.median / one.minimum, point, ours, eager)
-        for point, ours, eager in pairs
-        for one in (ours, eager)
-        if one.median and one.minimum
+        (one.median / one.minimum, point)
+        for point in (*shown, *(point for point, _, _ in pairs))
+        for one in point.entries
+        if one.best and one.median and one.minimum
     ]
-    worst, point, ours, eager = max(found, key=lambda one: one[0], default=(0.0, *pairs[0]))
-    if worst > BUSY and ours.minimum and eager.minimum:
+    worst, point = max(found, key=lambda one: one[0], default=(0.0, pairs[0][0]))
+    if worst > BUSY:
         yield (
             f"The machine did something else meanwhile: medians {_at(point)} are up to {worst:.1f} "
-            f"times the minima, by which compiled is {_times(eager.minimum / ours.minimum)} there. "
+            "times the minima, and after how many calls compiling has paid is by the medians. "
             "Measure again when it is idle."
         )
 
@@ -143,8 +156,8 @@ def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> I
 def _why(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     """What eager spends its time on at both ends."""
     first, last = pairs[0], pairs[-1]
-    small, large = first[2].median, last[2].median
-    if first is not last and small and large:
+    small, large = _seconds(first[2], last[2])
+    if first is not last:
         count = sum(op.calls for op in first[0].ops)
         part = small / large
         if part > DOMINANT:
@@ -187,10 +200,10 @@ def _decorator(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     point, _, eager = pairs[-1]
     function = point.entry("sg.function")
     if function is not None and function.median and eager.median:
-        ratio = eager.median / function.median
+        mine, other = _seconds(function, eager)
         yield (
             f"One decorator, `sg.function` in the eager script as it stands, makes it "
-            f"{_times(ratio)} {_at(point)}."
+            f"{_times(other / mine)} {_at(point)}{_by(function, eager)}."
         )
 
 
@@ -211,14 +224,15 @@ def _peers(found: Comparison) -> Iterator[str]:
         peers = [one for name in names if (one := point.entry(name))]
         if ours is None or not peers:
             continue
-        best = min(peers, key=lambda one: one.median or 0.0)
-        ratio = 1 / _ratio(ours, best)
+        mine, *others = _seconds(ours, *peers)
+        theirs, best = min(zip(others, peers, strict=True), key=lambda one: one[0])
+        ratio = mine / theirs
         said = f"compiled takes {ratio:.2g} of its time"
         if 1 / EVEN < ratio < EVEN:
             said = "compiled takes as long"
         yield (
-            f"The fastest peer {_at(point)} is {best.contender} with {duration(best.median)}; "
-            f"{said}."
+            f"The fastest peer {_at(point)}{_by(ours, *peers)} is {best.contender} with "
+            f"{duration(theirs)}; {said}."
         )
     failed = {
         one.contender: one.failure

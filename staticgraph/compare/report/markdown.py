@@ -32,8 +32,8 @@ Minima are given beside medians because two threads suffer most from whatever el
 MOST_STEPS = 5
 STEPS = """\
 Where the time of a compiled call goes: the steps that take longest, each measured by itself, and
-those of the same ops together. "matmul" and "gemm" are calls of the BLAS, which packs operands that
-are not small; other steps are loops over everything that is named.
+those of the same ops together. "matmul" and "gemm" are [products](products.md) of matrices, which
+pack operands that are not small; other steps are loops over everything that is named.
 """
 STARTS = """\
 From the start of the process to the first result, imports included; in brackets with what was

@@ -154,14 +154,18 @@ FITTING: dict[str, Form] = {
     "rows in a list": lambda array: list(array) if array.ndim > 1 else array,
     "memory": lambda array: memoryview(array.copy()),
     "scalar": lambda array: array[()],
+    "narrower": lambda array: array.astype(_NARROWER[array.dtype.name]),
 }
 
 ARRAYS = ("plain", "kept", "transposed", "backwards", "steps", "rows", "columns", "broadcast",
           "read-only", "mapped", "unaligned", "subclass", "nothing masked", "masked")  # fmt: skip
 """Forms that are arrays of the right dtype, or masked."""
 
-_OTHER = {"float32": "float64", "float64": "float32", "int64": "int32", "int8": "int64",
+_OTHER = {"float32": "float64", "float64": "complex128", "int64": "uint64", "int8": "int64",
           "bool": "int8"}  # fmt: skip
+_NARROWER: dict[str, str] = {
+    "float32": "float16", "float64": "float32", "int64": "int32", "int8": "int8", "bool": "bool",
+}  # fmt: skip
 _TOO_LARGE = {"float32": 1e300, "float64": 10**400, "int64": 2**70, "int8": 300, "bool": 2}
 
 

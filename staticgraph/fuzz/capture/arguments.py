@@ -24,7 +24,7 @@ _REASONS = {
     "is of the tape: tests/dynamic/capture/test_capture_refusals.py":
         "backward retain_grad grad grad_fn output_nr",
     "undefined for what is not in order: tests/dynamic/capture/test_captured_indexing.py":
-        "searchsorted bucketize",
+        "bucketize digitize searchsorted",
     "takes an array: tests/dynamic/capture/test_capture_programs.py": "from_numpy",
 }  # fmt: skip
 APART = {name: reason for reason, names in _REASONS.items() for name in names.split()}

@@ -22,7 +22,8 @@ def _rows(function: Callable[[Array], object], x: Array, axis: int, dtype: Any) 
 
 def _total(combine: Callable[[Any, Any], object]) -> Callable[..., Array]:
     def total(x: Array, axis: int) -> Array:
-        dtype = x.dtype if is_float(x.dtype) else np.dtype(np.int64)
+        whole = np.uint64 if x.dtype.kind == "u" else np.int64
+        dtype = x.dtype if is_float(x.dtype) else np.dtype(whole)
 
         def row(values: Array) -> Array:
             found = np.empty(len(values), dtype)

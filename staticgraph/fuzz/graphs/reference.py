@@ -391,7 +391,7 @@ def _evaluated(op: Op) -> Callable[..., Any]:
 
     def evaluate(*args: Any, **options: Any) -> Any:
         operands, attrs = bind(*args, **options)
-        return op.evaluate(*operands, **attrs)
+        return operands if attrs is None else op.evaluate(*operands, **attrs)
 
     return evaluate
 

@@ -7,7 +7,10 @@ from staticgraph.onnx.operators import (
     elements as elements,
     moves as moves,
     networks as networks,
+    quantized as quantized,
     recurrent as recurrent,
     resizing as resizing,
+    sampling as sampling,
+    signals as signals,
     windows as windows,
 )

@@ -222,6 +222,12 @@ def _prelu(call: Call) -> Any:
     return ops.where(ops.less(x, 0), x * slope, x)
 
 
+@reads("SwiGLU")
+def _gated_swish(call: Call) -> Any:
+    gate = call.value(0)
+    return gate * ops.sigmoid(call.attribute("alpha", 1.0) * gate) * call.value(1)
+
+
 @reads("Gelu")
 def _gelu(call: Call) -> Any:
     return ops.gelu(call.value(0), call.attribute("approximate", "none"))

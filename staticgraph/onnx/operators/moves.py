@@ -192,6 +192,8 @@ def _split(call: Call) -> Any:
         size = -(-x.shape[axis] // count)
         parts = [size] * (count - 1) + [x.shape[axis] - size * (count - 1)]
     bounds = np.cumsum([0, *parts])
+    if (isinstance(x.shape[axis], int) and bounds[-1] != x.shape[axis]) or min(parts) < 0:
+        raise call.refuse(f"parts of {parts} do not make an axis of {x.shape[axis]}")
     key: list[Any] = [slice(None)] * x.ndim
     found = []
     for start, stop in itertools.pairwise(bounds):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.layers import convolution
 from staticgraph.onnx.call import Call, reads
 
 
@@ -157,14 +158,15 @@ def _by_products(slid: Any, weight: Any, count: int, groups: int) -> Any:
 def _transposed_convolution(call: Call) -> Any:
     x, weight, bias = call.value(0), call.value(1), call.optional(2)
     count = x.ndim - 2
-    if count > 2:
+    if count > 3:
         raise call.refuse(f"a transposed convolution over {count} axes is not read")
     strides = call.attribute("strides") or [1] * count
     dilations = call.attribute("dilations") or [1] * count
     if count == 1:
         x, weight = ops.expand_dims(x, 2), ops.expand_dims(weight, 2)
     lead = [1] * (2 - count)
-    found = ops.conv_transpose2d(
+    transposed = ops.conv_transpose2d if count < 3 else convolution.conv_transpose3d
+    found = transposed(
         x, weight, None, (*lead, *strides), 0, 0, call.attribute("group", 1), (*lead, *dilations)
     )
     found = ops.squeeze(found, 2) if count == 1 else found

@@ -186,6 +186,22 @@ def test_values_have_the_names_that_the_line_assigns() -> None:
     assert not re.search(r"\b(total|named)_\d+ =", source)
 
 
+def test_values_of_loops_have_the_names_of_their_functions() -> None:
+    x = sg.placeholder("x", (None, 3), "float64")
+    w = sg.variable(np.ones(3), "w")
+
+    def step(state: Any, row: Any) -> tuple[Any, Any]:
+        inner = sg.tanh(state * w + row)
+        return inner, sg.sum(inner)
+
+    last, _ = sg.scan(step, sg.constant(np.zeros(3)), x)
+    grown = sg.while_loop(lambda v: v[0] < 9.0, lambda much: much * 2.0, last + 2.0)
+    source = sg.compile([x], [sg.sum(grown), sg.grad(sg.sum(last), w)]).source
+    for name in ("state", "row", "inner", "much"):
+        assert re.search(rf"\b{name}_\d+ = ", source), source
+    assert re.search(r"\binner_\d+ = tanh\(", source)  # not what hands it on
+
+
 HOSTILE = [
     "x\nimport os", "x\r# ", "x\u2028y", "x\x85y", "x\x0cy", "\x00", '"""', "'; raise Error #",
     "coding: utf-7 +AAo-", "class", "def", "print", "v1", "acc2", "b0", "i0", "n0", "chunk",

@@ -218,3 +218,19 @@ def test_at_the_ends_they_are_what_they_tend_to() -> None:
     assert sg.special.xlog1py(zero, np.inf) == 0
     assert sg.special.poch(zero, 0.0) == 1
     assert sg.special.poch(zero - 2, 0.0) == 1
+
+
+def test_floats_of_16_bits_are_computed_in_float32():
+    half, share = np.array([1.5, 2.0, 9.0], "float16"), np.array([0.3, 0.7, 20.0], "float16")
+    cases = [
+        lambda x, q: sg.special.zeta(x, q), lambda x, q: sg.special.zeta(x, q=2.0),
+        lambda x, q: sg.special.erfcx(q), lambda x, q: sg.special.log_ndtr(-q),
+    ]  # fmt: skip
+    symbols = [sg.placeholder(name, (None,), "float16") for name in "xq"]
+    for case in cases:
+        exact = case(half.astype("float64"), share.astype("float64"))
+        found = case(half, share)
+        assert found.dtype == "float16"
+        assert_allclose(found, exact, rtol=2e-3, atol=6e-8)  # the least that there is
+        compiled = sg.compile(symbols, case(*symbols), on_unused_input="ignore")(half, share)
+        assert_array_equal(compiled, found)

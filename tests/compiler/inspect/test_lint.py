@@ -42,6 +42,22 @@ def softmax_of_batch_all() -> Program:
     return compiled([X, Y], -sg.mean(sg.one_hot(Y, 3) * sg.log(p)))
 
 
+def softmax_of_batch_picked() -> Program:
+    p = sg.softmax(X @ variable(5, 3), axis=0)
+    return compiled([X, Y], -sg.mean(sg.log(p[sg.arange(X.shape[0]), Y])))
+
+
+def softmax_of_batch_of_tensors_picked() -> Program:
+    w = torch.ones(5, 3)
+
+    def loss(x: Any, y: Any) -> Any:
+        p = torch.softmax(x @ w, dim=0)
+        return -torch.log(p[torch.arange(len(ROWS)), y]).mean()
+
+    f = sg.function(loss, debug=True)
+    return lambda: f(torch.tensor(ROWS), torch.tensor(CLASSES))
+
+
 def softmax_of_batch_of_tensors() -> Program:
     w = torch.ones(5, 3)
 
@@ -180,6 +196,8 @@ SLIPS = [
     ("softmax_over_batch", softmax_of_batch_one_hot, "log_softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_all, "softmax over axis 0, the batch"),
     ("softmax_over_batch", softmax_of_batch_captured, "write axis=-1"),
+    ("softmax_over_batch", softmax_of_batch_picked, "write axis=-1"),
+    ("softmax_over_batch", softmax_of_batch_of_tensors_picked, "write axis=-1"),
     ("softmax_over_batch", softmax_of_batch_of_tensors, "over axis 0, the batch, of"),
     ("softmax_over_batch", softmax_of_batch_of_a_layer, "over axis 0, the batch, of"),
     ("float64_by_constant", wide_of_tensors, r"because of float64\[5\]"),

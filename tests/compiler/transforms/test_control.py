@@ -357,7 +357,7 @@ def test_the_text_of_a_scan() -> None:
         "%4 = scan(%1, %3, %0, carries=1, consts=1, length=x.0, reverse=False) : (float64[2])",
         "  body:",
         "    %0 = placeholder(shape=(2,)) : float64[2]  # 'w'",
-        "    %1 = placeholder(shape=(2,)) : float64[2]  # 'carry'",
+        "    %1 = placeholder(shape=(2,)) : float64[2]  # 'c'",
         "    %2 = placeholder(shape=(2,)) : float64[2]  # 'x'",
         "    %3 = multiply(%1, %0) : float64[2]",
         "    %4 = add(%3, %2) : float64[2]",

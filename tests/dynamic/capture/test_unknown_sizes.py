@@ -71,3 +71,16 @@ def test_a_function_of_arrays_knows_its_sizes_where_it_makes_tensors() -> None:
     f = sg.function(lambda x: sg.sum(x) + dynamic.arange(x.shape[0]).sum().item(), debug=True)
     for count in (2, 5):
         assert f(np.ones(count)) == count + sum(range(count))
+
+
+def test_an_error_about_unknown_sizes_names_the_line_in_the_function() -> None:
+    def product(x: Any, w: Any) -> Any:
+        return x @ w  # here
+
+    f = sg.function(product, shapes={"x": ("n", 3), "w": (4,)})
+    with pytest.raises(sg.ShapeError, match=r"size mismatch.*mat \(nx3\), vec \(4\)") as caught:
+        f(dynamic.ones(2, 3), dynamic.ones(4))
+    line = product.__code__.co_firstlineno + 1
+    assert caught.value.__notes__ == [
+        f"in a captured function, at {__file__}:{line}: `return x @ w  # here`"
+    ]

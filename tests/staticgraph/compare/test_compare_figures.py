@@ -19,6 +19,7 @@ from staticgraph.compare.figures import (
     geometric_mean,
     median_interval,
 )
+from staticgraph.compare.process import Process
 from staticgraph.compare.records import Limits, Measurement
 from staticgraph.compare.report import numbers
 from staticgraph.compiler.core.errors import StaticGraphError
@@ -207,6 +208,31 @@ def test_the_best_of_all_measurements_is_the_limit() -> None:
     for before, after in itertools.pairwise(found):
         assert [strongest([a, b]) for a, b in zip(before, after, strict=True)] == after
     assert all(one.call > 0 for one in found[0])
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_of_a_measurement_that_is_interrupted_nothing_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C in the middle of the first one: there are no limits, and no half of them."""
+    need = meter.Need(2**16, {"float32": 1})
+    asked = Process.ask
+
+    def interrupted(process: Process, **order: Any) -> dict[str, Any]:
+        if order["step"] == process.report[-1][0]:  # the call, which the limits cannot do without
+            raise KeyboardInterrupt
+        return asked(process, **order)
+
+    with meter.Meter([1, 2]) as metered:
+        monkeypatch.setattr(Process, "ask", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            metered.measure(0.001, need)
+        assert metered.limits() == []
+        assert metered.least(need) is None
+        monkeypatch.undo()
+        metered.measure(0.001, need)
+        assert metered.least(need) is not None
+        assert metered.least(meter.Need(2**16, {"float64": 1})) is None  # nobody has asked for it
 
 
 @pytest.mark.usefixtures("small_probe")

@@ -96,3 +96,14 @@ def test_slips_are_told(arguments: list[str], message: str, file: str, capsys: A
     told = capsys.readouterr().err
     assert told.startswith("staticgraph: diff: ")
     assert message in told
+
+
+def test_an_interruption_ends_it_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_given: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("staticgraph.differences.command.run_diff", interrupted)
+    assert main(["diff", "my.py:f"]) == 130
+    assert capsys.readouterr().err == "staticgraph: interrupted\n"

@@ -441,3 +441,22 @@ print(f(np.ones(2)).tolist())
             env=os.environ | {"STATICGRAPH_CACHE_DIR": str(tmp_path)},
         )  # fmt: skip
         assert done.stdout == "[6.0, 6.0]\n", done.stderr
+
+
+def test_methods_that_nothing_has_used_before_are_found() -> None:
+    script = """
+import numpy as np
+import staticgraph as sg
+
+@sg.function
+def f(x):
+    return (x * 2).sum(0), (x * x).max(), (x + 1).log_softmax(-1)
+
+total, largest, _ = f(np.arange(4.0).reshape(2, 2))
+print(total.tolist(), float(largest))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        check=False, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert done.stdout == "[4.0, 8.0] 9.0\n", done.stderr

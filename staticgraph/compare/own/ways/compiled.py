@@ -19,6 +19,7 @@ class Way:
         self.names: list[str] = task["names"]
         self.shapes = task["shapes"]
         self.function: Any = None
+        self.line = f"{task['file']}:{task['line']}"
         self.needs = ""  # why it has to know its sizes, if it does
 
     def begin(
@@ -34,15 +35,17 @@ class Way:
     def _executable(self, step: Callable[..., list[Any]], tensors: Sequence[Any]) -> Any:
         """For all sizes, or for these if the function has to know them."""
         from staticgraph.compiler.core.errors import OptionError
+        from staticgraph.compiler.core.whose_code import called_at
 
-        if self.function is None:
-            self.function = self.sg.function(step, shapes=self.shapes)
-            try:
-                return self.function.executable(*tensors)
-            except OptionError as error:
-                self.needs = "; ".join([str(error), *getattr(error, "__notes__", ())])
-                self.function = self.sg.function(step)
-        return self.function.executable(*tensors)
+        with called_at(self.line):  # no file of the user's calls it, only this process
+            if self.function is None:
+                self.function = self.sg.function(step, shapes=self.shapes)
+                try:
+                    return self.function.executable(*tensors)
+                except OptionError as error:
+                    self.needs = "; ".join([str(error), *getattr(error, "__notes__", ())])
+                    self.function = self.sg.function(step)
+            return self.function.executable(*tensors)
 
     def _step(self, call: Any, by: Sequence[int]) -> Callable[..., list[Any]]:
         """The function to capture: values, then gradients of the sum of all that is floating."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from staticgraph import dynamic
 from staticgraph.__main__ import main
-from staticgraph.compare.claims import page, slices
+from staticgraph.compare.claims import graphs, page, slices, speed, tape
 from staticgraph.compare.claims.records import (
     FALSE,
     PARTLY,
@@ -28,7 +34,7 @@ from tests.paths import ROOT
 SETUP = Setup(0.002)
 CERTAIN = {
     "defined_once": TRUE, "debugging": PARTLY, "freed": TRUE, "second_backward": TRUE,
-    "two_losses": TRUE, "accumulation": TRUE, "four_times": TRUE, "frozen": TRUE, "in_place": TRUE,
+    "two_losses": TRUE, "four_times": TRUE, "frozen": TRUE, "in_place": TRUE,
     "cases": PARTLY, "flexible": PARTLY, "recording": TRUE,
 }  # fmt: skip
 """The claims whose verdict follows from counts, errors and memory, on every machine."""
@@ -53,6 +59,67 @@ def test_what_does(name: str) -> None:
     assert found.holds in (TRUE, PARTLY, FALSE)
     assert found.figures
     assert found.verdict
+
+
+class _Time(NamedTuple):
+    minimum: float
+
+
+def _times(monkeypatch: pytest.MonkeyPatch, module: ModuleType, *seconds: float) -> None:
+    """What is called in turn takes so long."""
+    monkeypatch.setattr(module, "called_in_turn", lambda *_: [_Time(one) for one in seconds])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "holds", "said"),
+    [
+        ((1.0, 8.0), TRUE, "takes 8.0 times as long as the whole batch here, as every part pays"),
+        ((1.0, 1.0), PARTLY, "In parts it takes as long as the whole batch here."),
+        ((1.0, 0.5), PARTLY, "In parts it takes 0.5 of the time of the whole batch here."),
+    ],
+)
+def test_words_about_time_follow_from_the_figures(
+    seconds: tuple[float, float], holds: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _times(monkeypatch, speed, *seconds)
+    found = speed.accumulation(SETUP)
+    assert found.holds == holds
+    assert said in found.verdict
+
+
+def test_a_compiled_call_may_be_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "MEASURED", ("seed",))
+    _times(monkeypatch, speed, 4.0, 1.0)
+    found = speed.faster(SETUP)
+    assert found.holds == FALSE
+    assert "compiling never pays" in found.figures[0][1]
+    assert "Slower compiled: seed." in found.verdict
+    assert "from 0.2 (seed) to 0.2 (seed) times as long" in found.verdict
+    _times(monkeypatch, speed, 1.0, 1.1)
+    assert "takes as long as eager" in speed.decorator(SETUP).verdict
+    _times(monkeypatch, speed, 1.0, 1.0, 0.9)
+    recorded = speed.recording(SETUP).verdict
+    assert "Recording is no measurable part" in recorded
+    assert "The compiled call takes as long as the one in no_grad" in recorded
+    _times(monkeypatch, tape, 1.0, 1.5)
+    found = tape.no_grad(SETUP)
+    assert found.holds == PARTLY
+    assert "It takes 1.50 of the time where arrays are large, and 1.50 where they" in found.verdict
+
+
+def test_the_lines_that_are_named_are_those_that_were_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with dynamic.set_lint("certain"):
+        found = graphs.debugging(SETUP)
+    assert "backward() names the line" in found.verdict
+    assert "a training step that gives nan names the line" in found.verdict
+    monkeypatch.setattr(graphs, "_told", lambda act: "")
+    found = graphs.debugging(SETUP)
+    assert found.holds == TRUE
+    assert "backward() names no line" in found.verdict
+    assert "a training step that gives nan names no line" in found.verdict
+    assert "black box is a property" not in found.verdict
 
 
 def test_the_two_ways_of_slices_are_the_same() -> None:
@@ -83,6 +150,28 @@ def test_claims_are_chosen_by_name(
     assert "## in_place" in path.read_text()
     assert main(["compare", "--claims", "/nowhere/page.md"]) == 2
     assert "/nowhere/page.md cannot be written" in capsys.readouterr().err
+
+
+def _interrupted(_setup: Setup) -> Finding:
+    os.kill(os.getpid(), signal.SIGTERM)  # as `timeout` does
+    time.sleep(10)
+    raise AssertionError("the process goes on")
+
+
+def test_an_interrupted_run_keeps_what_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases, freed = page.chosen(["cases", "freed"])
+    monkeypatch.setattr(page, "CLAIMS", (cases, Claim("freed", freed.said, _interrupted)))
+    path = tmp_path / "page.md"
+    assert main(["compare", "--claims", str(path), "--peers", "none"]) == 130
+    assert "what was measured is kept" in capsys.readouterr().err
+    text = path.read_text()
+    assert "## cases" in text
+    assert "## freed" not in text
+    assert "**The run was interrupted**, before freed." in text
+    assert "interrupted" not in page.page({})
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_arrays_are_followed() -> None:

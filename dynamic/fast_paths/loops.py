@@ -1,0 +1,273 @@
+"""Short ways as machine code: what was called often becomes a builtin function.
+
+Small ops spend most of their time in Python, and what NumPy does before and after its loop. A short
+way that was called often is replaced by a builtin function (`compiler.runtime.loops`): it looks at
+the operands, runs the same loops of NumPy's, so that not a bit changes, and makes the tensor; one
+with a place on the tape is made by the way's own `finish`. All other calls go to what it replaced.
+
+DYNAMIC_COMPILE_SMALL_OPS=0 in the environment leaves all to Python and NumPy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
+from staticgraph.dynamic.tape.grad_mode import paused
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
+
+OFTEN = 100
+"""The calls of a short way after which it is looked at, again and again."""
+ENOUGH = 5000
+"""The calls of all of them before the first is: loading the machine code takes as long."""
+TRIES = 8
+"""How many kinds of operands a way gets a builtin function for."""
+_MOST = 8192
+"""The elements that a builtin function takes: as in `compiler.runtime.loops`."""
+
+_LOOPS = "staticgraph.compiler.runtime.loops"
+_TRACES = "staticgraph.compiler.runtime.loop_traces"
+
+Function = Callable[..., Any]
+
+
+@record
+class Way(Record):
+    """What a short way does.
+
+    Attributes:
+        evaluate: the value for arrays, one per operand, numbers among them.
+        finish: `(array, *operands) -> tensor`, recorded if need be.
+        takes: a letter per operand: t for a tensor, n for a number, x for either.
+        watched: whether there may be a builtin function.
+    """
+
+    evaluate: Function
+    finish: Function
+    takes: str = "t"
+    watched: bool = True
+
+
+WAYS: dict[Function, Way] = {}
+"""By the function of a short way."""
+
+
+class _Total:
+    """How often short ways were called before the first became machine code."""
+
+    calls = 0
+
+
+_total = _Total()
+
+
+class Watched:
+    """A short way that is counted.
+
+    Attributes:
+        function: the way.
+        way: what it does.
+        names: the methods of Tensor that it is, and the op.
+    """
+
+    def __init__(self, function: Function, way: Way) -> None:
+        self.function = function
+        self.way = way
+        self._made = False
+        self.names: list[str] = []
+        self.op: Op | None = None
+        self._known: set[object] = set()
+        self._by_value: set[object] = set()  # those of which there is a program per number
+        self._left = OFTEN
+
+    def count(self, operands: Sequence[Any]) -> None:
+        """Note a call; the operands of some calls are looked at."""
+        self._left -= 1
+        if not self._left:
+            _total.calls += OFTEN
+            self._left = OFTEN
+            if _total.calls >= ENOUGH and len(self._known) < TRIES:
+                self._look(operands)
+
+    def _look(self, operands: Sequence[Any]) -> None:
+        kinds, second = _kinds(operands, self.way.takes), _other_class(operands)
+        if kinds is None or COMPILE_SMALL_OPS.is_off:
+            return
+        key: tuple[object, ...] = (kinds, second)
+        if key in self._by_value:
+            key = (*key, *map(_value, operands))
+        if key in self._known:
+            return
+        self._known.add(key)
+        with fork.importing():
+            loops, traces = import_module(_LOOPS), import_module(_TRACES)
+        if not (loops.loops_are_there() and loops.slots_are_right(Tensor)):
+            return
+        program = traces.program_of(self.way.evaluate, [traces.Kind(*one) for one in kinds])
+        if program is None:
+            values = [_value(one) for one in operands]
+            fixed = [(*kind, value) for kind, value in zip(kinds, values, strict=True)]
+            given = [traces.Kind(*one) for one in fixed]
+            program = traces.program_of(self.way.evaluate, given)
+            self._by_value.add((kinds, second))
+        if program is not None:
+            self._replace(loops, program, loops.Holder((Tensor, second), paused))
+        elif not self._made:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Count no more: what it does is not noted."""
+        for name in self.names:
+            if vars(Tensor)[name] is _methods.get(name) and _methods[name] in _states:
+                setattr(Tensor, name, self.function)
+        if self.op is not None:
+            self.op.shorten(self.function)
+
+    def _replace(self, loops: Any, program: object, holder: object) -> None:
+        finish = self.way.finish
+        self._made = True
+        for name in self.names:
+            before: Any = vars(Tensor)[name]
+            if before is not _methods.get(name):  # somebody else's
+                continue
+            general: Any = getattr(before, "__func__", before)
+            made = loops.loops_function(program, general, holder, finish, *_shown(general))
+            if made is not None:
+                _methods[name] = _as_method(made)
+                setattr(Tensor, name, _methods[name])
+        if self.op is not None:
+            general = vars(type(self.op))["__call__"].__func__
+            made = loops.loops_function(program, general, holder, finish)
+            if made is not None:
+                self.op.shorten(made)
+
+
+def _kinds(operands: Sequence[Any], takes: str) -> tuple[tuple[Any, int], ...] | None:
+    """Of plain small tensors and numbers their dtype and kind; None of others."""
+    found: list[tuple[Any, int]] = []
+    dtype = None
+    if len(operands) != len(takes):
+        return None
+    for one, letter in zip(operands, takes, strict=True):
+        if letter != ("t" if type(one) in PLAIN else "n") and letter != "x":
+            return None
+        if type(one) in PLAIN:
+            array = one._array
+            if array.dtype is not BOOL:
+                if array.dtype is not F32 and array.dtype is not F64:
+                    return None
+                if dtype not in (None, array.dtype):
+                    return None
+                dtype = array.dtype
+            if not 0 < array.size <= _MOST or not array.flags.c_contiguous:
+                return None
+            found.append((array.dtype, WHOLE if array.ndim else SCALAR))
+        elif type(one) in (float, int):
+            found.append((None, NUMBER))
+        else:
+            return None
+    if dtype is None:
+        return None
+    return tuple([(own or dtype, kind) for own, kind in found])
+
+
+def _value(operand: Any) -> Any:
+    if isinstance(operand, float | int):
+        return operand
+    array = operand._array
+    return None if array.ndim else array.item()
+
+
+def _other_class(operands: Sequence[Any]) -> type:
+    """A class of tensors that is not Tensor itself, such as Parameter, if there is one."""
+    kinds = [type(one) for one in operands if type(one) in PLAIN]
+    return next((kind for kind in kinds if kind is not Tensor), Tensor)
+
+
+def _shown(function: Function) -> tuple[str, str]:
+    """The name of a function, and its documentation behind its signature, as builtin ones have."""
+    name = function.__name__
+    documentation = function.__doc__ or ""
+    try:
+        parameters = inspect.signature(function)
+    except ValueError:
+        return name, documentation
+    plain = [one.replace(annotation=one.empty) for one in parameters.parameters.values()]
+    text = str(inspect.Signature(plain))
+    return name, f"{name}{text}\n--\n\n{documentation}"
+
+
+@cache
+def _instance_method() -> Function:
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+    return kind(("PyInstanceMethod_New", ctypes.pythonapi))
+
+
+def _as_method(function: Function) -> Any:
+    """What a class needs to have a builtin function for a method."""
+    return _instance_method()(function)
+
+
+_methods: dict[str, Any] = {}
+"""By name the method that was put into Tensor here, or when that was assembled."""
+
+
+def remember_methods() -> None:
+    """Note what Tensor has, which alone is replaced; what a user puts there stays."""
+    names = [name for state in _states.values() for name in state.names]
+    _methods.update((name, vars(Tensor)[name]) for name in names)
+
+
+_watched: dict[Function, Function] = {}
+_states: dict[Function, Watched] = {}
+
+
+def watched(function: Function) -> Function:
+    """A short way that is counted and one day replaced; others as they are."""
+    if function in _watched:
+        return _watched[function]
+    way = WAYS.get(function)
+    if way is None or not way.watched:
+        return function
+    state = Watched(function, way)
+
+    def counted(*operands: Any, **options: Any) -> Any:
+        if not options:
+            state.count(operands)
+        return function(*operands, **options)
+
+    functools.update_wrapper(counted, function)
+    counted.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    _watched[function] = counted
+    _states[counted] = state
+    return counted
+
+
+def watch_methods(methods: Mapping[str, Any]) -> dict[str, Any]:
+    """The methods, of which short ways are counted."""
+    found: dict[str, Any] = {}
+    for name, method in methods.items():
+        found[name] = method if isinstance(method, property) else watched(method)
+        state = _states.get(found[name])
+        if state is not None:
+            state.names.append(name)
+    return found
+
+
+def watch_op(op: Op, function: Function) -> Function:
+    """The short way of an op, which is counted."""
+    found = watched(function)
+    if found in _states:
+        _states[found].op = op
+    return found

@@ -1,0 +1,183 @@
+"""NumPy's keywords of reductions, quantiles, joins and pads: its values in all three worlds."""
+
+import numpy as np
+import pytest
+
+import dynamic
+import staticgraph as sg
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(4, 7))
+X[1, :3] = np.nan
+X[2] = np.nan
+THERE = RNG.random((4, 7)) < 0.6
+REDUCTIONS = [
+    ("mean", {"dtype": "float32"}), ("mean", {}), ("std", {"ddof": 1}), ("var", {}),
+    ("sum", {"initial": 2.0}), ("prod", {"initial": 2.0}), ("max", {"initial": -2.5}),
+    ("min", {"initial": 2.5}), ("amax", {"initial": -2.5}), ("nansum", {"initial": 2.0}),
+    ("nanprod", {"dtype": "float64"}), ("nanmean", {}), ("nanstd", {"ddof": 1}), ("nanvar", {}),
+    ("nanmax", {"initial": -2.5}), ("nanmin", {"initial": 2.5}),
+]  # fmt: skip
+
+
+def worlds(function, arrays):
+    """Of arrays, compiled for sizes that are unknown, and of tensors."""
+    symbols = [
+        sg.placeholder(f"x{i}", (None,) * np.ndim(one), one.dtype) for i, one in enumerate(arrays)
+    ]
+    yield function(*arrays)
+    yield sg.compile(symbols, function(*symbols), lint="off")(*arrays)
+    yield function(*map(dynamic.tensor, arrays)).numpy()
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:Mean of empty")
+@pytest.mark.parametrize(("name", "options"), REDUCTIONS)
+def test_reductions_take_where(name, options):
+    for axis in ({"axis": 1}, {"axis": 0, "keepdims": True}, {}):
+        x = X if name.startswith("nan") else np.nan_to_num(X)
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(x, where=THERE, **axis, **options)
+
+        def ours(x, there, axis=axis):
+            return getattr(sg, name)(x, where=there, **axis, **options)
+
+        with np.errstate(all="ignore"):
+            every = [*worlds(ours, (x, THERE))]
+        for found in every:
+            bound = 1e-6 if "dtype" in options else 1e-12
+            np.testing.assert_allclose(found, expected, rtol=bound, atol=bound)
+            assert found.dtype == expected.dtype
+
+
+def test_a_variance_may_be_told_its_mean():
+    x = np.nan_to_num(X)
+    expected = np.var(x, axis=1)
+
+    def ours(x):
+        return sg.var(x, axis=1, mean=sg.mean(x, axis=1, keepdims=True))
+
+    for found in worlds(ours, (x,)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(sg.ShapeError, match=r"var: mean= broadcasts \(4, 7\) to \(2, 4, 7\)"):
+        sg.var(x, axis=1, mean=np.zeros((2, 1, 1)))
+
+
+def test_gradients_pass_what_counts():
+    x, there = np.nan_to_num(X)[:2], THERE[:2]
+
+    def spread(x):
+        return sg.sum(sg.std(x, axis=1, where=there) * np.array([1.0, -2.0]))
+
+    step = 1e-6 * RNG.normal(size=x.shape)
+    quotient = (spread(x + step) - spread(x - step)) / 2
+    found = sg.grad(spread)(x)
+    assert abs((found * step).sum() - quotient) < 1e-6 * np.abs(step).sum()
+    assert not found[~there].any()
+    flat = sg.grad(lambda x: sg.std(x, where=there[0]))(np.ones(7))
+    np.testing.assert_array_equal(flat, np.zeros(7))
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_moments_are_no_integers(name):
+    with pytest.raises(sg.OptionError, match=f"{name}: dtype=int64 is not floating"):
+        getattr(sg, name)(np.ones(3), dtype="int64")
+
+
+METHODS = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "hazen", "weibull",
+    "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased",
+)  # fmt: skip
+
+
+def test_quantiles_by_all_of_numpys_methods():
+    x, shares = np.nan_to_num(X), [0.0, 0.125, 0.3, 0.5, 0.77, 1.0]
+    for method in METHODS:
+        expected = np.quantile(x, shares, axis=1, method=method)
+        found = sg.quantile(x, shares, axis=1, method=method)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+        with np.errstate(all="ignore"):
+            expected = np.nanquantile(X[:2], shares, axis=1, method=method)
+        found = sg.nanquantile(X[:2], shares, axis=1, method=method)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    symbol = sg.placeholder("x", (None, None), "float64")
+    every = [sg.quantile(symbol, shares, axis=1, method=method) for method in METHODS]
+    for method, found in zip(METHODS, sg.compile([symbol], every)(x), strict=True):
+        expected = np.quantile(x, shares, axis=1, method=method)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+PADS = [
+    ("constant", {"constant_values": ((1, 2), (3, -4))}), ("edge", {}), ("reflect", {}),
+    ("reflect", {"reflect_type": "odd"}), ("symmetric", {}), ("symmetric", {"reflect_type": "odd"}),
+    ("wrap", {}), ("linear_ramp", {"end_values": (2, -7)}), ("mean", {}),
+    ("mean", {"stat_length": 2}), ("median", {}), ("maximum", {"stat_length": (3, 1)}),
+    ("minimum", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_pads_in_all_of_numpys_modes(dtype):
+    x = (RNG.normal(size=(3, 4)) * 10).astype(dtype)
+    for width in (((1, 2), (0, 7)), 2, {-1: 3}):
+        cases = PADS if width != 2 else PADS[2:4]
+        expected = [np.pad(x, width, mode, **options) for mode, options in cases]
+
+        def ours(x, width=width, cases=cases):
+            return [sg.pad(x, width, mode, **options) for mode, options in cases]
+
+        symbol = sg.placeholder("x", (None, None), dtype)
+        tensors = [one.numpy() for one in ours(dynamic.tensor(x))]
+        compiled = sg.compile([symbol], ours(symbol))(x)
+        for name, found in (("arrays", ours(x)), ("tensors", tensors), ("compiled", compiled)):
+            for case, one, wanted in zip(cases, found, expected, strict=True):
+                np.testing.assert_allclose(one, wanted, rtol=1e-12, err_msg=f"{name} {case}")
+                assert one.dtype == wanted.dtype
+
+
+def test_pads_refuse_what_is_no_mode():
+    with pytest.raises(sg.OptionError, match=r"pad: mode is one of constant, empty, edge, .* 'up'"):
+        sg.pad(X, 1, "up")
+    with pytest.raises(sg.OptionError, match="pad: reflect_type is 'even' or 'odd', not 'both'"):
+        sg.pad(X, 1, "reflect", reflect_type="both")
+    with pytest.raises(sg.OptionError, match="pad: stat_length is positive, not 0"):
+        sg.pad(X, 1, "mean", stat_length=0)
+    with pytest.raises(sg.ShapeError, match="pad: axis 1 has no element, of which mode 'edge'"):
+        sg.pad(np.ones((2, 0)), 1, "edge")
+
+
+def test_take_goes_round_or_ends():
+    x, index = np.arange(12.0).reshape(3, 4), np.array([[-5, 9], [1, 3]])
+    for mode in ("wrap", "clip"):
+        for axis in (None, 0, 1):
+            for found in worlds(lambda x, i: sg.take(x, i, axis, mode=mode), (x, index)):  # noqa: B023
+                np.testing.assert_array_equal(found, np.take(x, index, axis, mode=mode))
+    with pytest.raises(sg.OptionError, match="take: mode is 'raise', 'wrap' or 'clip', not 'up'"):
+        sg.take(x, index, mode="up")
+
+
+def test_numbers_between_tensors():
+    low, high = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    for axis in (0, -1):
+        for found in worlds(lambda a, b: sg.asarray(sg.linspace(a, b, 4, axis=axis)), (low, high)):  # noqa: B023
+            if isinstance(found, np.ndarray):
+                np.testing.assert_allclose(found, np.linspace(low, high, 4, axis=axis), rtol=1e-15)
+    symbol = sg.placeholder("a", (None,), "float64")
+    numbers, step = sg.linspace(symbol, high, 4, endpoint=False, retstep=True)
+    found = sg.compile([symbol], [numbers, step, sg.geomspace(symbol, high, 5, axis=1)])(low)
+    expected = np.linspace(low, high, 4, endpoint=False, retstep=True)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-15)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-15)
+    np.testing.assert_allclose(found[2], np.geomspace(low, high, 5, axis=1), rtol=1e-14)
+
+
+def test_joins_and_sums_of_a_dtype():
+    one = np.array([1.5, 2.5])
+    for join in (sg.concat, sg.concatenate, sg.stack, sg.hstack, sg.vstack):
+        assert join([one, one], dtype="float32").dtype == "float32"
+    for function in (sg.cumulative_sum, sg.cumulative_prod, sg.nancumsum, sg.nancumprod):
+        assert function(one, dtype="float32").dtype == "float32"
+    for function in (sg.trace, sg.cov, sg.corrcoef):
+        found = function(X[[0, 3]][:, :2], dtype="float32")
+        assert found.dtype == "float32"
+        expected = getattr(np, function.__name__)(X[[0, 3]][:, :2])
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
