@@ -220,7 +220,7 @@ def nanargmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Valu
         >>> sg.nanargmax(np.array([1.0, np.nan, 2.0]))
         array(2)
     """
-    return _nan_place(ops.argmax, -math.inf, x, axis, keepdims)
+    return _nan_place("nanargmax", ops.argmax, -math.inf, x, axis, keepdims)
 
 
 def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
@@ -230,14 +230,16 @@ def nanargmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Valu
         >>> sg.nanargmin(np.array([1.0, np.nan, 2.0]))
         array(0)
     """
-    return _nan_place(ops.argmin, math.inf, x, axis, keepdims)
+    return _nan_place("nanargmin", ops.argmin, math.inf, x, axis, keepdims)
 
 
-def _nan_place(position: Any, worst: float, x: Value, axis: int | None, keepdims: bool) -> Any:
+def _nan_place(
+    name: str, position: Any, worst: float, x: Value, axis: int | None, keepdims: bool
+) -> Any:
     if axis is None and keepdims:
-        flat = _nan_place(position, worst, x, None, False)
+        flat = _nan_place(name, position, worst, x, None, False)
         return ops.reshape(flat, (1,) * np.ndim(x))
-    x, axis = axis_or_whole("nanargmax", x, axis)
+    x, axis = axis_or_whole(name, x, axis)
     if not is_float(x.dtype):
         return position(x, axis=axis, keepdims=keepdims)
     found = position(_filled(x, worst), axis=axis, keepdims=keepdims)

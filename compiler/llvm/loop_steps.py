@@ -6,6 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from staticgraph.compiler.llvm.builtins import INT64, POINTER, Builtin
 from staticgraph.compiler.llvm.loop_words import (
     BY_ROW,
     COLUMN,
@@ -23,25 +24,22 @@ from staticgraph.compiler.llvm.loop_words import (
     VECTOR,
     WHOLE,
 )
-from staticgraph.compiler.llvm.own_loops import INT64, LOOP, POINTER, WORDS, loop_below, word_at
+from staticgraph.compiler.llvm.own_loops import LOOP, WORDS, loop_below, word_at
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
 I32 = ir.IntType(32)
-NULL = ir.Constant(POINTER, None)
 ROW, REPEATED = 1, 2
 """How an input that is smaller than another goes with it."""
 
 
-class Steps:
+class Steps(Builtin):
     """A function that is being made: where its arrays are, and the calls of loops on them."""
 
     def __init__(self, function: ir.Function, fields: Fields) -> None:
-        self.function = function
+        super().__init__(function, HEAD, "general")
         self.fields = fields
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.general = function.append_basic_block("general")
         builder = self.builder
-        self.words: Any = self.field(function.args[0], fields.data, WORDS)
+        self.words = self.field(function.args[0], fields.data, WORDS)
         self.places, self.numbers, self.rows = (
             builder.alloca(INT64, size=MOST_SLOTS) for _ in range(3)
         )
@@ -186,32 +184,3 @@ class Steps:
         start = builder.mul(number, INT64(len(SLOT)))
         place = builder.add(start, INT64(len(HEAD) + SLOT.index(name)))
         return word_at(builder, self.words, place)
-
-    def field(self, record: object, offset: int, type: ir.Type) -> Any:
-        """What an object has at an offset."""
-        place = self.builder.gep(record, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(place, type.as_pointer()))
-
-    def constant(self, name: str) -> Any:
-        """The first word of a name."""
-        return word_at(self.builder, self.words, INT64(HEAD.index(name)))
-
-    def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """Call the function whose address is a constant of `self`."""
-        kind = ir.FunctionType(result, [argument.type for argument in arguments])
-        address = self.builder.inttoptr(self.constant(name), kind.as_pointer())
-        return self.builder.call(address, arguments)
-
-    def require(self, condition: object) -> None:
-        """Go to `general` unless a condition holds."""
-        passed = self.function.append_basic_block()
-        self.builder.cbranch(condition, passed, self.general)
-        self.builder.position_at_end(passed)
-
-    def return_if_null(self, pointer: object, *owned: object) -> None:
-        """Return NULL, as an error was set, and let go of what is owned."""
-        is_null = self.builder.icmp_unsigned("==", pointer, NULL)
-        with self.builder.if_then(is_null, likely=False):
-            for reference in owned:
-                self.call("Py_DecRef", ir.VoidType(), reference)
-            self.builder.ret(NULL)

@@ -20,7 +20,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from staticgraph.compiler.llvm.loop_steps import I32, NULL, REPEATED, ROW, Steps
+from staticgraph.compiler.llvm.builtins import I8, INT64, NULL, POINTER
+from staticgraph.compiler.llvm.loop_steps import I32, REPEATED, ROW, Steps
 from staticgraph.compiler.llvm.loop_words import (
     LARGEST_INT,
     LOOPS_SYMBOL,
@@ -32,9 +33,6 @@ from staticgraph.compiler.llvm.machine import emit_object
 from staticgraph.compiler.llvm.own_loops import (
     DOUBLE,
     FLOAT,
-    I8,
-    INT64,
-    POINTER,
     WORDS,
     define_own_loops,
     loop_below,
@@ -99,8 +97,8 @@ class _Loops(Steps):
         self.return_tensor(first, arguments, given)
         builder.position_at_end(failed)
         self.call("Py_DecRef", ir.VoidType(), first)
-        builder.branch(self.general)
-        builder.position_at_end(self.general)
+        builder.branch(self.otherwise)
+        builder.position_at_end(self.otherwise)
         general = builder.inttoptr(self.constant("general"), POINTER)
         builder.ret(self.call("PyObject_Vectorcall", POINTER, general, arguments, given, names))
 

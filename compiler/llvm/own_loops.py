@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from staticgraph.compiler.llvm.builtins import I8, INT64, POINTER
 from staticgraph.compiler.llvm.loop_words import (
     LARGEST_SYMBOLS,
     NEAR,
@@ -20,9 +21,8 @@ from staticgraph.compiler.llvm.loop_words import (
     WIDEN_SYMBOLS,
 )
 
-I8, INT64 = ir.IntType(8), ir.IntType(64)
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
-POINTER, WORDS = I8.as_pointer(), INT64.as_pointer()
+WORDS = INT64.as_pointer()
 LOOP = ir.FunctionType(ir.VoidType(), [WORDS, WORDS, WORDS, POINTER])
 
 

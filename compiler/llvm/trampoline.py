@@ -26,6 +26,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm import watch
+from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER, Builtin
 from staticgraph.compiler.llvm.machine import emit_object
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.run import define_run
@@ -42,9 +43,7 @@ from staticgraph.compiler.llvm.trampoline_words import (
 )
 from staticgraph.compiler.llvm.unchanged import define_unchanged
 
-INT1, I8, I32, INT64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
-POINTER = I8.as_pointer()
-NULL = ir.Constant(POINTER, None)
+INT1, I32 = ir.IntType(1), ir.IntType(32)
 
 
 def trampoline_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
@@ -70,14 +69,11 @@ def _optimise(module: object, machine: llvm.TargetMachine) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
-class _Trampoline:
+class _Trampoline(Builtin):
     def __init__(self, function: ir.Function, fields: Fields, run: object) -> None:
-        self.function = function
+        super().__init__(function, CONSTANTS, "rejected")
         self.fields = fields
         self.run_program = run
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.rejected = function.append_basic_block("rejected")
-        self.words: Any = None
         self.table: Any = None
 
     def define(self) -> None:
@@ -108,7 +104,7 @@ class _Trampoline:
             self.make_output(results, i, record)
         numbers = builder.add(first, builder.mul(outputs, INT64(len(OUTPUT))))
         self.run(results, numbers)
-        builder.position_at_end(self.rejected)
+        builder.position_at_end(self.otherwise)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(watch.REJECTED)))
 
     def read_input(self, array: object, record: object) -> None:
@@ -222,34 +218,9 @@ class _Trampoline:
                         self.call("Py_DecRef", ir.VoidType(), results)
                         builder.ret(listed)
 
-    def field(self, record: object, offset: int, type: ir.Type) -> Any:
-        place = self.builder.gep(record, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(place, type.as_pointer()))
-
     def word(self, record: object, offset: int) -> Any:
         place = self.builder.add(record, INT64(offset))
         return self.builder.load(self.builder.gep(self.words, [place]))
-
-    def constant(self, name: str) -> Any:
-        return self.word(INT64(0), CONSTANTS.index(name))
-
-    def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """Call the function whose address is a constant of `self`."""
-        kind = ir.FunctionType(result, [argument.type for argument in arguments])
-        address = self.builder.inttoptr(self.constant(name), kind.as_pointer())
-        return self.builder.call(address, arguments)
-
-    def require(self, condition: object) -> None:
-        passed = self.function.append_basic_block()
-        self.builder.cbranch(condition, passed, self.rejected)
-        self.builder.position_at_end(passed)
-
-    def return_if_null(self, pointer: object, *owned: object) -> None:
-        is_null = self.builder.icmp_unsigned("==", pointer, NULL)
-        with self.builder.if_then(is_null, likely=False):
-            for reference in owned:
-                self.call("Py_DecRef", ir.VoidType(), reference)
-            self.builder.ret(NULL)
 
     @contextmanager
     def loop(self, count: object) -> Iterator[Any]:

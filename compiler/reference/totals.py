@@ -39,7 +39,8 @@ def whole(x: Array) -> Array:
     ones = _ones32 if dtype is _F32 else _ones64 if dtype is _F64 else None
     if ones is None or size > SMALL:
         return _add(x, None, accumulator(dtype))
-    return (x if x.ndim == 1 else x.ravel()).dot(ones[size])
+    found = (x if x.ndim == 1 else x.ravel()).dot(ones[size])
+    return found + 0.0 if size == 1 else found  # a product of one element keeps the sign of -0
 
 
 def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -224,3 +224,11 @@ def test_a_method_that_a_user_has_replaced_stays(monkeypatch: pytest.MonkeyPatch
     often(lambda: x.atanh())
     assert torch.Tensor.atanh is own
     assert len(calls) == 600
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sum_of_one_negative_zero_is_zero(shape: tuple[int, ...], dtype: str) -> None:
+    x = torch.from_numpy(np.full(shape, -0.0, dtype))
+    for value in (x.sum(), x.mean()):
+        assert not np.signbit(value.numpy())
