@@ -39,6 +39,7 @@ from staticgraph.compiler.llvm.own_loops import (
     word_at,
 )
 from staticgraph.compiler.llvm.parsed import parse
+from staticgraph.compiler.llvm.recorder import define_recorder
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
 _ALIGNED = 0x0100
@@ -53,6 +54,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     kind = ir.FunctionType(POINTER, [POINTER, WORDS, INT64, POINTER])
     _Loops(ir.Function(module, kind, LOOPS_SYMBOL), fields).define()
     define_own_loops(module)
+    define_recorder(module, fields)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()

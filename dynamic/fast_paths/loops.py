@@ -19,12 +19,13 @@ from importlib import import_module
 from typing import Any
 
 from staticgraph.compiler.core import fork
-from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
+from staticgraph.dynamic.tensors.recorders import recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 OFTEN = 100
@@ -51,12 +52,15 @@ class Way(Record):
         finish: `(array, *operands) -> tensor`, recorded if need be.
         takes: a letter per operand: t for a tensor, n for a number, x for either.
         watched: whether there may be a builtin function.
+        recorded: the op, and its attributes by the number of axes of the first operand, where
+            `finish` does what `Recorder` does; else None.
     """
 
     evaluate: Function
     finish: Function
     takes: str = "t"
     watched: bool = True
+    recorded: tuple[Op, list[Attrs]] | None = None
 
 
 WAYS: dict[Function, Way] = {}
@@ -136,6 +140,9 @@ class Watched:
 
     def _replace(self, loops: Any, program: object, holder: object) -> None:
         finish = self.way.finish
+        if self.way.recorded is not None:
+            op, attrs = self.way.recorded
+            finish = recorded_by(op, len(self.way.takes), finish, attrs) or finish
         self._made = True
         for name in self.names:
             before: Any = vars(Tensor)[name]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.operands import explain
@@ -22,6 +22,7 @@ from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
+_NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
@@ -70,7 +71,8 @@ def forward(op: Op) -> Any:
             return new_value_of_two(plans, left, right, x, right._array, array)
         return new_value_of_two(number_plans, left, None, x, _array(right, x.dtype), array)
 
-    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise)
+    recorded = op, [_NO_ATTRS for _ in range(9)]
+    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise, recorded)
     return method
 
 

@@ -31,6 +31,7 @@ from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tape.watching import watching
 from staticgraph.dynamic.tensors import dims
+from staticgraph.dynamic.tensors.recorders import Recorder
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 
 _clamped = recipe(ops.clamp, (True, False, False), True)
@@ -51,7 +52,7 @@ def _way(op: Op, plan: Recipe) -> Way:
     def finish(array: object, operand: Tensor) -> Tensor:
         return new_value(plan, operand, array, _NO_ATTRS)
 
-    return Way(op.evaluate, finish)
+    return Way(op.evaluate, finish, recorded=(op, [_NO_ATTRS for _ in _RANKS]))
 
 
 def unary(op: Op) -> Any:
@@ -173,10 +174,10 @@ def _takes_defaults(bind: Callable[..., object]) -> bool:
 
 def along_axis(op: Op) -> Any:
     """A function of the rows along one axis, such as softmax."""
-    evaluate, plan = op.evaluate, recipe(op, (True,))
+    evaluate = op.evaluate
     general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
-    quick = QuickRows(evaluate)
+    quick, recorder = QuickRows(evaluate), Recorder(op, 1)
 
     def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
@@ -192,7 +193,7 @@ def along_axis(op: Op) -> Any:
                     value = quick.value((x.dtype is F32, shape[axis]), (x,), _LAST_OF_TWO)
                 if value is None:
                     value = evaluate(x, axis=axis)
-                return new_value(plan, input, value, attrs)
+                return recorder.function(value, attrs, input)
         if "dtype" in options:  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)
@@ -222,7 +223,7 @@ def reduction(
     the gradient rule reads.
     """
     evaluate, floating = op.evaluate, op.floating
-    along_plan = None if along is None else recipe(along, (True,))
+    recorder = None if along is None else Recorder(along, 1)
     plan = recipe(op, (True,))
     every, single = _ready(options)
     if whole is None:
@@ -253,10 +254,10 @@ def reduction(
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])
-                if type(dim) is int and along_plan is not None:
+                if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
-                    return new_value(along_plan, self, value, attrs)
+                    return recorder.function(value, attrs, self)
             except (IndexError, ValueError):  # no such axis, more than are ready, or no element
                 pass
         return general(self, dim, keepdim)
@@ -264,7 +265,8 @@ def reduction(
     def finish(array: object, input: Tensor) -> Tensor:
         return new_value(plan, input, array, every[input._array.ndim])
 
-    WAYS[method] = Way(whole, finish, "t", op.floating or op in (ops.sum, ops.max, ops.min))
+    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
+    WAYS[method] = Way(whole, finish, "t", is_watched, (op, every))
     method.__doc__ = general.__doc__
     return method
 

@@ -78,7 +78,7 @@ def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
     """
     if out is not None:
         return put_out("bmm", out, bmm(input, mat2), (input, mat2))
-    return product_of_stacks(eager_ops.bmm, _bmm, input, mat2)
+    return product_of_stacks(_bmm, input, mat2)
 
 
 def _bmm(input: object, mat2: object) -> Any:

@@ -22,8 +22,8 @@ from staticgraph.dynamic.tape.undefined import UNDEFINED
 PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 """What makes something of a saved tensor, and what makes the tensor of that again."""
 
-_numbers = itertools.count()
-next_number = _numbers.__next__
+numbers = itertools.count()
+next_number = numbers.__next__
 """The number of the next node."""
 
 NAMESPACE = "torch::autograd::"

@@ -1,4 +1,4 @@
-"""The short way of functions of several tensors: `new_value_of_two` for any number of them."""
+"""The short ways of functions of several tensors."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
-from staticgraph.dynamic.tape.recipes import recipe
-from staticgraph.dynamic.tape.tape import record_by
-from staticgraph.dynamic.tape.watching import told, watching
-from staticgraph.dynamic.tensors.tensor import PLAIN, fresh
+from staticgraph.dynamic.tensors.recorders import MOST, Recorder, new_value_of_several
+from staticgraph.dynamic.tensors.tensor import PLAIN
 
 _AXES: list[Attrs] = [{"axis": axis} for axis in range(9)]
 """The attributes of an op along one axis."""
 _NEW_AXIS = [(*(slice(None),) * axis, None) for axis in range(9)]
 """The index that makes an axis."""
+_NO_ATTRS: Attrs = {}
+_recorders = {
+    op: [Recorder(op, count) for count in range(MOST + 1)]
+    for op in (ops.concatenate, eager_ops.stack)
+}
+"""By an op that joins and the number of tensors."""
+_of_stacks = Recorder(eager_ops.bmm, 2)
 
 
 def small_arrays(tensors: Sequence[Any]) -> list[Any] | None:
@@ -40,33 +46,6 @@ def small_arrays(tensors: Sequence[Any]) -> list[Any] | None:
     return arrays or None
 
 
-def new_value_of_several(op: Op, operands: Sequence[Any], array: object, attrs: Attrs) -> Any:
-    """The tensor of `array`, which an op makes of plain tensors, recorded if need be.
-
-    `array` has memory of its own.
-    """
-    result = fresh(array)
-    if paused:
-        if copying and mode.capture is not None:
-            return mode.capture.apply(op, operands, attrs)
-        if watching:
-            told(op, operands, attrs, result)
-        if not recording():
-            return result
-    for one in operands:
-        if one._maker is not None or one._note is not None:
-            break
-    else:
-        return result
-    edges = tuple([one._maker if one._note is None else one._node for one in operands])
-    needs = tuple([edge is not None for edge in edges])
-    if True in needs:
-        plan = recipe(op, needs)
-        if plan.steps:
-            result._maker = record_by(plan, edges, attrs, operands, result)
-    return result
-
-
 def joined(op: Op, tensors: Any, dim: object) -> Any:
     """Small tensors along an axis that they have; None where the long way has to look."""
     kind = type(tensors)
@@ -80,7 +59,13 @@ def joined(op: Op, tensors: Any, dim: object) -> Any:
         attrs = _AXES[dim if dim >= 0 else dim + value.ndim]
     except (ValueError, IndexError):  # sizes that do not go together, or no such axis
         return None
-    return new_value_of_several(op, tensors, np.ascontiguousarray(value), attrs)
+    return _joined(op, tensors, np.ascontiguousarray(value), attrs)
+
+
+def _joined(op: Op, tensors: Sequence[Any], array: object, attrs: Attrs) -> Any:
+    if len(tensors) <= MOST:
+        return _recorders[op][len(tensors)].function(array, attrs, *tensors)
+    return new_value_of_several(op, tensors, array, attrs)
 
 
 def stacked(op: Op, tensors: Any, dim: object) -> Any:
@@ -97,10 +82,10 @@ def stacked(op: Op, tensors: Any, dim: object) -> Any:
         value = np.concatenate([array[key] for array in arrays], axis)
     except (ValueError, IndexError):
         return None
-    return new_value_of_several(op, tensors, np.ascontiguousarray(value), _AXES[axis])
+    return _joined(op, tensors, np.ascontiguousarray(value), _AXES[axis])
 
 
-def product_of_stacks(op: Op, general: Callable[..., Any], left: Any, right: Any) -> Any:
+def product_of_stacks(general: Callable[..., Any], left: Any, right: Any) -> Any:
     """`left @ right` of small tensors with three axes each, which `general` refuses or computes."""
     arrays = small_arrays((left, right))
     if arrays is None or arrays[0].ndim != 3 or arrays[1].ndim != 3:
@@ -109,4 +94,4 @@ def product_of_stacks(op: Op, general: Callable[..., Any], left: Any, right: Any
         value = np.matmul(*arrays)
     except ValueError:
         return general(left, right)
-    return new_value_of_several(op, (left, right), value, {})
+    return _of_stacks.function(value, _NO_ATTRS, left, right)

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
 from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
+from staticgraph.compiler.llvm.recorder_words import RECORDER_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
 from staticgraph.compiler.runtime.cache.launch_plans import (
@@ -273,7 +274,7 @@ def loops_code() -> Loaded:
 
     def make() -> Code:
         loops_object = fork.imported(LOOPS).loops_object
-        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS)
+        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS, RECORDER_SYMBOL)
         return Code(symbols, loops_object(FIELDS, fork.imported(MACHINE).target_machine()))
 
     return _same_for_all(f"loops {FIELDS!r}", make)

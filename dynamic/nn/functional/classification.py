@@ -29,10 +29,11 @@ from staticgraph.dynamic.core.errors import AutogradError, MixedError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.errors import ModuleError
-from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -104,7 +105,7 @@ def _of_unknown(input: Any, target: Any, ignore_index: int, reduction: str) -> A
     return reduced(losses, reduction, ops.astype(ops.logical_not(ignored), losses.dtype))
 
 
-_plans = plans_of(ops.cross_entropy, of_target=False)
+_recorder = Recorder(ops.cross_entropy, 2)
 
 
 def _of_few(input: Any, target: Any, reduction: str) -> Any:
@@ -118,7 +119,7 @@ def _of_few(input: Any, target: Any, reduction: str) -> Any:
         value = classes.cross_entropy(x, labels, reduction=reduction)
     except OutOfRangeError:
         return None
-    return new_value_of_two(_plans, input, target, x, labels, value, attrs)
+    return _recorder.function(np.asarray(value), attrs, input, target)
 
 
 def _against_probabilities(

@@ -1,0 +1,140 @@
+"""What records an op on small tensors, as one builtin function: `compiler.llvm.recorder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.llvm.recorder_words import (
+    HEAD,
+    MOST_OPERANDS,
+    NODE_SLOTS,
+    PATTERN,
+    PYTHON_FUNCTIONS,
+    TENSOR_SLOTS,
+)
+from staticgraph.compiler.runtime.cache.loader import loops_code
+from staticgraph.compiler.runtime.loops import loops_are_there, slot_offset
+from staticgraph.compiler.runtime.trampoline import (
+    METH_FASTCALL,
+    METH_KEYWORDS,
+    builtin,
+    python_function,
+    read_word,
+)
+
+_SPEC_SLOTS = ("shape", "dtype")
+
+
+@record
+class Pattern(Record):
+    """What is recorded where certain operands have a place on the tape.
+
+    Attributes:
+        recipe: what the node holds of this.
+        steps: whether an operand gets a cotangent.
+        holds: whether anything is saved.
+        keeps: per operand whether its array is saved.
+        keeps_output: whether that of the result is.
+    """
+
+    recipe: Any
+    steps: bool
+    holds: bool
+    keeps: tuple[bool, ...]
+    keeps_output: bool
+
+    def words(self) -> tuple[int, ...]:
+        """What the machine code is told."""
+        kept = sum(1 << i for i, one in enumerate(self.keeps) if one)
+        return id(self.recipe), self.steps, self.holds, self.keeps_output, kept
+
+
+@record
+class Tape(Record):
+    """What all recorders have to do with.
+
+    Attributes:
+        tensor, node, spec: the classes of results, of nodes, and of what stands for an array.
+        plain: the classes of operands.
+        paused: a list; while it is not empty, calls go to the general function.
+        observers: a dict; the same.
+        numbers: where the numbers of nodes come from.
+    """
+
+    tensor: type
+    node: type
+    spec: type
+    plain: set[type]
+    paused: list[None]
+    observers: dict[Any, int]
+    numbers: Iterator[int]
+
+    def words(self) -> dict[str, int]:
+        """What the machine code is told."""
+        names = ("tensor", "node", "spec", "plain", "paused", "observers", "numbers")
+        return {
+            **{name: id(getattr(self, name)) for name in names},
+            **{name: slot_offset(self.tensor, f"_{name}") for name in TENSOR_SLOTS},
+            **{f"node_{name}": slot_offset(self.node, name) for name in NODE_SLOTS},
+            **{f"spec_{name}": slot_offset(self.spec, name) for name in _SPEC_SLOTS},
+        }
+
+
+def recorder_function(
+    tape: Tape, patterns: Sequence[Pattern | None], general: Callable[..., Any], attrs: Any = None
+) -> Callable[..., Any] | None:
+    """The builtin function that records an op; None where there is none.
+
+    Args:
+        patterns: by the number whose bits are the operands with a place on the tape; the first,
+            where none has, is None.
+        general: what takes all other calls, `(array, *operands)` or `(array, attrs, *operands)`.
+        attrs: the attributes by the number of axes of the first operand; without it they are an
+            argument.
+    """
+    count = len(patterns).bit_length() - 1
+    fits = count <= MOST_OPERANDS and loops_are_there() and slots_are_right(tape.node, tape.spec)
+    if not fits:
+        return None
+    zero = 0
+    values: dict[str, int] = {
+        "general": id(general), "ndarray": id(np.ndarray), "list": id(list), "none": id(None),
+        "zero": id(zero), "attrs": 0 if attrs is None else id(attrs), "count": count,
+        "first": 2 if attrs is None else 1, **tape.words(),
+        **{name: python_function(name) for name in PYTHON_FUNCTIONS},
+    }  # fmt: skip
+    words = [values[name] for name in HEAD]
+    for one in patterns:
+        words += (0,) * len(PATTERN) if one is None else one.words()
+    code = loops_code()
+    kept = _Module("staticgraph.dynamic")
+    kept.held = general, tape, patterns, attrs, zero, code
+    convention = METH_FASTCALL | METH_KEYWORDS
+    return builtin(code.addresses[-1], convention, np.array(words, np.int64), kept)
+
+
+class _Module(str):
+    """The name of the module of a function; it keeps what the function needs."""
+
+    held: object = None
+
+
+@cache
+def slots_are_right(node: type, spec: type) -> bool:
+    """Whether the slots of nodes are where their descriptors say, and the length of a dict."""
+    counted = {1: 2, 3: 4}
+    if read_word(id(counted) + 16) != len(counted):
+        return False
+    for kind, names in ((node, NODE_SLOTS), (spec, _SPEC_SLOTS)):
+        made: object = object.__new__(kind)
+        for name in names:
+            value = object()
+            setattr(made, name, value)
+            if read_word(id(made) + slot_offset(kind, name)) != id(value):
+                return False
+    return True

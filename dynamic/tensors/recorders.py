@@ -1,0 +1,109 @@
+"""Who makes the tensor and the node of a small op: `new_value_of_several`, or machine code.
+
+An op that is recorded often gets a builtin function that does the same
+(`compiler.llvm.recorder`), in a fifth of the time. All that is not plain it hands back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
+from staticgraph.dynamic.tape.nodes import numbers
+from staticgraph.dynamic.tape.observers import observers
+from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tape.tape import Node, record_by
+from staticgraph.dynamic.tape.watching import told, watching
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh
+
+OFTEN = 1000
+"""The calls of an op after which it is recorded by machine code."""
+MOST = 4
+"""The operands of such an op: as in `compiler.llvm.recorder_words`."""
+
+_RECORDER = "staticgraph.compiler.runtime.recorder"
+
+Function = Callable[..., Any]
+
+
+def new_value_of_several(op: Op, operands: Sequence[Any], array: object, attrs: Attrs) -> Any:
+    """The tensor of `array`, which an op makes of plain tensors, recorded if need be.
+
+    `array` has memory of its own.
+    """
+    result = fresh(array)
+    if paused:
+        if copying and mode.capture is not None:
+            return mode.capture.apply(op, operands, attrs)
+        if watching:
+            told(op, operands, attrs, result)
+        if not recording():
+            return result
+    for one in operands:
+        if one._maker is not None or one._note is not None:
+            break
+    else:
+        return result
+    edges = tuple([one._maker if one._note is None else one._node for one in operands])
+    needs = tuple([edge is not None for edge in edges])
+    if True in needs:
+        plan = recipe(op, needs)
+        if plan.steps:
+            result._maker = record_by(plan, edges, attrs, operands, result)
+    return result
+
+
+def recorded_by(
+    op: Op, count: int, general: Function, attrs: list[Attrs] | None = None
+) -> Function | None:
+    """The builtin function that records an op of so many operands; None where there is none.
+
+    Args:
+        general: what takes the calls that it hands back: `(array, *operands)`, or without `attrs`
+            `(array, attrs, *operands)`.
+        attrs: the attributes by the number of axes of the first operand.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_RECORDER)
+    tape = made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
+    patterns = [None]
+    for bits in range(1, 1 << count):
+        plan = recipe(op, tuple([bool(bits >> i & 1) for i in range(count)]))
+        kept = plan.keeps, plan.keeps_output
+        patterns.append(made.Pattern(plan, bool(plan.steps), plan.holds, *kept))
+    found: Function | None = made.recorder_function(tape, patterns, general, attrs)
+    return found
+
+
+class Recorder:
+    """What records an op of so many plain operands of one floating dtype.
+
+    Attributes:
+        function: `(array, attrs, *operands) -> tensor`; the array has memory of its own.
+    """
+
+    __slots__ = ("_count", "_left", "_op", "function")
+
+    def __init__(self, op: Op, count: int) -> None:
+        self._op, self._count, self._left = op, count, OFTEN
+        self.function: Function = self._counted
+
+    def _counted(self, array: object, attrs: Attrs, *operands: Any) -> Any:
+        self._left -= 1
+        if not self._left:
+            general = partial(_general, self._op)
+            self.function = recorded_by(self._op, self._count, general) or general
+        return new_value_of_several(self._op, operands, array, attrs)
+
+
+def _general(op: Op, array: object, attrs: Attrs, *operands: Any) -> Any:
+    return new_value_of_several(op, operands, array, attrs)
