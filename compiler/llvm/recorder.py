@@ -4,10 +4,11 @@
 
 It follows CPython's convention METH_FASTCALL | METH_KEYWORDS; its `self` is an ndarray of the words
 that `compiler.llvm.recorder_words` lists. Operands are objects with slots, of which one holds the
-node that made the operand, or None. The result is such an object with a node of its own if an
-operand has one: with the nodes of the operands, what of the arrays is saved, and their version
-counters. All that is not plain goes to the function `general`: classes that are not known, views,
-operands that keep no count, calls while something is paused or somebody watches new nodes.
+node that made the operand, or None; or bare arrays, that nobody else holds. The result is such an
+object with a node of its own if an operand has one: with the nodes of the operands, what of the
+arrays is saved, and their version counters. All that is not plain goes to the function `general`:
+classes that are not known, views, operands that keep no count, calls while something is paused or
+somebody watches new nodes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class _Recorder(Builtin):
         super().__init__(function, HEAD, "general")
         self.fields = fields
         self.words = self.field(function.args[0], fields.data, WORDS)
-        self.makers, self.cells = (self.builder.alloca(INT64, size=MOST_OPERANDS) for _ in range(2))
+        self.makers, self.cells, self.held = (
+            self.builder.alloca(INT64, size=MOST_OPERANDS) for _ in range(3)
+        )
         self.found = self.builder.alloca(INT64)
         self.none = self.constant("none")
         self.arguments: Any = function.args[1]
@@ -134,26 +137,41 @@ class _Recorder(Builtin):
         return made
 
     def read_operand(self, operand: Any, i: Any) -> None:
-        """Note the node and the version counter of an operand."""
+        """Note the array of an operand, its node and its version counter; 0 of a bare array."""
         builder = self.builder
         kind = self.field(operand, self.fields.type, POINTER)
+        bare = builder.icmp_unsigned("==", kind, self.object("ndarray"))
+        with builder.if_else(bare, likely=False) as (array, tensor):
+            with array:
+                builder.store(builder.ptrtoint(operand, INT64), builder.gep(self.held, [i]))
+                builder.store(INT64(0), builder.gep(self.cells, [i]))
+                builder.store(self.none, builder.gep(self.makers, [i]))
+            with tensor:
+                self.read_tensor(operand, kind, i)
+
+    def read_tensor(self, operand: Any, kind: Any, i: Any) -> None:
+        """Note what a tensor has, or go to `general`."""
+        builder = self.builder
         usual = builder.icmp_unsigned("==", kind, self.object("tensor"))
         with builder.if_then(builder.not_(usual), likely=False):
             known = self.call("PySet_Contains", _I32, self.object("plain"), kind)
             self.require(builder.icmp_signed("==", known, _I32(1)))
         self.require_same(self.slot(operand, "note"), "none")
-        array, cell, maker = (self.slot(operand, name) for name in ("array", "cell", "maker"))
-        for one in (array, cell, maker):  # nothing: of Tensor.__new__
-            self.require(builder.icmp_signed("!=", one, INT64(0)))
-        builder.store(cell, builder.gep(self.cells, [i]))
-        builder.store(maker, builder.gep(self.makers, [i]))
+        places = {"array": self.held, "cell": self.cells, "maker": self.makers}
+        for name, place in places.items():
+            word = self.slot(operand, name)
+            self.require(builder.icmp_signed("!=", word, INT64(0)))  # nothing: of Tensor.__new__
+            builder.store(word, builder.gep(place, [i]))
+        maker = word_at(builder, self.makers, i)
         has = builder.zext(builder.icmp_signed("!=", maker, self.none), INT64)
         builder.store(builder.or_(builder.load(self.found), builder.shl(has, i)), self.found)
 
     def require_counted(self, cell: Any) -> None:
         """Go to `general` unless a version counter is a list, or nobody has asked for it yet."""
         builder = self.builder
-        with builder.if_then(builder.icmp_signed("!=", cell, self.none)):
+        counts = builder.icmp_signed("!=", cell, self.none)
+        counts = builder.and_(counts, builder.icmp_signed("!=", cell, INT64(0)))
+        with builder.if_then(counts):
             kind = self.field(builder.inttoptr(cell, POINTER), self.fields.type, INT64)
             self.require_same(kind, "list")
 
@@ -167,7 +185,7 @@ class _Recorder(Builtin):
             with given:
                 builder.store(word_at(builder, self.arguments, INT64(1)), found)
             with ready:
-                array = builder.inttoptr(self.slot(self.operand(INT64(0)), "array"), POINTER)
+                array = builder.inttoptr(builder.load(self.held), POINTER)
                 ndim = builder.sext(self.field(array, self.fields.ndim, _I32), INT64)
                 self.require(builder.icmp_signed("<=", ndim, INT64(MOST_AXES)))
                 item = self.call("PyList_GetItem", POINTER, self.object("attrs"), ndim)
@@ -229,7 +247,7 @@ class _Recorder(Builtin):
         builder = self.builder
         made = self.new_tuple(builder.add(count, INT64(1)))
         with loop_below(builder, count) as i:
-            own = self.slot(self.operand(i), "array")
+            own = word_at(builder, self.held, i)
             maker = word_at(builder, self.makers, i)
             with builder.if_else(self.bit(keeps, i)) as (kept, left):
                 with kept:
@@ -262,7 +280,9 @@ class _Recorder(Builtin):
         guards, versions = self.new_tuple(size), self.new_tuple(size)
         with builder.if_then(holds):
             with loop_below(builder, count) as i:
-                self.fill_guard(guards, versions, i, self.bit(keeps, i))
+                bare = builder.icmp_signed("==", word_at(builder, self.cells, i), INT64(0))
+                is_kept = builder.and_(self.bit(keeps, i), builder.not_(bare))
+                self.fill_guard(guards, versions, i, is_kept)
             self.fill(guards, count, self.shared(made))
             self.fill(versions, count, self.shared(self.constant("zero")))
         self.put(node, "node_guards", builder.ptrtoint(guards, INT64))

@@ -19,13 +19,12 @@ from importlib import import_module
 from typing import Any
 
 from staticgraph.compiler.core import fork
-from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
-from staticgraph.dynamic.tensors.recorders import recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 OFTEN = 100
@@ -43,6 +42,10 @@ _TRACES = "staticgraph.compiler.runtime.loop_traces"
 Function = Callable[..., Any]
 
 
+def _nothing(of_number: bool) -> None:
+    """What has no faster way to finish."""
+
+
 @record
 class Way(Record):
     """What a short way does.
@@ -52,15 +55,15 @@ class Way(Record):
         finish: `(array, *operands) -> tensor`, recorded if need be.
         takes: a letter per operand: t for a tensor, n for a number, x for either.
         watched: whether there may be a builtin function.
-        recorded: the op, and its attributes by the number of axes of the first operand, where
-            `finish` does what `Recorder` does; else None.
+        recorded: what makes a faster `finish`, of operands of which one is a number or none, or
+            None.
     """
 
     evaluate: Function
     finish: Function
     takes: str = "t"
     watched: bool = True
-    recorded: tuple[Op, list[Attrs]] | None = None
+    recorded: Callable[[bool], Function | None] = _nothing
 
 
 WAYS: dict[Function, Way] = {}
@@ -126,7 +129,8 @@ class Watched:
             program = traces.program_of(self.way.evaluate, given)
             self._by_value.add((kinds, second))
         if program is not None:
-            self._replace(loops, program, loops.Holder((Tensor, second), paused))
+            of_number = any(kind == NUMBER for _, kind in kinds)
+            self._replace(loops, program, loops.Holder((Tensor, second), paused), of_number)
         elif not self._made:
             self._forget()
 
@@ -138,11 +142,8 @@ class Watched:
         if self.op is not None:
             self.op.shorten(self.function)
 
-    def _replace(self, loops: Any, program: object, holder: object) -> None:
-        finish = self.way.finish
-        if self.way.recorded is not None:
-            op, attrs = self.way.recorded
-            finish = recorded_by(op, len(self.way.takes), finish, attrs) or finish
+    def _replace(self, loops: Any, program: object, holder: object, of_number: bool) -> None:
+        finish = self.way.recorded(of_number) or self.way.finish
         self._made = True
         for name in self.names:
             before: Any = vars(Tensor)[name]

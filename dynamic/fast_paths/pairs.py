@@ -19,6 +19,7 @@ from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
 from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
+from staticgraph.dynamic.tensors.recorders import recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
@@ -69,9 +70,19 @@ def forward(op: Op) -> Any:
         x = left._array
         if isinstance(right, Tensor):
             return new_value_of_two(plans, left, right, x, right._array, array)
-        return new_value_of_two(number_plans, left, None, x, _array(right, x.dtype), array)
+        return finish_number(array, left, _array(right, x.dtype))
 
-    recorded = op, [_NO_ATTRS for _ in range(9)]
+    def finish_number(array: object, left: Tensor, right: object) -> Tensor:
+        return new_value_of_two(number_plans, left, None, left._array, right, array)
+
+    def recorded(of_number: bool) -> Any:
+        if not of_number:
+            return recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
+        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
+        if record is None:
+            return None
+        return lambda array, left, right: record(array, left, _array(right, left._array.dtype))
+
     WAYS[method] = Way(evaluate, finish, "tx", op.elementwise, recorded)
     return method
 
@@ -90,10 +101,18 @@ def backward(op: Op) -> Any:
         return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
 
     def finish(array: object, right: Tensor, left: object) -> Tensor:
-        y = right._array
-        return new_value_of_two(plans, None, right, _array(left, y.dtype), y, array)
+        return finish_number(array, _array(left, right._array.dtype), right)
 
-    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise)
+    def finish_number(array: object, left: object, right: Tensor) -> Tensor:
+        return new_value_of_two(plans, None, right, left, right._array, array)
+
+    def recorded(of_number: bool) -> Any:
+        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
+        if record is None:
+            return None
+        return lambda array, right, left: record(array, _array(left, right._array.dtype), right)
+
+    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded)
     return method
 
 

@@ -31,7 +31,7 @@ from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tape.watching import watching
 from staticgraph.dynamic.tensors import dims
-from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.recorders import Recorder, recorded_by, recording_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 
 _clamped = recipe(ops.clamp, (True, False, False), True)
@@ -52,7 +52,7 @@ def _way(op: Op, plan: Recipe) -> Way:
     def finish(array: object, operand: Tensor) -> Tensor:
         return new_value(plan, operand, array, _NO_ATTRS)
 
-    return Way(op.evaluate, finish, recorded=(op, [_NO_ATTRS for _ in _RANKS]))
+    return Way(op.evaluate, finish, recorded=recording_by(op, 1, finish))
 
 
 def unary(op: Op) -> Any:
@@ -266,7 +266,7 @@ def reduction(
         return new_value(plan, input, array, every[input._array.ndim])
 
     is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
-    WAYS[method] = Way(whole, finish, "t", is_watched, (op, every))
+    WAYS[method] = Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every))
     method.__doc__ = general.__doc__
     return method
 
@@ -343,8 +343,27 @@ def _finished_clamp(array: Any, input: Tensor, min: object, max: object) -> Any:
     return _of_bounds(array, input, np.array(min, dtype), np.array(max, dtype))
 
 
+def _of_clamp(of_number: bool) -> Any:
+    """A faster `_finished_clamp`."""
+
+    def general(array: object, input: Tensor, low: object, high: object) -> Tensor:
+        if paused and (mode.capture is not None or watching):
+            return _clamp(input, *[float(one) for one in (low, high)])  # type: ignore[arg-type]
+        return _of_bounds(array, input, low, high)
+
+    record = recorded_by(ops.clamp, 3, general, [_NO_ATTRS for _ in _RANKS], True)
+    if record is None:
+        return None
+    return lambda array, x, low, high: record(
+        array, x, np.array(low, array.dtype), np.array(high, array.dtype)
+    )
+
+
 WAYS[_clamp] = Way(
-    lambda x, low, high: np.minimum(np.maximum(x, low), high), _finished_clamp, "tnn"
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    _finished_clamp,
+    "tnn",
+    recorded=_of_clamp,
 )
 
 _general_clamp: Any = Tensor.clamp

@@ -61,7 +61,11 @@ def new_value_of_several(op: Op, operands: Sequence[Any], array: object, attrs: 
 
 
 def recorded_by(
-    op: Op, count: int, general: Function, attrs: list[Attrs] | None = None
+    op: Op,
+    count: int,
+    general: Function,
+    attrs: list[Attrs] | None = None,
+    number: bool = False,
 ) -> Function | None:
     """The builtin function that records an op of so many operands; None where there is none.
 
@@ -69,6 +73,7 @@ def recorded_by(
         general: what takes the calls that it hands back: `(array, *operands)`, or without `attrs`
             `(array, attrs, *operands)`.
         attrs: the attributes by the number of axes of the first operand.
+        number: whether an operand is a Python number: an array that nobody else holds.
     """
     if COMPILE_SMALL_OPS.is_off:
         return None
@@ -77,11 +82,23 @@ def recorded_by(
     tape = made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
     patterns = [None]
     for bits in range(1, 1 << count):
-        plan = recipe(op, tuple([bool(bits >> i & 1) for i in range(count)]))
+        plan = recipe(op, tuple([bool(bits >> i & 1) for i in range(count)]), number)
         kept = plan.keeps, plan.keeps_output
         patterns.append(made.Pattern(plan, bool(plan.steps), plan.holds, *kept))
     found: Function | None = made.recorder_function(tape, patterns, general, attrs)
     return found
+
+
+def recording_by(
+    op: Op, count: int, general: Function, attrs: list[Attrs] | None = None
+) -> Callable[[bool], Function | None]:
+    """What makes `recorded_by` of these when it is asked for, if no operand is a number."""
+    ready = [{} for _ in range(9)] if attrs is None else attrs
+
+    def make(of_number: bool) -> Function | None:
+        return None if of_number else recorded_by(op, count, general, ready)
+
+    return make
 
 
 class Recorder:
