@@ -21,6 +21,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm.builtins import I8, INT64, NULL, POINTER
+from staticgraph.compiler.llvm.joining import define_joining
 from staticgraph.compiler.llvm.loop_steps import I32, REPEATED, ROW, Steps
 from staticgraph.compiler.llvm.loop_words import (
     LARGEST_INT,
@@ -55,6 +56,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     _Loops(ir.Function(module, kind, LOOPS_SYMBOL), fields).define()
     define_own_loops(module)
     define_recorder(module, fields)
+    define_joining(module, fields)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()

@@ -17,41 +17,34 @@ from typing import Any
 
 from llvmlite import ir
 
-from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER, Builtin
-from staticgraph.compiler.llvm.own_loops import WORDS, loop_below, word_at
+from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER
+from staticgraph.compiler.llvm.own_loops import loop_below, word_at
 from staticgraph.compiler.llvm.recorder_words import (
     HEAD,
     MOST_AXES,
     MOST_OPERANDS,
     PATTERN,
     RECORDER_SYMBOL,
-    TENSOR_SLOTS,
 )
+from staticgraph.compiler.llvm.tensors import CALL, I32, VOID, TensorBuiltin
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
-_I32 = ir.IntType(32)
-_VOID = ir.VoidType()
 _DICT_USED = 16
 """Where a dict has the number of its entries."""
 
 
 def define_recorder(module: ir.Module, fields: Fields) -> None:
     """Define the function in a module."""
-    kind = ir.FunctionType(POINTER, [POINTER, WORDS, INT64, POINTER])
-    _Recorder(ir.Function(module, kind, RECORDER_SYMBOL), fields).define()
+    _Recorder(ir.Function(module, CALL, RECORDER_SYMBOL), fields).define()
 
 
-class _Recorder(Builtin):
+class _Recorder(TensorBuiltin):
     def __init__(self, function: ir.Function, fields: Fields) -> None:
-        super().__init__(function, HEAD, "general")
-        self.fields = fields
-        self.words = self.field(function.args[0], fields.data, WORDS)
+        super().__init__(function, HEAD, fields)
         self.makers, self.cells, self.held = (
             self.builder.alloca(INT64, size=MOST_OPERANDS) for _ in range(3)
         )
         self.found = self.builder.alloca(INT64)
-        self.none = self.constant("none")
-        self.arguments: Any = function.args[1]
 
     def define(self) -> None:
         builder = self.builder
@@ -72,7 +65,8 @@ class _Recorder(Builtin):
             word_at(builder, self.words, builder.add(start, INT64(i))) for i in range(len(PATTERN))
         )
         with builder.if_then(builder.icmp_signed("==", steps, INT64(0))):
-            self.return_tensor(array, self.shared(self.none), self.shared(self.none))
+            self.shared(builder.ptrtoint(array, INT64))
+            self.return_tensor(array)
         with loop_below(builder, count) as i, builder.if_then(self.bit(keeps, i)):
             self.require_counted(word_at(builder, self.cells, i))
         attrs = self.attributes(first)
@@ -87,54 +81,19 @@ class _Recorder(Builtin):
         self.put_guards(node, count, keeps, holds, made)
         serial = self.call("PyIter_Next", POINTER, self.object("numbers"))
         self.put(node, "node_serial", builder.ptrtoint(serial, INT64))
+        self.shared(builder.ptrtoint(array, INT64))
         self.return_tensor(array, made, builder.ptrtoint(node, INT64))
-        builder.position_at_end(self.otherwise)
-        general = self.object("general")
-        builder.ret(self.call("PyObject_Vectorcall", POINTER, general, arguments, given, names))
-
-    def object(self, name: str) -> Any:
-        """The object whose address is the word of a name."""
-        return self.builder.inttoptr(self.constant(name), POINTER)
+        self.define_general()
 
     def operand(self, i: Any) -> Any:
         """An operand, by its number."""
         place = self.builder.add(self.constant("first"), i)
         return self.builder.inttoptr(word_at(self.builder, self.arguments, place), POINTER)
 
-    def require_same(self, word: object, name: str) -> None:
-        """Go to `general` unless a word is that of a name."""
-        self.require(self.builder.icmp_signed("==", word, self.constant(name)))
-
-    def require_empty(self, name: str, offset: int) -> None:
-        """Go to `general` unless there is nothing in a container."""
-        length = self.field(self.object(name), offset, INT64)
-        self.require(self.builder.icmp_signed("==", length, INT64(0)))
-
-    def slot(self, record: Any, name: str) -> Any:
-        """What is in a slot of an object."""
-        place = self.builder.gep(record, [self.constant(name)])
-        return self.builder.load(self.builder.bitcast(place, WORDS))
-
-    def put(self, record: Any, name: str, word: object) -> None:
-        """Put what is owned into a slot of a new object."""
-        place = self.builder.gep(record, [self.constant(name)])
-        self.builder.store(word, self.builder.bitcast(place, WORDS))
-
     def bit(self, bits: object, i: object) -> Any:
         """Whether a bit is set."""
         found = self.builder.and_(self.builder.lshr(bits, i), INT64(1))
         return self.builder.icmp_signed("!=", found, INT64(0))
-
-    def shared(self, word: Any) -> Any:
-        """An object, which one more holds now."""
-        self.call("Py_IncRef", _VOID, self.builder.inttoptr(word, POINTER))
-        return word
-
-    def new(self, name: str) -> Any:
-        """A new object of a class, with nothing in its slots."""
-        made = self.call("PyType_GenericAlloc", POINTER, self.object(name), INT64(0))
-        self.return_if_null(made)
-        return made
 
     def read_operand(self, operand: Any, i: Any) -> None:
         """Note the array of an operand, its node and its version counter; 0 of a bare array."""
@@ -147,21 +106,16 @@ class _Recorder(Builtin):
                 builder.store(INT64(0), builder.gep(self.cells, [i]))
                 builder.store(self.none, builder.gep(self.makers, [i]))
             with tensor:
-                self.read_tensor(operand, kind, i)
+                self.read_tensor(operand, i)
 
-    def read_tensor(self, operand: Any, kind: Any, i: Any) -> None:
+    def read_tensor(self, operand: Any, i: Any) -> None:
         """Note what a tensor has, or go to `general`."""
         builder = self.builder
-        usual = builder.icmp_unsigned("==", kind, self.object("tensor"))
-        with builder.if_then(builder.not_(usual), likely=False):
-            known = self.call("PySet_Contains", _I32, self.object("plain"), kind)
-            self.require(builder.icmp_signed("==", known, _I32(1)))
+        self.require_plain(operand)
         self.require_same(self.slot(operand, "note"), "none")
         places = {"array": self.held, "cell": self.cells, "maker": self.makers}
         for name, place in places.items():
-            word = self.slot(operand, name)
-            self.require(builder.icmp_signed("!=", word, INT64(0)))  # nothing: of Tensor.__new__
-            builder.store(word, builder.gep(place, [i]))
+            builder.store(self.slot(operand, name), builder.gep(place, [i]))
         maker = word_at(builder, self.makers, i)
         has = builder.zext(builder.icmp_signed("!=", maker, self.none), INT64)
         builder.store(builder.or_(builder.load(self.found), builder.shl(has, i)), self.found)
@@ -186,7 +140,7 @@ class _Recorder(Builtin):
                 builder.store(word_at(builder, self.arguments, INT64(1)), found)
             with ready:
                 array = builder.inttoptr(builder.load(self.held), POINTER)
-                ndim = builder.sext(self.field(array, self.fields.ndim, _I32), INT64)
+                ndim = self.ndim(array)
                 self.require(builder.icmp_signed("<=", ndim, INT64(MOST_AXES)))
                 item = self.call("PyList_GetItem", POINTER, self.object("attrs"), ndim)
                 builder.store(builder.ptrtoint(item, INT64), found)
@@ -198,7 +152,7 @@ class _Recorder(Builtin):
         self.return_if_null(cell)
         for i, name in enumerate(("zero", "none")):
             value = self.builder.inttoptr(self.shared(self.constant(name)), POINTER)
-            self.call("PyList_SetItem", _I32, cell, INT64(i), value)
+            self.call("PyList_SetItem", I32, cell, INT64(i), value)
         return self.builder.ptrtoint(cell, INT64)
 
     def cell_of_result(self, keeps_output: object) -> Any:
@@ -221,13 +175,12 @@ class _Recorder(Builtin):
 
     def fill(self, items: object, i: object, word: Any) -> None:
         """Put what is owned into a new tuple."""
-        self.call("PyTuple_SetItem", _I32, items, i, self.builder.inttoptr(word, POINTER))
+        self.call("PyTuple_SetItem", I32, items, i, self.builder.inttoptr(word, POINTER))
 
     def shape_of(self, array: Any) -> Any:
         """The shape of an array as a tuple."""
         builder = self.builder
-        ndim = builder.sext(self.field(array, self.fields.ndim, _I32), INT64)
-        shape = self.field(array, self.fields.shape, WORDS)
+        ndim, shape = self.ndim(array), self.shape(array)
         made = self.new_tuple(ndim)
         with loop_below(builder, ndim) as axis:
             size = self.call("PyLong_FromSsize_t", POINTER, word_at(builder, shape, axis))
@@ -308,18 +261,5 @@ class _Recorder(Builtin):
         before = self.slot(operand, "cell")
         with builder.if_then(builder.icmp_signed("==", before, self.none)):
             self.put(operand, "cell", self.new_cell())
-            self.call("Py_DecRef", _VOID, builder.inttoptr(self.none, POINTER))
+            self.call("Py_DecRef", VOID, builder.inttoptr(self.none, POINTER))
         return self.slot(operand, "cell")
-
-    def return_tensor(self, array: Any, cell: object, maker: object) -> None:
-        """Return the tensor of an array, with a version counter and a node that it owns."""
-        made = self.new("tensor")
-        words = {"cell": cell, "maker": maker}
-        for name in TENSOR_SLOTS:
-            if name in words:
-                word = words[name]
-            else:
-                whole = self.builder.ptrtoint(array, INT64) if name == "array" else self.none
-                word = self.shared(whole)
-            self.put(made, name, word)
-        self.builder.ret(made)

@@ -15,10 +15,11 @@ from staticgraph.compiler.llvm.recorder_words import (
     NODE_SLOTS,
     PATTERN,
     PYTHON_FUNCTIONS,
+    RECORDER_SYMBOL,
     TENSOR_SLOTS,
 )
-from staticgraph.compiler.runtime.cache.loader import loops_code
-from staticgraph.compiler.runtime.loops import loops_are_there, slot_offset
+from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code
+from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset
 from staticgraph.compiler.runtime.trampoline import (
     METH_FASTCALL,
     METH_KEYWORDS,
@@ -111,17 +112,15 @@ def recorder_function(
     words = [values[name] for name in HEAD]
     for one in patterns:
         words += (0,) * len(PATTERN) if one is None else one.words()
-    code = loops_code()
-    kept = _Module("staticgraph.dynamic")
-    kept.held = general, tape, patterns, attrs, zero, code
+    return made_of(RECORDER_SYMBOL, words, (general, tape, patterns, attrs, zero))
+
+
+def made_of(symbol: str, words: Sequence[int], held: object) -> Callable[..., Any]:
+    """A builtin function of tensors, that keeps what its words are addresses of."""
+    kept = Module("staticgraph.dynamic")
+    kept.held = held, loops_code()
     convention = METH_FASTCALL | METH_KEYWORDS
-    return builtin(code.addresses[-1], convention, np.array(words, np.int64), kept)
-
-
-class _Module(str):
-    """The name of the module of a function; it keeps what the function needs."""
-
-    held: object = None
+    return builtin(tensor_code(symbol), convention, np.array(words, np.int64), kept)
 
 
 @cache

@@ -29,6 +29,7 @@ MOST = 4
 """The operands of such an op: as in `compiler.llvm.recorder_words`."""
 
 _RECORDER = "staticgraph.compiler.runtime.recorder"
+_JOINING = "staticgraph.compiler.runtime.joining"
 
 Function = Callable[..., Any]
 
@@ -79,13 +80,37 @@ def recorded_by(
         return None
     with fork.importing():
         made = import_module(_RECORDER)
-    tape = made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
     patterns = [None]
     for bits in range(1, 1 << count):
         plan = recipe(op, tuple([bool(bits >> i & 1) for i in range(count)]), number)
         kept = plan.keeps, plan.keeps_output
         patterns.append(made.Pattern(plan, bool(plan.steps), plan.holds, *kept))
-    found: Function | None = made.recorder_function(tape, patterns, general, attrs)
+    found: Function | None = made.recorder_function(_tape(), patterns, general, attrs)
+    return found
+
+
+def _tape() -> Any:
+    """What all recorders have to do with."""
+    with fork.importing():
+        made = import_module(_RECORDER)
+    return made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
+
+
+def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Function | None:
+    """The builtin function that joins tensors, along a new axis if it `adds` one; or None.
+
+    Args:
+        general: what takes the calls that it hands back: `(tensors, dim)`.
+        attrs: the attributes by the axis.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_JOINING)
+    finishes = [partial(_general, op) for _ in range(made.MOST_TENSORS + 1)]
+    for count in range(1, MOST + 1):
+        finishes[count] = recorded_by(op, count, finishes[count]) or finishes[count]
+    found: Function | None = made.joining_function(_tape(), general, finishes, attrs, adds)
     return found
 
 

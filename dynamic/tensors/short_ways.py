@@ -12,7 +12,7 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tensors.recorders import MOST, Recorder, new_value_of_several
+from staticgraph.dynamic.tensors.recorders import OFTEN, Recorder, joined_by, new_value_of_several
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 _AXES: list[Attrs] = [{"axis": axis} for axis in range(9)]
@@ -20,11 +20,6 @@ _AXES: list[Attrs] = [{"axis": axis} for axis in range(9)]
 _NEW_AXIS = [(*(slice(None),) * axis, None) for axis in range(9)]
 """The index that makes an axis."""
 _NO_ATTRS: Attrs = {}
-_recorders = {
-    op: [Recorder(op, count) for count in range(MOST + 1)]
-    for op in (ops.concatenate, eager_ops.stack)
-}
-"""By an op that joins and the number of tensors."""
 _of_stacks = Recorder(eager_ops.bmm, 2)
 
 
@@ -46,43 +41,60 @@ def small_arrays(tensors: Sequence[Any]) -> list[Any] | None:
     return arrays or None
 
 
-def joined(op: Op, tensors: Any, dim: object) -> Any:
-    """Small tensors along an axis that they have; None where the long way has to look."""
-    kind = type(tensors)
-    if type(dim) is not int or (kind is not tuple and kind is not list):
-        return None
-    arrays = small_arrays(tensors)
-    if arrays is None:
-        return None
-    try:
-        value = np.concatenate(arrays, dim)
-        attrs = _AXES[dim if dim >= 0 else dim + value.ndim]
-    except (ValueError, IndexError):  # sizes that do not go together, or no such axis
-        return None
-    return _joined(op, tensors, np.ascontiguousarray(value), attrs)
+class Joining:
+    """What joins small tensors: NumPy, and one day machine code.
+
+    Attributes:
+        function: `(tensors, dim) -> tensor`.
+    """
+
+    __slots__ = ("_general", "_left", "_op", "_value", "function")
+
+    def __init__(self, op: Op, general: Callable[..., Any], value: Callable[..., Any]) -> None:
+        self._op, self._general, self._value = op, general, value
+        self._left = OFTEN
+        self.function: Callable[..., Any] = self._counted
+
+    def _counted(self, tensors: Any, dim: Any) -> Any:
+        self._left -= 1
+        if not self._left:
+            adds = self._value is _stacked
+            self.function = joined_by(self._op, self._short, _AXES, adds) or self._short
+        return self._short(tensors, dim)
+
+    def _short(self, tensors: Any, dim: Any) -> Any:
+        kind = type(tensors)
+        if type(dim) is not int or (kind is not tuple and kind is not list):
+            return self._general(tensors, dim)
+        arrays = small_arrays(tensors)
+        if arrays is None:
+            return self._general(tensors, dim)
+        try:
+            value, attrs = self._value(arrays, dim)
+        except (ValueError, IndexError):  # sizes that do not go together, or no such axis
+            return self._general(tensors, dim)
+        return new_value_of_several(self._op, tensors, np.ascontiguousarray(value), attrs)
 
 
-def _joined(op: Op, tensors: Sequence[Any], array: object, attrs: Attrs) -> Any:
-    if len(tensors) <= MOST:
-        return _recorders[op][len(tensors)].function(array, attrs, *tensors)
-    return new_value_of_several(op, tensors, array, attrs)
+def _joined(arrays: Sequence[Any], dim: int) -> tuple[Any, Attrs]:
+    value = np.concatenate(arrays, dim)
+    return value, _AXES[dim if dim >= 0 else dim + value.ndim]
 
 
-def stacked(op: Op, tensors: Any, dim: object) -> Any:
-    """Small tensors along a new axis; None where the long way has to look."""
-    kind = type(tensors)
-    if type(dim) is not int or (kind is not tuple and kind is not list):
-        return None
-    arrays = small_arrays(tensors)
-    if arrays is None:
-        return None
+def _stacked(arrays: Sequence[Any], dim: int) -> tuple[Any, Attrs]:
     axis = dim if dim >= 0 else dim + arrays[0].ndim + 1
-    try:
-        key = _NEW_AXIS[axis]
-        value = np.concatenate([array[key] for array in arrays], axis)
-    except (ValueError, IndexError):
-        return None
-    return _joined(op, tensors, np.ascontiguousarray(value), _AXES[axis])
+    key = _NEW_AXIS[axis]
+    return np.concatenate([array[key] for array in arrays], axis), _AXES[axis]
+
+
+def joining(general: Callable[..., Any]) -> Joining:
+    """What joins tensors along an axis that they have; `general` where it cannot."""
+    return Joining(ops.concatenate, general, _joined)
+
+
+def stacking(general: Callable[..., Any]) -> Joining:
+    """What joins tensors along a new axis; `general` where it cannot."""
+    return Joining(eager_ops.stack, general, _stacked)
 
 
 def product_of_stacks(general: Callable[..., Any], left: Any, right: Any) -> Any:

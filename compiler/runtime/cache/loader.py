@@ -22,6 +22,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.llvm.joining_words import JOINING_SYMBOL
 from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
 from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.recorder_words import RECORDER_SYMBOL
@@ -55,6 +56,9 @@ LOOPS = "staticgraph.compiler.llvm.loops"
 PRODUCTS = "staticgraph.compiler.llvm.products.driver"
 MACHINE = "staticgraph.compiler.llvm.machine"
 """What makes the code that all kernels share: imported where it is not in the cache."""
+
+TENSOR_SYMBOLS = (RECORDER_SYMBOL, JOINING_SYMBOL)
+"""The functions of tensors among them."""
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -274,10 +278,15 @@ def loops_code() -> Loaded:
 
     def make() -> Code:
         loops_object = fork.imported(LOOPS).loops_object
-        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS, RECORDER_SYMBOL)
+        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS, *TENSOR_SYMBOLS)
         return Code(symbols, loops_object(FIELDS, fork.imported(MACHINE).target_machine()))
 
     return _same_for_all(f"loops {FIELDS!r}", make)
+
+
+def tensor_code(symbol: str) -> int:
+    """The address of one of the functions of tensors in `loops_code`."""
+    return loops_code().addresses[1 + len(OWN_SYMBOLS) + TENSOR_SYMBOLS.index(symbol)]
 
 
 def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:
