@@ -41,6 +41,7 @@ from staticgraph.compiler.llvm.own_loops import (
 )
 from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.recorder import define_recorder
+from staticgraph.compiler.llvm.small_products import define_product
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
 _ALIGNED = 0x0100
@@ -57,6 +58,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     define_own_loops(module)
     define_recorder(module, fields)
     define_joining(module, fields)
+    define_product(module, fields)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()

@@ -168,7 +168,7 @@ def _head(program: Program, general: object) -> dict[str, int]:
         "general": id(general),
         "ndarray": id(np.ndarray),
         "PyArray_NewFromDescr": numpy_api()[NEW_FROM_DESCR],
-        "exceptions": _EXCEPTIONS[platform.machine()],
+        "exceptions": exceptions(),
         "inputs": len(program.inputs),
         "results": len(program.results),
         "scratch": program.scratch,
@@ -183,6 +183,11 @@ def _head(program: Program, general: object) -> dict[str, int]:
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
         **{name: c_function(name) for name in C_FUNCTIONS},
     }
+
+
+def exceptions() -> int:
+    """The bits of the exceptions of which NumPy warns."""
+    return _EXCEPTIONS[platform.machine()]
 
 
 def _most(program: Program) -> int:

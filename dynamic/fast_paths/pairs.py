@@ -27,7 +27,8 @@ _NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
-def _plans(op: Op, number: bool) -> Plans:
+def plans_of(op: Op, number: bool) -> Plans:
+    """The recipes of an op of two operands, of which one may be a number."""
     both, first, second = (True, True), (True, False), (False, True)
     return recipe(op, both, number), recipe(op, first, number), recipe(op, second, number)
 
@@ -45,7 +46,7 @@ def _long_way(op: Op) -> Any:
 
 def forward(op: Op) -> Any:
     """`tensor op other`: two tensors of one floating dtype, or a tensor and a number."""
-    evaluate, plans, number_plans = op.evaluate, _plans(op, False), _plans(op, True)
+    evaluate, plans, number_plans = op.evaluate, plans_of(op, False), plans_of(op, True)
     general = _long_way(op)
 
     def method(self: Tensor, other: Any) -> Any:
@@ -89,7 +90,7 @@ def forward(op: Op) -> Any:
 
 def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
-    evaluate, plans = op.evaluate, _plans(op, True)
+    evaluate, plans = op.evaluate, plans_of(op, True)
     general = _long_way(op)
 
     def method(self: Tensor, other: object) -> Any:

@@ -29,6 +29,7 @@ MOST = 4
 """The operands of such an op: as in `compiler.llvm.recorder_words`."""
 
 _RECORDER = "staticgraph.compiler.runtime.recorder"
+_PRODUCTS = "staticgraph.compiler.runtime.small_products"
 _JOINING = "staticgraph.compiler.runtime.joining"
 
 Function = Callable[..., Any]
@@ -111,6 +112,22 @@ def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Func
     for count in range(1, MOST + 1):
         finishes[count] = recorded_by(op, count, finishes[count]) or finishes[count]
     found: Function | None = made.joining_function(_tape(), general, finishes, attrs, adds)
+    return found
+
+
+def multiplied_by(general: Function, finish: Function, turns: bool) -> Function | None:
+    """The builtin function that multiplies stacks of matrices, or what a layer does; or None.
+
+    Args:
+        general: what takes the calls that it hands back.
+        finish: `(array, *operands) -> tensor`.
+        turns: whether it is `(x, weight, bias) -> tensor`.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_PRODUCTS)
+    found: Function | None = made.product_function(_tape(), general, finish, turns)
     return found
 
 

@@ -12,7 +12,13 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
-from staticgraph.dynamic.tensors.recorders import OFTEN, Recorder, joined_by, new_value_of_several
+from staticgraph.dynamic.tensors.recorders import (
+    OFTEN,
+    Recorder,
+    joined_by,
+    multiplied_by,
+    new_value_of_several,
+)
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 _AXES: list[Attrs] = [{"axis": axis} for axis in range(9)]
@@ -97,13 +103,45 @@ def stacking(general: Callable[..., Any]) -> Joining:
     return Joining(eager_ops.stack, general, _stacked)
 
 
-def product_of_stacks(general: Callable[..., Any], left: Any, right: Any) -> Any:
-    """`left @ right` of small tensors with three axes each, which `general` refuses or computes."""
-    arrays = small_arrays((left, right))
-    if arrays is None or arrays[0].ndim != 3 or arrays[1].ndim != 3:
-        return general(left, right)
-    try:
-        value = np.matmul(*arrays)
-    except ValueError:
-        return general(left, right)
-    return _of_stacks.function(value, _NO_ATTRS, left, right)
+class Products:
+    """What multiplies small tensors: a short way, and one day machine code.
+
+    Attributes:
+        function: the short way, or the builtin function that hands it what is not small.
+    """
+
+    __slots__ = ("_finish", "_left", "_short", "_turns", "function")
+
+    def __init__(
+        self, short: Callable[..., Any], finish: Callable[..., Any], turns: bool = False
+    ) -> None:
+        """`finish(array, *operands)` makes the tensor; see `multiplied_by`."""
+        self._short, self._finish, self._turns = short, finish, turns
+        self._left = OFTEN
+        self.function: Callable[..., Any] = self._counted
+
+    def _counted(self, *operands: Any) -> Any:
+        self._left -= 1
+        if not self._left:
+            made = multiplied_by(self._short, self._finish, self._turns)
+            self.function = made or self._short
+        return self._short(*operands)
+
+
+def stack_products(general: Callable[..., Any]) -> Products:
+    """What multiplies tensors with three axes each; `general` computes or refuses all others."""
+
+    def short(left: Any, right: Any) -> Any:
+        arrays = small_arrays((left, right))
+        if arrays is None or arrays[0].ndim != 3 or arrays[1].ndim != 3:
+            return general(left, right)
+        try:
+            value = np.matmul(*arrays)
+        except ValueError:
+            return general(left, right)
+        return _of_stacks.function(value, _NO_ATTRS, left, right)
+
+    def finish(array: object, left: Any, right: Any) -> Any:
+        return _of_stacks.function(array, _NO_ATTRS, left, right)
+
+    return Products(short, finish)

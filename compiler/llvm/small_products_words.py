@@ -1,0 +1,23 @@
+"""What the machine code of `compiler.llvm.small_products` is told, in words of 64 bits."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
+
+PRODUCT_SYMBOL = "staticgraph_product"
+PYTHON_FUNCTIONS = (
+    "PyObject_Vectorcall", "PyType_GenericAlloc", "PySet_Contains", "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+C_FUNCTIONS = ("feclearexcept", "fetestexcept")
+LOOPS = tuple(
+    [f"{part}_{name}_{size}" for name in ("matmul", "add") for size in (4, 8)
+     for part in ("loop", "data")]
+)  # fmt: skip
+"""The addresses of NumPy's loops and of what they are given, by the bytes of an element."""
+HEAD = (
+    "general", "ndarray", "none", "tensor", "plain", "paused", "float32", "float64", "finish",
+    "turns", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS, *C_FUNCTIONS, *PYTHON_FUNCTIONS,
+    *TENSOR_SLOTS,
+)  # fmt: skip
+"""`turns`: whether the second operand is read with its axes exchanged; `finish`: a function
+`(array, *operands)`; `most`: the multiplications up to which a product is small."""
