@@ -23,11 +23,11 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
 def _places(x: Any, target: object) -> Any:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
-    return check_range("cross_entropy", target, classes, wrap=False) + _starts(rows, classes)
+    return check_range("cross_entropy", target, classes, wrap=False) + row_starts(rows, classes)
 
 
 @functools.lru_cache(maxsize=64)
-def _starts(rows: int, columns: int) -> Any:
+def row_starts(rows: int, columns: int) -> Any:
     """Where the rows of a matrix start in the flat one."""
     return np.arange(0, rows * columns, columns)
 
