@@ -39,6 +39,7 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
+_asarray = np.asarray
 _NOTHING = object()  # what stands for an operand that is not given
 _LAST_OF_TWO: Attrs = {"axis": 1}
 _LAST = (1,)
@@ -260,7 +261,7 @@ def reduction(
                 if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
-                    return recorder.function(value, attrs, self)
+                    return recorder.function(_asarray(value), attrs, self)
             except (IndexError, ValueError):  # no such axis, more than are ready, or no element
                 pass
         return general(self, dim, keepdim)
