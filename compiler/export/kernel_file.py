@@ -98,7 +98,8 @@ def export(
         runner: what runs the kernel that is written.
         path: of the file, which ends in `.py`; arrays go to `NAME_inputs.npz` beside it.
         inputs: what `python FILE` runs it on; none, if it is not to run by itself.
-        expected: a copy of it, whose variables are its own and whose results a list: it is run on the inputs.
+        expected: a copy of it, whose variables are its own, and whose results come as a list: it
+            is run on the inputs.
 
     Raises:
         OptionError: the path is not that of a module that can be imported, or would hide one of
