@@ -79,7 +79,7 @@ class _Recorder(TensorBuiltin):
         made = self.cell_of_result(keeps_output)
         self.put(node, "node_saved", self.saved(array, count, keeps, keeps_output))
         self.put_guards(node, count, keeps, holds, made)
-        serial = self.call("PyIter_Next", POINTER, self.object("numbers"))
+        serial = self.call("PyIter_Next", POINTER, self.known("numbers"))
         self.put(node, "node_serial", builder.ptrtoint(serial, INT64))
         self.shared(builder.ptrtoint(array, INT64))
         self.return_tensor(array, made, builder.ptrtoint(node, INT64))
@@ -99,7 +99,7 @@ class _Recorder(TensorBuiltin):
         """Note the array of an operand, its node and its version counter; 0 of a bare array."""
         builder = self.builder
         kind = self.field(operand, self.fields.type, POINTER)
-        bare = builder.icmp_unsigned("==", kind, self.object("ndarray"))
+        bare = builder.icmp_unsigned("==", kind, self.known("ndarray"))
         with builder.if_else(bare, likely=False) as (array, tensor):
             with array:
                 builder.store(builder.ptrtoint(operand, INT64), builder.gep(self.held, [i]))
@@ -142,7 +142,7 @@ class _Recorder(TensorBuiltin):
                 array = builder.inttoptr(builder.load(self.held), POINTER)
                 ndim = self.ndim(array)
                 self.require(builder.icmp_signed("<=", ndim, INT64(MOST_AXES)))
-                item = self.call("PyList_GetItem", POINTER, self.object("attrs"), ndim)
+                item = self.call("PyList_GetItem", POINTER, self.known("attrs"), ndim)
                 builder.store(builder.ptrtoint(item, INT64), found)
         return builder.load(found)
 
