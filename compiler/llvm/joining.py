@@ -17,10 +17,10 @@ from llvmlite import ir
 from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER
 from staticgraph.compiler.llvm.joining_words import (
     HEAD,
-    JOINING_SYMBOL,
     MOST_AXES,
     MOST_TENSORS,
 )
+from staticgraph.compiler.llvm.loop_words import JOINING_SYMBOL
 from staticgraph.compiler.llvm.own_loops import WORDS, loop_below, word_at
 from staticgraph.compiler.llvm.tensors import CALL, I32, TensorBuiltin
 from staticgraph.compiler.llvm.trampoline_words import Fields

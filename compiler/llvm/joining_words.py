@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
 
-JOINING_SYMBOL = "staticgraph_joining"
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyLong_AsLongAndOverflow", "PyList_GetItem",
     "PySet_Contains", "Py_IncRef", "Py_DecRef",

@@ -26,6 +26,13 @@ OWN_SYMBOLS = (
     *SMALLEST_SYMBOLS.values(), *SHIFT_SYMBOLS.values(),
     *PICK_SYMBOLS.values(), *LESS_SYMBOLS.values(),
 )  # fmt: skip
+RECORDER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL = (
+    "staticgraph_recorder",
+    "staticgraph_joining",
+    "staticgraph_product",
+)
+TENSOR_SYMBOLS = (RECORDER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL)
+"""The functions of tensors: `compiler.llvm.recorder`, `joining` and `small_products`."""
 
 # Addresses, and how many there are of each; a record per slot and per step follows.
 PYTHON_FUNCTIONS = (

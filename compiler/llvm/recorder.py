@@ -18,13 +18,13 @@ from typing import Any
 from llvmlite import ir
 
 from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER
+from staticgraph.compiler.llvm.loop_words import RECORDER_SYMBOL
 from staticgraph.compiler.llvm.own_loops import loop_below, word_at
 from staticgraph.compiler.llvm.recorder_words import (
     HEAD,
     MOST_AXES,
     MOST_OPERANDS,
     PATTERN,
-    RECORDER_SYMBOL,
 )
 from staticgraph.compiler.llvm.tensors import CALL, I32, VOID, TensorBuiltin
 from staticgraph.compiler.llvm.trampoline_words import Fields

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-RECORDER_SYMBOL = "staticgraph_recorder"
-
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem", "PyList_New",
     "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t", "PyIter_Next", "PySet_Contains",

@@ -18,8 +18,9 @@ from typing import Any
 from llvmlite import ir
 
 from staticgraph.compiler.llvm.builtins import INT64, NULL, POINTER
+from staticgraph.compiler.llvm.loop_words import PRODUCT_SYMBOL
 from staticgraph.compiler.llvm.own_loops import LOOP, loop_below, word_at
-from staticgraph.compiler.llvm.small_products_words import HEAD, PRODUCT_SYMBOL
+from staticgraph.compiler.llvm.small_products_words import HEAD
 from staticgraph.compiler.llvm.tensors import CALL, I32, VOID, TensorBuiltin
 from staticgraph.compiler.llvm.trampoline_words import Fields
 

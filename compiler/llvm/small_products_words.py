@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
 
-PRODUCT_SYMBOL = "staticgraph_product"
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PySet_Contains", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip

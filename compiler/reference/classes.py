@@ -27,7 +27,7 @@ def _places(x: Any, target: object) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def row_starts(rows: int, columns: int) -> Any:
+def row_starts(rows: int, columns: int) -> Array:
     """Where the rows of a matrix start in the flat one."""
     return np.arange(0, rows * columns, columns)
 
@@ -53,18 +53,20 @@ def cross_entropy_vjp(g: Any, x: object, target: Any, *, reduction: str) -> Any:
     return slopes_of(x, target, g)
 
 
-def losses_of(x: Any, target: Any) -> Any:
+def losses_of(x: Array, target: Array) -> Array:
     """The cross entropy of each row."""
     shifted, _, sums = _shifted(x)
-    losses = np.log(sums, sums)
-    return np.subtract(losses, named(shifted, target), losses)
+    losses: Array = np.log(sums, sums)
+    np.subtract(losses, named(shifted, target), losses)
+    return losses
 
 
-def slopes_of(x: Any, target: Any, g: Any) -> Any:
+def slopes_of(x: Array, target: Array, g: Array) -> Array:
     """(softmax(x) - one_hot(target)) g."""
     _, result, sums = _shifted(x)
     result = less(np.divide(result, sums[:, None], result), target)
-    return np.multiply(result, g, result)
+    slopes: Array = np.multiply(result, g, result)
+    return slopes
 
 
 def named(x: Any, target: Any) -> Any:

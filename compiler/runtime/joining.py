@@ -11,10 +11,10 @@ import numpy as np
 
 from staticgraph.compiler.llvm.joining_words import (
     HEAD,
-    JOINING_SYMBOL,
     MOST_TENSORS,
     PYTHON_FUNCTIONS,
 )
+from staticgraph.compiler.llvm.loop_words import JOINING_SYMBOL
 from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
 from staticgraph.compiler.runtime.loops import (
     MOST,

@@ -38,6 +38,7 @@ from staticgraph.compiler.llvm.loop_words import (
     WHOLE,
     WIDEN_SYMBOLS,
 )
+from staticgraph.compiler.runtime.loop_places import Places
 from staticgraph.compiler.runtime.loops import (
     MOST,
     Program,
@@ -301,7 +302,7 @@ class _Trace:
         steps = [(one, tuple([self.roots[i] for i, _, _ in one.operands])) for one in self.steps]
         if len(set(given)) < len(given) or not {slots[-1] for _, slots in steps}.issuperset(given):
             raise UntraceableError  # an operand itself, or a value twice
-        places = _Places([slots for _, slots in steps], count, given, self.constants)
+        places = Places([slots for _, slots in steps], count, given, self.constants)
         kinds = {self.slots[i].kind for i in places.between}
         if SCALAR in kinds and len(kinds) > 1:
             raise UntraceableError
@@ -329,44 +330,6 @@ class _Trace:
             len(placed) == 1 and count == 2 and len(placed[0].operands) == 3 and not self.columns,
             self.columns,
         )  # fmt: skip
-
-
-class _Places:
-    """Where values are: a scratch array is used again when its value is read no more.
-
-    Attributes:
-        found: by the slot of the trace that of the program.
-        scratch: how many scratch arrays there are.
-    """
-
-    def __init__(
-        self,
-        steps: Sequence[tuple[int, ...]],
-        inputs: int,
-        results: Sequence[int],
-        constants: Sequence[int],
-    ) -> None:
-        self.found = {i: i for i in range(inputs)}
-        self.found |= {slot: inputs + i for i, slot in enumerate(results)}
-        self.between: list[int] = []
-        last = {slot: i for i, slots in enumerate(steps) for slot in slots}
-        fixed = {*self.found, *constants}
-        free: list[int] = []
-        self.scratch = 0
-        base = inputs + len(results)
-        for i, slots in enumerate(steps):
-            made = slots[-1]
-            if made not in fixed:
-                self.between.append(made)
-                if not free:
-                    free.append(base + self.scratch)
-                    self.scratch += 1
-                self.found[made] = free.pop()
-            for slot in set(slots):
-                if slot not in fixed and last[slot] == i:
-                    free.append(self.found[slot])
-        base += self.scratch
-        self.found |= {slot: base + i for i, slot in enumerate(constants)}
 
 
 def _is_repeated(given: Any) -> bool:

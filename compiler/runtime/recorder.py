@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.llvm.loop_words import RECORDER_SYMBOL
 from staticgraph.compiler.llvm.recorder_words import (
     HEAD,
     MOST_OPERANDS,
     NODE_SLOTS,
     PATTERN,
     PYTHON_FUNCTIONS,
-    RECORDER_SYMBOL,
     TENSOR_SLOTS,
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code

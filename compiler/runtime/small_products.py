@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.llvm.loop_words import PRODUCT_SYMBOL
 from staticgraph.compiler.llvm.small_products_words import (
     C_FUNCTIONS,
     HEAD,
-    PRODUCT_SYMBOL,
     PYTHON_FUNCTIONS,
 )
 from staticgraph.compiler.runtime.joining import shared_words
