@@ -44,7 +44,7 @@ def reduced(losses: Array, reduction: str) -> Array:
     return whole(losses) / len(losses) if reduction == "mean" else whole(losses)
 
 
-def cross_entropy_vjp(g: Any, x: object, target: Any, *, reduction: str) -> Any:
+def cross_entropy_vjp(g: Any, x: Any, target: Any, *, reduction: str) -> Any:
     """(softmax(x) - one_hot(target)) g for x (n, c)."""
     if reduction == "mean":
         g = g / len(target)
