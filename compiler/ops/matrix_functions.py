@@ -109,8 +109,9 @@ def matrix_rank(
 ) -> Value:
     """How many singular values of matrices exceed max(atol, rtol times the largest): int64 (...).
 
-    `rtol` is max(m, n) times eps unless it or `atol` is given; `tol` is NumPy's name of `atol`. Of symmetric matrices (`hermitian`)
-    the magnitudes of the eigenvalues are counted. Without a gradient.
+    `rtol` is max(m, n) times eps unless it or `atol` is given; `tol` is NumPy's name of `atol`.
+    Of symmetric matrices (`hermitian`) the magnitudes of the eigenvalues are counted. Without a
+    gradient.
 
     Example:
         >>> sg.linalg.matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))

@@ -455,8 +455,8 @@ pinv: Op = register(
         batching=unchanged,
         complex="own",
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
-        "values up to `rtol` (or `rcond`, NumPy's older name) times the largest count as 0; max(m, n) "
-        "times eps unless given.",
+        "values up to `rtol` (or `rcond`, NumPy's older name) times the largest count as 0; "
+        "max(m, n) times eps unless given.",
         example=">>> sg.linalg.pinv(np.array([[1.0], [1.0]]))\narray([[0.5, 0.5]])",
     )
 )

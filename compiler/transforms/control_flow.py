@@ -162,6 +162,8 @@ def _bounded(
 
     last, _ = _repeated(test, lambda s: (body(s[0]), s[1] + 1), (init, np.int64(0)), max_steps)
     goes_on = cond(last)
+    if not is_symbolic(goes_on):
+        goes_on = np.bool_(eager.goes_on(goes_on)[0])
     check(ops.logical_not(goes_on), f"while_loop goes on after max_steps={max_steps} steps")
     return last
 
@@ -172,7 +174,7 @@ def cond(
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
     Only one of them is computed, also when the predicate is symbolic; differentiable to any order.
-    As `jax.lax.cond`.
+    As `jax.lax.cond`; `vmap` computes both where the predicate differs between examples.
 
     Args:
         pred: a bool scalar.
@@ -195,8 +197,7 @@ def cond(
         from staticgraph.compiler.transforms import control_symbolic as symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
-    chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn
-    return eager.own(chosen(*operands))
+    return eager.own(eager.chosen(pred, true_fn, false_fn, operands))
 
 
 def on_handles(function: Callable[..., object], handle: Handle) -> Callable[..., Any]:

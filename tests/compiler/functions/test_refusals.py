@@ -36,7 +36,9 @@ REFUSED: dict[str, Callable[[], Any]] = {
     r"packbits: bitorder is 'big' or 'little', not 'no'": lambda: sg.packbits(N, bitorder="no"),
     r"quantile: method is one of linear, .*, not 'no'": lambda: sg.quantile(V, 0.5, method="no"),
     r"quantile: the shares 2 are not all within": lambda: sg.quantile(V, 2),
-    r"quantile: method='inverted_cdf' takes weights, 'linear'": lambda: sg.quantile(V, 0.5, weights=V),
+    r"quantile: method='inverted_cdf' takes weights, 'linear'": lambda: sg.quantile(
+        V, 0.5, weights=V
+    ),
     r"quantile: weights of one axis for elements along 2": lambda: sg.quantile(
         X, 0.5, weights=V, method="inverted_cdf"
     ),
@@ -50,7 +52,9 @@ REFUSED: dict[str, Callable[[], Any]] = {
         X, 0.1, rtol=0.2
     ),
     r"pinv: rcond=0.1 and rtol=0.2 are one": lambda: sg.linalg.pinv(X, 0.1, rtol=0.2),
-    r"polyfit: 3 points leave no covariance of 3 coefficients": lambda: sg.polyfit(V, V, 2, cov=True),
+    r"polyfit: 3 points leave no covariance of 3 coefficients": lambda: sg.polyfit(
+        V, V, 2, cov=True
+    ),
     r"put: mode is 'raise', 'wrap' or 'clip', not 'no'": lambda: sg.put(V, N, 0.0, mode="no"),
     r"ravel_multi_index: order is 'C' or 'F', not 'A'": lambda: sg.ravel_multi_index(
         (N,), (9,), order="A"
