@@ -216,7 +216,7 @@ def partition(x: Value, kth: Places, axis: int | None = -1, kind: str = "introse
         array([1., 2., 3.])
     """
     x, axis = _with_kth("partition", x, kth, axis, kind)
-    return ops.sort(x, axis)
+    return _having(ops.sort(x, axis), kth, axis)
 
 
 def argpartition(x: Value, kth: Places, axis: int | None = -1, kind: str = "introselect") -> Value:
@@ -227,7 +227,7 @@ def argpartition(x: Value, kth: Places, axis: int | None = -1, kind: str = "intr
         array([1, 2, 0])
     """
     x, axis = _with_kth("argpartition", x, kth, axis, kind)
-    return ops.argsort(x, axis)
+    return _having(ops.argsort(x, axis), kth, axis)
 
 
 def _with_kth(name: str, x: Value, kth: Places, axis: int | None, kind: str) -> tuple[Any, int]:
@@ -239,6 +239,15 @@ def _with_kth(name: str, x: Value, kth: Places, axis: int | None, kind: str) -> 
         if not isinstance(size, Dim) and not -size <= one < size:
             raise OptionError(f"{name}: kth={one} of {size} elements")
     return x, axis
+
+
+def _having(found: Any, kth: Places, axis: int) -> Any:
+    """What was found, once it is known to have these elements along an axis of unknown size."""
+    size = found.shape[axis]
+    if not isinstance(size, Dim):
+        return found
+    starts = [one if one >= 0 else size + one for one in np.atleast_1d(kth).tolist()]
+    return ops.after(found, *[slice_axis(found, axis, one, one + 1) for one in starts])
 
 
 def topk(x: Value, k: int, axis: int = -1) -> list[Value]:

@@ -282,3 +282,26 @@ def test_joins_and_sums_of_a_dtype():
         assert found.dtype == "float32"
         expected = getattr(np, function.__name__)(X[[0, 3]][:, :2])
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_place_in_order_is_refused_where_there_is_none():
+    x = sg.placeholder("x", (None, None), "float64")
+    for found in (sg.partition(x, 5), sg.argpartition(x, -5), sg.topk(x, 5)[0]):
+        call = sg.compile([x], found)
+        with pytest.raises(sg.ShapeError, match=r"axis 1 of .* go past 3 .*test_keywords"):
+            call(np.ones((2, 3)))
+    call = sg.compile([x], sg.partition(x, (1, -1), axis=0))
+    given = np.array([[3.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(call(given), np.sort(given, 0))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 0.5, np.inf, -np.inf])
+def test_distances_by_every_norm(p):
+    x, y = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([[1.0, 5.0, 3.5]])
+    expected = np.linalg.norm(x - y, p, axis=1) if p != 0.5 else None
+    if expected is None:
+        expected = np.sum(np.abs(x - y) ** p, axis=1) ** (1 / p)
+    for found in worlds(lambda a, b: sg.nn.pairwise_distance(a, b, p=p, eps=0.0), (x, y)):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    slope = sg.grad(lambda a: sg.sum(sg.nn.pairwise_distance(a, a * 0, p=p, eps=0.0)))
+    assert not slope(np.zeros((1, 3))).any()

@@ -54,3 +54,13 @@ def test_what_loops_and_branches_of_a_batch_refuse():
         vmap(lambda r: sg.cond(r[0] > 0, lambda: r, lambda: r[:1]))(x)
     with pytest.raises(sg.CheckError, match="while_loop goes on after max_steps=4 steps"):
         vmap(lambda r: sg.while_loop(lambda y: y[0] < 0, lambda y: y, r, max_steps=4))(x)
+
+
+def test_gradients_of_compiled_loops_are_not_of_tensors_of_func():
+    x = torch.tensor(np.ones((2, 4, 3)))
+
+    def looped(m):
+        return sg.vmap(lambda r: sg.scan(lambda c, e: (c * e, c), r[0], r)[0])(m)
+
+    with pytest.raises(sg.GraphError, match="scan: the gradient of a compiled one by tensors of"):
+        vmap(grad(lambda m: looped(m).sum()))(x)
