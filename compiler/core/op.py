@@ -90,6 +90,10 @@ class Operand:
     shape: Value
     dtype: Value
 
+    def standing(self) -> Value:
+        """What stands for it in the function that is being captured; itself where none is."""
+        return self
+
 
 @frozen(eq=False)
 class Op:

@@ -19,7 +19,14 @@ from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.pytree import leaves, mapped
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree
-from staticgraph.compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from staticgraph.compiler.graph.expression import (
+    Handle,
+    closed,
+    handle_among,
+    is_symbolic,
+    opened,
+    standing,
+)
 from staticgraph.compiler.transforms import control_eager as eager
 from staticgraph.compiler.transforms.control_checks import paths
 from staticgraph.compiler.transforms.effects import check
@@ -59,6 +66,7 @@ def scan(
     """
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
+    init, xs = mapped(standing, (init, xs))
     handle = handle_among(leaves((init, xs)))
     if handle is not None:
         given = mapped(opened, (init, xs))
@@ -128,6 +136,7 @@ def while_loop(
         >>> sg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
         np.int64(192)
     """
+    init = mapped(standing, init)
     handle = handle_among(leaves(init))
     if handle is not None:
         test, step = on_handles(cond, handle), on_handles(body, handle)
@@ -189,6 +198,7 @@ def cond(
         >>> f(np.array([4.0, 9.0])), f(np.array([-4.0, -9.0]))
         (array([2., 3.]), array([4., 9.]))
     """
+    pred, operands = mapped(standing, (pred, operands))
     handle = handle_among(leaves((pred, operands)))
     if handle is not None:
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
@@ -206,7 +216,7 @@ def on_handles(function: Callable[..., object], handle: Handle) -> Callable[...,
     @functools.wraps(function)
     def wrapper(*args: object) -> Any:
         with handle.in_body():
-            return mapped(opened, function(*_closed(args, handle)))
+            return mapped(lambda one: opened(standing(one)), function(*_closed(args, handle)))
 
     return wrapper
 

@@ -18,7 +18,7 @@ from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
-from staticgraph.compiler.graph.expression import Expression, closed, handle_among
+from staticgraph.compiler.graph.expression import Expression, closed, handle_among, standing
 from staticgraph.tracing.calls import (
     NUMBERS,
     Call,
@@ -234,6 +234,10 @@ class Function(InspectedFunction):
         if handle is not None:
             return mapped(lambda leaf: closed(leaf, handle), self._f(*args, **kwargs))
         if isinstance(first, Expression):
+            return self._f(*args, **kwargs)
+        if first is not None and first.standing() is not first:
+            # a part of what is captured, of tensors around that: their values may change
+            args, kwargs = mapped(standing, (args, kwargs))
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
         try:
