@@ -95,6 +95,11 @@ class Operand:
         return self
 
 
+def standing(value: object) -> Value:
+    """What stands for a tensor in the function that is being captured; else the value itself."""
+    return value.standing() if isinstance(value, Operand) else value
+
+
 @frozen(eq=False)
 class Op:
     """One operation.

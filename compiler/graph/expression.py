@@ -275,11 +275,6 @@ def handle_among(values: Iterable[object]) -> Handle | None:
     return next((one for one in values if isinstance(one, Handle)), None)
 
 
-def standing(value: object) -> Tree:
-    """What stands for a tensor in the function that is being captured; else the value itself."""
-    return value.standing() if isinstance(value, Operand) else value
-
-
 def opened(value: object) -> Tree:
     """The expression that a handle stands for; what is no handle as it is."""
     return value.expression if isinstance(value, Handle) else value

@@ -16,6 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import standing
 from staticgraph.compiler.core.pytree import leaves, mapped
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree
@@ -25,7 +26,6 @@ from staticgraph.compiler.graph.expression import (
     handle_among,
     is_symbolic,
     opened,
-    standing,
 )
 from staticgraph.compiler.transforms import control_eager as eager
 from staticgraph.compiler.transforms.control_checks import paths

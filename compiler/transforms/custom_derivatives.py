@@ -18,7 +18,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
-from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
 from staticgraph.compiler.core.types import unify
@@ -32,7 +32,6 @@ from staticgraph.compiler.graph.expression import (
     construct,
     handle_among,
     opened,
-    standing,
 )
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.ops.regions import gradient_to

@@ -15,10 +15,10 @@ import numpy as np
 
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
-from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
-from staticgraph.compiler.graph.expression import Expression, closed, handle_among, standing
+from staticgraph.compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.tracing.calls import (
     NUMBERS,
     Call,
