@@ -291,7 +291,7 @@ class SVD(NamedTuple):
 
 def svd(
     a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
-) -> Any:
+) -> SVD | Value:
     """A = U diag(S) Vh, singular values from the largest on, of matrices (..., m, n).
 
     The values alone unless `compute_uv`. Of Hermitian matrices, of which `hermitian` has the lower
