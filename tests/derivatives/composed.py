@@ -157,8 +157,8 @@ ARRAYS: dict[str, Call] = {
     "tensordot": lambda x, y: sg.tensordot(x, y, ((1,), (1,))),
     "tile": lambda x: sg.tile(x * x, (2, 1)),
     "topk": lambda x: sg.topk(x, 2)[0] ** 2,
-    "trace": lambda m: sg.trace(m @ m),
-    "trapezoid": lambda u, v: sg.trapezoid(u, v),
+    "trace": lambda m: sg.trace(m @ m.T),
+    "trapezoid": lambda x, v: sg.trapezoid(x, v),
     "tril": lambda m: sg.tril(m) @ m,
     "triu": lambda m: sg.triu(m) @ m,
     "unstack": lambda x: [one**2 for one in sg.unstack(x)],
@@ -187,9 +187,9 @@ LINALG: dict[str, Call] = {
     "cond": lambda m: sg.linalg.cond(_regular(m)),
     "cross": lambda m, n: sg.linalg.cross(m, n),
     "diagonal": lambda m: sg.linalg.diagonal(m @ m),
-    "eig": lambda m: sg.real(sg.linalg.eig(_symmetric(m) / 8 + 0.1 * m)[0]) ** 2,
-    "eigh": lambda m: sg.linalg.eigh(_symmetric(m))[0] ** 2,
-    "eigvals": lambda m: sg.real(sg.linalg.eigvals(_symmetric(m) / 8 + 0.1 * m)) ** 2,
+    "eig": lambda m: (sg.real(sg.linalg.eig(_symmetric(m) + 0.1 * m)[0]) / 8) ** 2,
+    "eigh": lambda m: (sg.linalg.eigh(_symmetric(m))[0] / 8) ** 2,
+    "eigvals": lambda m: (sg.real(sg.linalg.eigvals(_symmetric(m) + 0.1 * m)) / 8) ** 2,
     "lstsq": lambda x, u: sg.linalg.lstsq(0.4 * sg.transpose(x) + np.eye(4, 3, dtype=x.dtype), u)[
         0
     ],
@@ -201,11 +201,11 @@ LINALG: dict[str, Call] = {
     "qr": lambda m: [*sg.linalg.qr(_regular(m))],
     "slogdet": lambda m: sg.linalg.slogdet(_regular(m))[1],
     "solve": lambda m, n: sg.linalg.solve(_regular(m), n),
-    "svd": lambda m: sg.linalg.svd(_symmetric(m) + 0.3 * m)[1] ** 2,
+    "svd": lambda m: (sg.linalg.svd(_symmetric(m) + 0.3 * m)[1] / 8) ** 2,
     "tensordot": lambda x, y: sg.linalg.tensordot(x, y, axes=((1,), (1,))),
     "tensorinv": lambda m: sg.linalg.tensorinv(_regular(m), ind=1),
     "tensorsolve": lambda m, n: sg.linalg.tensorsolve(_regular(m), n[0]),
-    "trace": lambda m, n: sg.linalg.trace(m @ n),
+    "trace": lambda m, n: sg.linalg.trace(m @ m.T + n @ n.T),
     "vecdot": lambda x, y: sg.linalg.vecdot(x, y),
 }
 SPECIAL: dict[str, Call] = {
