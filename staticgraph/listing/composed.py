@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import staticgraph as sg
 from staticgraph import dynamic
@@ -86,8 +87,8 @@ def section() -> list[str]:
 
 def _where(name: str) -> str:
     place, _, short = name.rpartition(".")
-    eager = {"nn": dynamic.nn.functional, "linalg": dynamic.linalg, "special": dynamic.special,
-             "fft": dynamic.fft}.get(place, dynamic)  # fmt: skip
+    eager: Any = dynamic.nn.functional if place == "nn" else dynamic
+    eager = getattr(dynamic, place) if place not in ("", "nn") else eager
     ours = f"sg.{place}" if place else "sg"
     theirs = {"nn": "dynamic.nn.functional"}.get(place, f"dynamic.{place}" if place else "dynamic")
     return f"{ours}, {theirs}" if hasattr(eager, short) else f"{ours}, of tensors too"
