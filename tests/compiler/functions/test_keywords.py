@@ -297,7 +297,7 @@ def test_a_place_in_order_is_refused_where_there_is_none():
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 0.5, np.inf, -np.inf])
 def test_distances_by_every_norm(p):
-    x, y = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([[1.0, 5.0, 3.5]])
+    x, y = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([[1.0, 5.0, 3.5]] * 2)
     expected = np.linalg.norm(x - y, p, axis=1) if p != 0.5 else None
     if expected is None:
         expected = np.sum(np.abs(x - y) ** p, axis=1) ** (1 / p)
