@@ -156,6 +156,18 @@ class SetTraining:
 
 
 @frozen
+class SetFlag:
+    """An operand is frozen, or requires gradients."""
+
+    operand: int
+    value: bool
+
+    def __call__(self, call: Call) -> None:
+        """Set it."""
+        call.operands[self.operand].requires_grad_(self.value)
+
+
+@frozen
 class SetGrad:
     """The gradient of an operand becomes a result, or None."""
 

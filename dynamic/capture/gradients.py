@@ -177,7 +177,7 @@ class Gradients:
         seeds = _seeds(tensors, given)
         roots = [one.expression for one in tensors]
         wanted = self._targets(ancestors(roots), {root.serial for root in roots}, inputs)
-        if not wanted:
+        if not wanted and not any(one.requires_grad for one in tensors):
             raise AutogradError(
                 "element 0 of tensors does not require grad and does not have a grad_fn"
             )
@@ -237,16 +237,19 @@ class Gradients:
                 raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
             given = [self._capture.lifted(one) for one in listed]
             return [(one, self.target(one)) for one in given]
+        capture = self._capture
         found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
-        for place, x, expression in self._capture.floating_operands(nodes):
-            if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
+        for place, x, expression in capture.floating_operands(nodes):
+            if depending_on(nodes, [expression]) & roots and capture.requires(place):
                 found.append((x, expression))
-        return found
+        return [one for one in found if not capture.flagged.is_frozen(capture.place_of(one[0]))]
 
     def target(self, x: Any) -> Expression:
         """What is differentiated by where a tensor is meant."""
         place = self._capture.place_of(x)
-        found: Expression = x.expression if place is None else self._capture.input_at(place)
+        is_leaf = any(one is x for one in self._leaves.values())
+        known = place is not None and not is_leaf
+        found: Expression = self._capture.input_at(place) if known else x.expression
         for node in ancestors([found]):
             if self._leaves.get(node.serial) is x:
                 return node

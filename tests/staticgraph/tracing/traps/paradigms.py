@@ -17,7 +17,7 @@ SUBJECTS = (
     "names", "training", "layers", "layer_parts", "loops", "averages", "hidden", "reflected",
     "mechanics", "engine", "shared", "transformed", "sampled", "live",
     "specials", "exchanged", "states", "machine",
-    "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
+    "models", "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
 )  # fmt: skip
 
 
