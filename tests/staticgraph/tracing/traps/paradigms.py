@@ -17,7 +17,8 @@ SUBJECTS = (
     "names", "training", "layers", "layer_parts", "loops", "averages", "hidden", "reflected",
     "mechanics", "engine", "shared", "transformed", "sampled", "live",
     "specials", "exchanged", "states", "machine",
-    "models", "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
+    "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
+    "models", "feeds", "places",
 )  # fmt: skip
 
 
