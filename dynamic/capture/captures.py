@@ -29,14 +29,13 @@ from staticgraph.dynamic.capture.effects import (
     Step,
     View,
     Write,
-    is_leaf,
-    requires,
     sizes_are_given,
 )
 from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.capture.questions import grad_state, is_leaf
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
@@ -205,8 +204,12 @@ class Capture(Refusing):
 
     def requires(self, place: int) -> bool:
         """Whether an operand requires grad as a call begins, which each must have in common."""
-        answer = self._operands.asked.setdefault((requires, place), requires(self._given[place]))
-        return bool(answer)
+        state = grad_state(self._given[place])
+        return self._operands.asked.setdefault((grad_state, place), state) is not False
+
+    def is_hooked_by(self, place: int, question: Callable[[Any], bool]) -> None:
+        """Note which hooks an operand has, which each call must have in common."""
+        self._operands.asked[question, place] = True
 
     def is_leaf(self, place: int) -> bool:
         """Whether nothing that is recorded made an operand, which each call must have in common."""
@@ -416,8 +419,10 @@ class Capture(Refusing):
         written += [one.result for one in self._steps if isinstance(one, Assign)]
         written += self.keeping.results
         self._check_stages([self._outputs[-1 - i] for i in written])
-        self._check_stages([one for one in made if isinstance(one, Expression)])
-        self.flagged.refuse_thawed([one for one in made if isinstance(one, Expression)])
+        expressions = [one for one in made if isinstance(one, Expression)]
+        self._check_stages(expressions)
+        self.flagged.refuse_thawed(expressions)
+        self.gradients.hooked.refuse_returned(expressions)
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
             self._operands.lifted,
