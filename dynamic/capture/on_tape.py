@@ -153,9 +153,7 @@ class OnTape:
         for x, g in zip(by, found, strict=True):
             one = None if g is None else capture.made(g if create else ops.stop_gradient(g))
             place = None if one is None else capture.place_of(x)
-            made.append(
-                one if place is None else capture.gradients.hooked.of_leaf(place, one, create)
-            )
+            made.append(one if place is None else hooked.of_leaf(place, one, create))
         return made
 
 

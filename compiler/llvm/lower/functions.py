@@ -116,6 +116,13 @@ def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
     return Value(operation(left.ir, right.ir, flags=("reassoc",)), left.type)
 
 
+def _add_lost(translator: Any, total: Value, value: Value) -> Value:
+    """total + 0 * value, which is one instruction where there is one; nan from inf or nan on."""
+    builder = translator.builder
+    nothing = builder.fmul(value.ir, ir.Constant(value.ir.type, 0.0), flags=("contract",))
+    return Value(builder.fadd(total.ir, nothing, flags=("reassoc", "contract")), total.type)
+
+
 def _abs(translator: Any, value: Value) -> Value:
     builder = translator.builder
     if value.type.kind == "f":
@@ -205,6 +212,7 @@ FUNCTIONS: dict[str, Function] = {
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
     **{name: partial(_conversion, name) for name in CONVERSIONS},
     "abs": _abs,
+    "add_lost": _add_lost,
     "address": _address,
     "atomic_add": _atomic_add,
     "atomic_load": _atomic_load,

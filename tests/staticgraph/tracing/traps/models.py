@@ -139,20 +139,6 @@ def a_dict_of_parameters_is_updated(t: Any) -> Any:
 
 
 @trap(*TENSORS)
-def a_hook_of_all_modules(t: Any) -> Any:
-    model = _linear(t)
-    hooks = t.nn.modules.module
-    f = t.capture(lambda x: model(x).detach())
-    yield f(t.x)
-    handle = hooks.register_module_forward_hook(lambda module, args, result: result * 2)
-    try:
-        yield f(t.x)
-    finally:
-        handle.remove()
-    yield f(t.x)
-
-
-@trap(*TENSORS)
 def a_hook_is_removed_by_the_function(t: Any) -> Any:
     model = _linear(t)
 
