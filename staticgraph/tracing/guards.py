@@ -239,10 +239,10 @@ MEMORY = "_array"
 """The slot in which a tensor has its array."""
 
 
-def kind_of(tensor: object) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """The dtype and shape of a tensor."""
+def kind_of(tensor: object) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
+    """The dtype and shape of a tensor, and how it lies in memory."""
     array = getattr(tensor, MEMORY)
-    return array.dtype, array.shape
+    return array.dtype, array.shape, array.strides
 
 
 def reads_of_kind(tensor: object, name: str, place: str) -> list[Read]:

@@ -779,3 +779,12 @@ def a_tensor_of_a_list_of_other_precision(t: Any) -> Any:
     yield f(t.x), f(t.x)
     held[0].data = held[0].data.double()
     yield f(t.x), f(t.x)
+
+
+@trap(*TENSORS)
+def only_the_layout_of_a_tensor(t: Any) -> Any:
+    w = t.xp.arange(9.0).reshape(3, 3)
+    f = t.capture(lambda x: x * w.stride(0) if w.is_contiguous() else -x * w.stride(0))
+    yield f(t.x), f(t.x)
+    w.data = t.xp.arange(9.0).reshape(3, 3).t()
+    yield f(t.x), f(t.x)
