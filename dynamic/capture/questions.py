@@ -16,10 +16,11 @@ def requires(operand: object) -> bool:
 
 def grad_state(operand: object) -> bool | None:
     """Whether an operand requires grad; None if it does, and there are hooks on that."""
-    if not requires(operand):
+    node = operand._node if isinstance(operand, Tensor) else None
+    if node is None:
         return False
-    hooks = getattr(operand._node, "hooks", None)  # type: ignore[attr-defined]
-    return None if hooks is not None and _is_hooked(hooks) else True
+    hooks = node.hooks
+    return True if hooks is None or not _is_hooked(hooks) else None
 
 
 def _is_hooked(hooks: Any) -> bool:
