@@ -23,7 +23,8 @@ def refuse_masked(value: object) -> None:
 
 
 def refuse_matrix(name: str, value: object) -> None:
-    """DTypeError for a matrix of NumPy, beside which `*` is another op."""
+    """DTypeError for masked elements, and a matrix of NumPy, beside which `*` is another op."""
+    refuse_masked(value)
     if type(value) is np.matrix:
         raise DTypeError(
             f"{name}: a matrix of NumPy, of which * is a product of matrices and each part has two "

@@ -47,6 +47,7 @@ from staticgraph.compiler.ir.walk import scalars_of
 from staticgraph.compiler.llvm import library, native, vecmath
 from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import rest
 from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.parsed import link, parse
@@ -469,13 +470,7 @@ def _reordering(name: str) -> Any:
 
 @intrinsic
 def _add_lost(typing: object, total: Any, value: object) -> Any:
-    """total + 0 * value, which is one instruction where there is one."""
-
-    def codegen(context: object, builder: Any, signature: object, args: Any) -> Any:
-        nothing = builder.fmul(args[1], ir.Constant(args[1].type, 0.0), flags=("contract",))
-        return builder.fadd(args[0], nothing, flags=("reassoc", "contract"))
-
-    return total(total, value), codegen
+    return total(total, value), lambda context, builder, signature, args: add_lost(builder, *args)
 
 
 def _gemm(name: str, scalar: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -213,9 +213,9 @@ _KEPT = frozenset(
 
 
 @functools.lru_cache(256)
-def _changed_methods(kind: type) -> str:
+def _changed_methods(kind: Hashable) -> str:
     """What a class of arrays does in its own way, as far as a graph would not; "" if nothing."""
-    if kind is np.ndarray or not issubclass(kind, np.ndarray):
+    if kind is np.ndarray or not (isinstance(kind, type) and issubclass(kind, np.ndarray)):
         return ""
     if issubclass(kind, np.memmap | np.recarray | np.ma.MaskedArray):  # the last is no feed
         return ""

@@ -14,6 +14,7 @@ from staticgraph.compiler.core.scalars import ScalarFunction
 from staticgraph.compiler.llvm import library, vecmath
 from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import values
 from staticgraph.compiler.llvm.lower.values import (
     BOOL,
@@ -117,10 +118,7 @@ def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
 
 
 def _add_lost(translator: Any, total: Value, value: Value) -> Value:
-    """total + 0 * value, which is one instruction where there is one; nan from inf or nan on."""
-    builder = translator.builder
-    nothing = builder.fmul(value.ir, ir.Constant(value.ir.type, 0.0), flags=("contract",))
-    return Value(builder.fadd(total.ir, nothing, flags=("reassoc", "contract")), total.type)
+    return Value(add_lost(translator.builder, total.ir, value.ir), total.type)
 
 
 def _abs(translator: Any, value: Value) -> Value:

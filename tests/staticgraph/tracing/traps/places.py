@@ -356,3 +356,11 @@ def a_written_copy_has_the_gradient(t: Any) -> Any:
     g = t.capture(f)
     yield g(t.x), w.grad
     yield g(t.x * 2), w.grad
+
+
+@trap(*TENSORS)
+def a_diagonal_of_another_dtype(t: Any) -> Any:
+    f = t.capture(lambda x, d: t.xp.diagonal_scatter(x, d))
+    x = t.xp.arange(9).reshape(3, 3)
+    d = t.xp.tensor([10, 20, 30])
+    yield f(x.to(t.xp.uint8), d), f(x, t.x), f(x * 1.0, d)
