@@ -68,14 +68,14 @@ class Flagged:
         x._value = frozen
 
     def _thaw(self, x: Any, place: int) -> None:
-        before, frozen = self._frozen.pop(place, (None, None))
-        if not self._capture.requires(place):
+        found = self._frozen.pop(place, None)
+        if found is None or not self._capture.requires(place):
             x._value = self._thawed[place] = ops.stop_gradient(x.expression)
             self._capture.gradients.add_leaf(x, x._value)
-        elif x._value is frozen:
-            x._value = before
+        elif x._value is found[1]:
+            x._value = found[0]
         else:  # it was written while it was frozen
-            x._value = construct(gradient_to, (x.expression, before), {})
+            x._value = construct(gradient_to, (x.expression, found[0]), {})
 
     def is_frozen(self, place: int) -> bool:
         """Whether an operand requires no grad since the function has said so."""

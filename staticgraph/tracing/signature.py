@@ -178,7 +178,7 @@ def _flatten(
     name: str, value: object, found: Arguments, numbers: bool, by_value: bool = False
 ) -> Structure:
     """A value taken apart; with `by_value` dataclasses without arrays are, too."""
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
         if changed := _changed_methods(kind):
             raise OptionError(
