@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 RECORDER_SYMBOL = "staticgraph_recorder"
+VIEWER_SYMBOL = "staticgraph_viewer"
+"""The function of views, which is told the same but for the patterns."""
 
 PYTHON_FUNCTIONS = (
-    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem", "PyList_New",
-    "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t", "PyIter_Next", "PySet_Contains",
-    "Py_IncRef", "Py_DecRef",
+    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem",
+    "PyTuple_GetItem", "PyList_New", "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t",
+    "PyIter_Next", "PySet_Contains", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 TENSOR_SLOTS = ("array", "cell", "home", "maker", "note")
 NODE_SLOTS = (

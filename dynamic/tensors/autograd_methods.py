@@ -197,6 +197,12 @@ class Autograd(Operand):
     @grad.setter
     @changing("sets a gradient")
     def grad(self, value: Any) -> None:
+        if value is None and not paused:
+            try:
+                self._home.grad = None
+            except AttributeError:  # it has no home; most have one, and are not asked
+                return
+            return
         if paused and mode.capture is not None:
             mode.capture.lifted(self).grad = value
             return
@@ -320,10 +326,10 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).detach()
         result = self.constant(self._array)
-        if self._cell is UNTRACKED and not mode.inference:
-            result._cell = TrackedInference([0, None])
-        else:
-            result._counter = self._counter
+        cell = self._cell or self._counter
+        if cell is UNTRACKED and not mode.inference:
+            cell = TrackedInference([0, None])
+        result._cell = cell
         return result
 
     def detach_(self) -> Any:

@@ -97,6 +97,19 @@ def _tape() -> Any:
     return made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
 
 
+def viewed_by(general: Function) -> Function | None:
+    """The builtin function that makes the tensors of views; None where there is none.
+
+    `general` takes the calls that it hands back: `(recipe, operand, array, attrs)`.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_RECORDER)
+    found: Function | None = made.viewer_function(_tape(), general)
+    return found
+
+
 def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Function | None:
     """The builtin function that joins tensors, along a new axis if it `adds` one; or None.
 
@@ -115,19 +128,22 @@ def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Func
     return found
 
 
-def multiplied_by(general: Function, finish: Function, turns: bool) -> Function | None:
-    """The builtin function that multiplies stacks of matrices, or what a layer does; or None.
+def multiplied_by(
+    general: Function, finish: Function, kind: int, shown: tuple[str, str] = ("kernel", "")
+) -> Function | None:
+    """The builtin function that multiplies a kind of `compiler.llvm.small_products_words`; or None.
 
     Args:
         general: what takes the calls that it hands back.
         finish: `(array, *operands) -> tensor`.
-        turns: whether it is `(x, weight, bias) -> tensor`.
+        kind: what it multiplies.
+        shown: its name, and its documentation.
     """
     if COMPILE_SMALL_OPS.is_off:
         return None
     with fork.importing():
         made = import_module(_PRODUCTS)
-    found: Function | None = made.product_function(_tape(), general, finish, turns)
+    found: Function | None = made.product_function(_tape(), general, finish, kind, shown)
     return found
 
 
