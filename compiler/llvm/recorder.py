@@ -13,6 +13,7 @@ something is paused or somebody watches new nodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -41,8 +42,8 @@ def define_recorder(module: ir.Module, fields: Fields) -> None:
 class Recorder(TensorBuiltin):
     """A builtin function that makes nodes."""
 
-    def __init__(self, function: ir.Function, fields: Fields) -> None:
-        super().__init__(function, HEAD, fields)
+    def __init__(self, function: ir.Function, fields: Fields, names: Sequence[str] = HEAD) -> None:
+        super().__init__(function, names, fields)
         self.makers, self.cells, self.held = (
             self.builder.alloca(INT64, size=MOST_OPERANDS) for _ in range(3)
         )

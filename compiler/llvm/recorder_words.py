@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 RECORDER_SYMBOL = "staticgraph_recorder"
-VIEWER_SYMBOL = "staticgraph_viewer"
-"""The function of views, which is told the same but for the patterns."""
+VIEWER_SYMBOL, RESHAPER_SYMBOL = "staticgraph_viewer", "staticgraph_reshaper"
+"""The functions of views, which are told the same but for the patterns."""
 
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem",
@@ -30,3 +30,9 @@ operands that it saves."""
 MOST_OPERANDS = 4
 MOST_AXES = 8
 """The axes of a first operand for which there are attributes."""
+RESHAPER_FUNCTIONS = ("PyLong_AsLongAndOverflow", "PyDict_New", "PyDict_SetItem")
+RESHAPER_HEAD = (
+    *HEAD, "recipe", "key", "int", "PyArray_NewFromDescr", "PyArray_SetBaseObject",
+    *RESHAPER_FUNCTIONS,
+)  # fmt: skip
+"""With the recipe of nodes, and the name of the attribute that is the shape."""

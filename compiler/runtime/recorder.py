@@ -16,6 +16,9 @@ from staticgraph.compiler.llvm.recorder_words import (
     PATTERN,
     PYTHON_FUNCTIONS,
     RECORDER_SYMBOL,
+    RESHAPER_FUNCTIONS,
+    RESHAPER_HEAD,
+    RESHAPER_SYMBOL,
     TENSOR_SLOTS,
     VIEWER_SYMBOL,
 )
@@ -24,7 +27,10 @@ from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_off
 from staticgraph.compiler.runtime.trampoline import (
     METH_FASTCALL,
     METH_KEYWORDS,
+    NEW_FROM_DESCR,
+    SET_BASE_OBJECT,
     builtin,
+    numpy_api,
     python_function,
     read_word,
 )
@@ -120,6 +126,28 @@ def viewer_function(tape: Tape, general: Callable[..., Any]) -> Callable[..., An
     return made_of(VIEWER_SYMBOL, _head(tape, general, {}), (general, tape))
 
 
+def reshaper_function(
+    tape: Tape, general: Callable[..., Any], recipe: object, key: str, shown: tuple[str, str]
+) -> Callable[..., Any] | None:
+    """The builtin function `(operand, *sizes) -> tensor` that makes views of other shapes; or None.
+
+    Args:
+        general: what takes all calls that are not plain.
+        recipe: what the node of a view holds of this, and the attribute `key`, its shape.
+        shown: its name, and its documentation.
+    """
+    if not _is_ready(tape):
+        return None
+    api = numpy_api()
+    values = {
+        "recipe": id(recipe), "key": id(key), "int": id(int),
+        "PyArray_NewFromDescr": api[NEW_FROM_DESCR], "PyArray_SetBaseObject": api[SET_BASE_OBJECT],
+        **{name: python_function(name) for name in RESHAPER_FUNCTIONS},
+    }  # fmt: skip
+    words = _head(tape, general, values, RESHAPER_HEAD)
+    return made_of(RESHAPER_SYMBOL, words, (general, tape, recipe, key), shown)
+
+
 def _is_ready(tape: Tape) -> bool:
     """Whether there are such functions in this process."""
     return loops_are_there() and slots_are_right(tape.node, tape.spec)
@@ -128,14 +156,16 @@ def _is_ready(tape: Tape) -> bool:
 _ZERO = 0
 
 
-def _head(tape: Tape, general: object, values: dict[str, int]) -> list[int]:
+def _head(
+    tape: Tape, general: object, values: dict[str, int], names: Sequence[str] = HEAD
+) -> list[int]:
     """The words that every function begins with."""
     values = {
         "general": id(general), "ndarray": id(np.ndarray), "list": id(list), "none": id(None),
         "zero": id(_ZERO), "attrs": 0, "count": 0, "first": 0, **tape.words(),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS}, **values,
     }  # fmt: skip
-    return [values[name] for name in HEAD]
+    return [values[name] for name in names]
 
 
 def made_of(

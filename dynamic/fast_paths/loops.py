@@ -177,9 +177,9 @@ class Watched:
             if before is not _methods.get(name):  # somebody else's
                 continue
             general: Any = getattr(before, "__func__", before)
-            made = make(general, _shown(general))
+            made = make(general, shown(general))
             if made is not None:
-                _methods[name] = _as_method(made)
+                _methods[name] = as_method(made)
                 setattr(Tensor, name, _methods[name])
         if self.op is not None:
             general = vars(type(self.op))["__call__"].__func__
@@ -230,7 +230,7 @@ def _other_class(operands: Sequence[Any]) -> type:
     return next((kind for kind in kinds if kind is not Tensor), Tensor)
 
 
-def _shown(function: Function) -> tuple[str, str]:
+def shown(function: Function) -> tuple[str, str]:
     """The name of a function, and its documentation behind its signature, as builtin ones have."""
     name = function.__name__
     documentation = function.__doc__ or ""
@@ -249,7 +249,7 @@ def _instance_method() -> Function:
     return kind(("PyInstanceMethod_New", ctypes.pythonapi))
 
 
-def _as_method(function: Function) -> Any:
+def as_method(function: Function) -> Any:
     """What a class needs to have a builtin function for a method."""
     return _instance_method()(function)
 

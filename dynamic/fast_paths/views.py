@@ -12,12 +12,13 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
+from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors import tensor
 from staticgraph.dynamic.tensors.indexing import Indexing
-from staticgraph.dynamic.tensors.recorders import viewed_by
+from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
@@ -33,11 +34,17 @@ Arranged = tuple[Any, Attrs]
 
 
 def _view_by_machine_code() -> None:
-    """Replace `new_view`, which the functions here look up at each call."""
+    """Replace `new_view`, which the functions here look up at each call, and what makes shapes."""
     tensor.few_views = repeat(None)  # count no more
     made = viewed_by(tensor.new_view)
     if made is not None:
         globals()["new_view"] = made
+    for name in ("reshape", "view"):
+        general = METHODS[name]
+        if vars(Tensor)[name] is general:  # nobody else's
+            made = reshaped_by(general, _reshape, shown(general))
+            if made is not None:
+                setattr(Tensor, name, as_method(made))
 
 
 provided.many_views.provide(_view_by_machine_code)

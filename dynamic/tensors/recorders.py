@@ -110,6 +110,19 @@ def viewed_by(general: Function) -> Function | None:
     return found
 
 
+def reshaped_by(general: Function, recipe: object, shown: tuple[str, str]) -> Function | None:
+    """The builtin function `(tensor, *sizes)` that makes views of other shapes; or None.
+
+    `general` takes the calls that it hands back, `recipe` is that of its nodes.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_RECORDER)
+    found: Function | None = made.reshaper_function(_tape(), general, recipe, "shape", shown)
+    return found
+
+
 def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Function | None:
     """The builtin function that joins tensors, along a new axis if it `adds` one; or None.
 

@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.llvm.joining_words import JOINING_SYMBOL
 from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
 from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
-from staticgraph.compiler.llvm.recorder_words import RECORDER_SYMBOL, VIEWER_SYMBOL
+from staticgraph.compiler.llvm.recorder_words import RECORDER_SYMBOL, RESHAPER_SYMBOL, VIEWER_SYMBOL
 from staticgraph.compiler.llvm.small_products_words import PRODUCT_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -58,7 +58,7 @@ PRODUCTS = "staticgraph.compiler.llvm.products.driver"
 MACHINE = "staticgraph.compiler.llvm.machine"
 """What makes the code that all kernels share: imported where it is not in the cache."""
 
-TENSOR_SYMBOLS = (RECORDER_SYMBOL, VIEWER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL)
+TENSOR_SYMBOLS = (RECORDER_SYMBOL, VIEWER_SYMBOL, RESHAPER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL)
 """The functions of tensors among them."""
 
 counts: Counter[str] = Counter()
