@@ -32,7 +32,7 @@ MOST_AXES = 8
 """The axes of a first operand for which there are attributes."""
 RESHAPER_FUNCTIONS = ("PyLong_AsLongAndOverflow", "PyDict_New", "PyDict_SetItem")
 RESHAPER_HEAD = (
-    *HEAD, "recipe", "key", "int", "PyArray_NewFromDescr", "PyArray_SetBaseObject",
+    *HEAD, "recipe", "key", "int", "tuple", "Size", "PyArray_NewFromDescr", "PyArray_SetBaseObject",
     *RESHAPER_FUNCTIONS,
 )  # fmt: skip
-"""With the recipe of nodes, and the name of the attribute that is the shape."""
+"""With the recipe of nodes, the name of the attribute that is the shape, and a class of tuples."""

@@ -1,7 +1,7 @@
 """The tensor of a view as machine code, and its node.
 
     tensor = function(recipe, operand, array, attrs)
-    tensor = function(operand, *sizes)
+    tensor = function(operand, *sizes) or function(operand, sizes)
 
 They follow CPython's convention METH_FASTCALL | METH_KEYWORDS; their `self` is an ndarray of the
 words that `compiler.llvm.recorder_words` lists, without patterns. The tensor shares the version
@@ -113,18 +113,36 @@ class _Reshaper(_Viewer):
         builder = self.builder
         _, _, given, names = self.function.args
         self.require(builder.icmp_unsigned("==", names, NULL))
-        count = builder.sub(given, INT64(1))
-        self.require(builder.icmp_signed(">", count, INT64(0)))
-        self.require(builder.icmp_signed("<=", count, INT64(MOST_AXES)))
+        self.require(builder.icmp_signed(">", given, INT64(1)))
         operand = self.argument(INT64(0))
         maker = self.require_viewed(operand)
         array = self.row_major(operand)
-        shape = self.read_sizes(array, count)
+        count, items = self.find_sizes(given)
+        shape = self.read_sizes(array, count, items)
         made = self.array_of(array, count, shape)
         self.return_view(operand, maker, self.constant("recipe"), made, lambda: self.attrs(made))
         self.define_general()
 
-    def read_sizes(self, array: Any, count: Any) -> Any:
+    def find_sizes(self, given: Any) -> tuple[Any, Any]:
+        """How many sizes there are, and where: in the arguments, or in a tuple that is the only."""
+        builder = self.builder
+        count, items = builder.alloca(INT64), builder.alloca(WORDS)
+        builder.store(builder.sub(given, INT64(1)), count)
+        builder.store(builder.gep(self.arguments, [INT64(1)]), items)
+        first = self.argument(INT64(1))
+        kind = self.field(first, self.fields.type, INT64)
+        kinds = (builder.icmp_signed("==", kind, self.constant(one)) for one in ("tuple", "Size"))
+        is_one = builder.icmp_signed("==", given, INT64(2))
+        with builder.if_then(builder.and_(is_one, builder.or_(*kinds))):
+            builder.store(self.field(first, self.fields.data, INT64), count)
+            place = builder.gep(first, [INT64(self.fields.data + 8)])
+            builder.store(builder.bitcast(place, WORDS), items)
+        found = builder.load(count)
+        self.require(builder.icmp_signed(">", found, INT64(0)))
+        self.require(builder.icmp_signed("<=", found, INT64(MOST_AXES)))
+        return found, builder.load(items)
+
+    def read_sizes(self, array: Any, count: Any, items: Any) -> Any:
         """The sizes, of which one may be -1; they have to fit the array in another shape."""
         builder = self.builder
         sizes = builder.alloca(INT64, size=MOST_AXES)
@@ -136,7 +154,8 @@ class _Reshaper(_Viewer):
         is_same = builder.icmp_signed("==", self.ndim(array), count)
         builder.store(builder.zext(is_same, INT64), same)
         with loop_below(builder, count) as i:
-            size = self.size(self.argument(builder.add(i, INT64(1))), overflow)
+            item = builder.inttoptr(word_at(builder, items, i), POINTER)
+            size = self.size(item, overflow)
             builder.store(size, builder.gep(sizes, [i]))
             is_unknown = builder.icmp_signed("==", size, INT64(-1))
             with builder.if_else(is_unknown) as (inferred, known):

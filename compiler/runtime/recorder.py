@@ -25,6 +25,7 @@ from staticgraph.compiler.llvm.recorder_words import (
 from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code
 from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset
 from staticgraph.compiler.runtime.trampoline import (
+    FIELDS,
     METH_FASTCALL,
     METH_KEYWORDS,
     NEW_FROM_DESCR,
@@ -127,25 +128,41 @@ def viewer_function(tape: Tape, general: Callable[..., Any]) -> Callable[..., An
 
 
 def reshaper_function(
-    tape: Tape, general: Callable[..., Any], recipe: object, key: str, shown: tuple[str, str]
+    tape: Tape,
+    general: Callable[..., Any],
+    recipe: object,
+    key: str,
+    kind: type[tuple[int, ...]],
+    shown: tuple[str, str],
 ) -> Callable[..., Any] | None:
     """The builtin function `(operand, *sizes) -> tensor` that makes views of other shapes; or None.
 
     Args:
         general: what takes all calls that are not plain.
         recipe: what the node of a view holds of this, and the attribute `key`, its shape.
+        kind: a class of tuples, which sizes may be given in.
         shown: its name, and its documentation.
     """
-    if not _is_ready(tape):
+    if not (_is_ready(tape) and _tuples_are_right(kind)):
         return None
     api = numpy_api()
     values = {
-        "recipe": id(recipe), "key": id(key), "int": id(int),
+        "recipe": id(recipe), "key": id(key), "int": id(int), "tuple": id(tuple), "Size": id(kind),
         "PyArray_NewFromDescr": api[NEW_FROM_DESCR], "PyArray_SetBaseObject": api[SET_BASE_OBJECT],
         **{name: python_function(name) for name in RESHAPER_FUNCTIONS},
     }  # fmt: skip
     words = _head(tape, general, values, RESHAPER_HEAD)
-    return made_of(RESHAPER_SYMBOL, words, (general, tape, recipe, key), shown)
+    return made_of(RESHAPER_SYMBOL, words, (general, tape, recipe, key, kind), shown)
+
+
+def _tuples_are_right(kind: type[tuple[int, ...]]) -> bool:
+    """Whether the length and the items of tuples are where they are expected."""
+    items = (object(), object())
+    for one in (items, kind(items)):  # type: ignore[arg-type]
+        found = [read_word(id(one) + FIELDS.data + 8 * place) for place in range(3)]
+        if found != [len(items), *map(id, items)]:
+            return False
+    return True
 
 
 def _is_ready(tape: Tape) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.nodes import numbers
@@ -119,7 +120,8 @@ def reshaped_by(general: Function, recipe: object, shown: tuple[str, str]) -> Fu
         return None
     with fork.importing():
         made = import_module(_RECORDER)
-    found: Function | None = made.reshaper_function(_tape(), general, recipe, "shape", shown)
+    tape = _tape()
+    found: Function | None = made.reshaper_function(tape, general, recipe, "shape", Size, shown)
     return found
 
 
