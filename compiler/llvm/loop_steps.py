@@ -17,7 +17,7 @@ from staticgraph.compiler.llvm.loop_words import (
     OF_COLUMN,
     OPERAND,
     ROW_SUMS,
-    SHIFT,
+    ROWS,
     SLOT,
     STEP,
     SUM,
@@ -49,6 +49,7 @@ class Steps(Builtin):
         self.dims = builder.alloca(INT64, size=4)
         self.counts = builder.alloca(INT64, size=2)
         self.row = builder.alloca(INT64)
+        self.lines = builder.alloca(INT64)
         self.ndim, self.shape = builder.alloca(INT64), builder.alloca(WORDS)
         self.ndims = builder.alloca(INT64, size=MOST_SLOTS)
         self.shapes = builder.alloca(WORDS, size=MOST_SLOTS)
@@ -110,7 +111,7 @@ class Steps(Builtin):
         itemsize = builder.load(self.strides)
         done = builder.append_basic_block()
         cases = builder.switch(mode, done)
-        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT):
+        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, ROWS):
             block = builder.append_basic_block()
             cases.add_case(INT64(number), block)
             builder.position_at_end(block)

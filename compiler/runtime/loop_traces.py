@@ -22,12 +22,14 @@ from staticgraph.compiler.llvm.loop_words import (
     COLUMN,
     EACH,
     LARGEST_SYMBOLS,
+    LESS_SYMBOLS,
     NUMBER,
     OF_COLUMN,
+    PICK_SYMBOLS,
     ROW_SUMS,
+    ROWS,
     SCALAR,
     SELECT_SYMBOLS,
-    SHIFT,
     SHIFT_SYMBOLS,
     SMALLEST_SYMBOLS,
     SUM,
@@ -46,6 +48,7 @@ from staticgraph.compiler.runtime.loops import (
 )
 
 _I8 = np.dtype(np.int8)
+_I64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 _SHAPES = ((3, 5), (4, 7))
 
@@ -98,7 +101,10 @@ def _operands(
         if one.value is not None:
             arrays.append(np.array(one.value, one.dtype))
             continue
-        sizes = {WHOLE: shape, VECTOR: shape[-1:]}.get(one.kind, ())
+        sizes = {WHOLE: shape, VECTOR: shape[-1:], COLUMN: shape[:1]}.get(one.kind, ())
+        if one.dtype == _I64:
+            arrays.append(generator.integers(0, shape[-1], sizes))
+            continue
         drawn = generator.uniform(0.1, 0.9, sizes)
         arrays.append(np.array(drawn > 0.5 if one.dtype == _BOOL else drawn, one.dtype))
     return arrays
@@ -466,7 +472,26 @@ class _Noting(np.ndarray[Any, Any]):
             raise UntraceableError
         result = np.maximum.reduce(self.view(np.ndarray), 1, keepdims=True)
         loop = own_loop(SHIFT_SYMBOLS, self.dtype, "f")
-        return trace.step(loop, (self,), (self.dtype,), result, None, SHIFT)
+        return trace.step(loop, (self,), (self.dtype,), result, None, ROWS)
+
+    def note_named(self, names: Any) -> Any:
+        """Of each row the element that a number names: `compiler.reference.classes.named`."""
+        plain = self.view(np.ndarray)
+        result = plain[np.arange(len(plain)), names.view(np.ndarray)]
+        return self._by_names(PICK_SYMBOLS, names, result)
+
+    def note_less(self, names: Any) -> Any:
+        """The rows with that element less by 1: `compiler.reference.classes.less`."""
+        result = self.view(np.ndarray).copy()
+        result[np.arange(len(result)), names.view(np.ndarray)] -= 1
+        return self._by_names(LESS_SYMBOLS, names, result)
+
+    def _by_names(self, symbols: Any, names: Any, result: Any) -> Any:
+        trace = self._own()
+        if not trace.columns or self.ndim != 2:
+            raise UntraceableError
+        loop = own_loop(symbols, self.dtype, "f")
+        return trace.step(loop, (self, names), (self.dtype, _I64), result, None, ROWS)
 
     def argmax(self) -> Any:  # type: ignore[override]
         """Where the first largest element is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
+from staticgraph.compiler.reference.classes import row_starts
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
@@ -37,8 +39,10 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
+_asarray = np.asarray
 _NOTHING = object()  # what stands for an operand that is not given
 _LAST_OF_TWO: Attrs = {"axis": 1}
+_LAST = (1,)
 _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
@@ -285,7 +289,7 @@ def reduction(
                 if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
-                    return recorder.function(value, attrs, self)
+                    return recorder.function(_asarray(value), attrs, self)
             except (IndexError, ValueError):  # no such axis, more than are ready, or no element
                 pass
         return general(self, dim, keepdim)
@@ -308,6 +312,7 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
     of_all = reduction(op, None, general, whole, ties="even")
     of_all.__name__ = of_all.__qualname__ = op.name
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
+    recorder, places_of = Recorder(op, 1), methodcaller(position.name, 1)
     every, _ = _ready({"ties": "even"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
@@ -325,9 +330,13 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
             attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
         except IndexError:  # no such axis, or more than are ready
             return general(self, dim, keepdim)
-        values = new_value(plan, self, op.evaluate(x, **attrs), attrs)
-        indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
-        return result(values, indices)
+        if keepdim is False and x.ndim == 2 and attrs["axes"] == _LAST and x.flags.c_contiguous:
+            at = places_of(x)  # where they are: to look for the values as well takes twice as long
+            found = x.take(at + row_starts(*x.shape))
+        else:
+            found, at = op.evaluate(x, **attrs), position.evaluate(x, **of_place)
+        values = recorder.function(found, attrs, self)
+        return result(values, new_value(of_places, self, at, of_place))
 
     WAYS[method] = WAYS[of_all]
     method.__doc__ = general.__doc__

@@ -181,15 +181,15 @@ class Recorder:
         function: `(array, attrs, *operands) -> tensor`; the array has memory of its own.
     """
 
-    __slots__ = ("_count", "_left", "_op", "function")
+    __slots__ = ("_calls", "_count", "_op", "function")
 
     def __init__(self, op: Op, count: int) -> None:
-        self._op, self._count, self._left = op, count, OFTEN
+        self._op, self._count, self._calls = op, count, 0
         self.function: Function = self._counted
 
     def _counted(self, array: object, attrs: Attrs, *operands: Any) -> Any:
-        self._left -= 1
-        if not self._left:
+        self._calls += 1
+        if self._calls >= OFTEN:
             general = partial(_general, self._op)
             self.function = recorded_by(self._op, self._count, general) or general
         return new_value_of_several(self._op, operands, array, attrs)

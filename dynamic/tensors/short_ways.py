@@ -13,8 +13,8 @@ from staticgraph.compiler.llvm.small_products_words import STACKS
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tensors import recorders
 from staticgraph.dynamic.tensors.recorders import (
-    OFTEN,
     Recorder,
     joined_by,
     multiplied_by,
@@ -55,16 +55,16 @@ class Joining:
         function: `(tensors, dim) -> tensor`.
     """
 
-    __slots__ = ("_general", "_left", "_op", "_value", "function")
+    __slots__ = ("_calls", "_general", "_op", "_value", "function")
 
     def __init__(self, op: Op, general: Callable[..., Any], value: Callable[..., Any]) -> None:
         self._op, self._general, self._value = op, general, value
-        self._left = OFTEN
+        self._calls = 0
         self.function: Callable[..., Any] = self._counted
 
     def _counted(self, tensors: Any, dim: Any) -> Any:
-        self._left -= 1
-        if not self._left:
+        self._calls += 1
+        if self._calls >= recorders.OFTEN:
             adds = self._value is _stacked
             self.function = joined_by(self._op, self._short, _AXES, adds) or self._short
         return self._short(tensors, dim)
@@ -111,19 +111,19 @@ class Products:
         function: the short way, or the builtin function that hands it what is not small.
     """
 
-    __slots__ = ("_finish", "_kind", "_left", "_short", "function")
+    __slots__ = ("_calls", "_finish", "_kind", "_short", "function")
 
     def __init__(
         self, short: Callable[..., Any], finish: Callable[..., Any], kind: int = STACKS
     ) -> None:
         """`finish(array, *operands)` makes the tensor; see `multiplied_by`."""
         self._short, self._finish, self._kind = short, finish, kind
-        self._left = OFTEN
+        self._calls = 0
         self.function: Callable[..., Any] = self._counted
 
     def _counted(self, *operands: Any) -> Any:
-        self._left -= 1
-        if not self._left:
+        self._calls += 1
+        if self._calls >= recorders.OFTEN:
             made = multiplied_by(self._short, self._finish, self._kind)
             self.function = made or self._short
         return self._short(*operands)

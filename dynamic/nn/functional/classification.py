@@ -28,6 +28,7 @@ from staticgraph.dynamic.core.dtypes import DTYPES, INT64
 from staticgraph.dynamic.core.errors import AutogradError, MixedError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.kernels.quick import FEW, losses_of
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
@@ -115,8 +116,12 @@ def _of_few(input: Any, target: Any, reduction: str) -> Any:
     x, labels, attrs = input._array, target._array, REDUCED[reduction]
     if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
         return None
+    losses = losses_of(x, labels) if x.size <= FEW else None
     try:
-        value = classes.cross_entropy(x, labels, reduction=reduction)
+        if losses is None:
+            value = classes.cross_entropy(x, labels, reduction=reduction)
+        else:
+            value = classes.reduced(losses, reduction)
     except OutOfRangeError:
         return None
     return _recorder.function(np.asarray(value), attrs, input, target)
