@@ -65,7 +65,7 @@ class _Joining(TensorBuiltin):
         self.note_sizes(first, ndim, axis, adds)
         descr = self.field(first, self.fields.descr, INT64)
         itemsize = self.itemsize_of_float(descr)
-        paused = self.field(self.object("paused"), self.fields.data, INT64)  # the length of a list
+        paused = self.field(self.known("paused"), self.fields.data, INT64)  # the length of a list
         builder.store(paused, self.noted)
         builder.store(INT64(0), self.total)
         with loop_below(builder, count) as i:
@@ -177,12 +177,12 @@ class _Joining(TensorBuiltin):
     def finish(self, made: Any, axis: object, count: Any) -> None:
         """Return what the function for so many tensors makes of the array."""
         builder = self.builder
-        attrs = self.call("PyList_GetItem", POINTER, self.object("attrs"), axis)
+        attrs = self.call("PyList_GetItem", POINTER, self.known("attrs"), axis)
         for place, word in enumerate((made, attrs)):
             address = builder.gep(self.handed, [INT64(place)])
             builder.store(builder.ptrtoint(word, INT64), address)
         with loop_below(builder, count) as i:
             word = builder.ptrtoint(self.item(i), INT64)
             builder.store(word, builder.gep(self.handed, [builder.add(i, INT64(2))]))
-        finish = self.call("PyList_GetItem", POINTER, self.object("finishes"), count)
+        finish = self.call("PyList_GetItem", POINTER, self.known("finishes"), count)
         self.return_finished(finish, self.handed, builder.add(count, INT64(2)), made)

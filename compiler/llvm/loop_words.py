@@ -54,9 +54,10 @@ STEP = ("loop", "data", "arity", "mode")
 """A loop of a ufunc, what it is given, of how many arrays, how it goes over them; these follow."""
 OPERAND = ("slot", "itemsize", "kind")
 MOST_OPERANDS = 4
-EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, ROWS = range(6)
+EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, ROWS, COLUMN_SUMS = range(7)
 """How: all elements at once; a product of all with another array, summed; row by row; the numbers
-of the rows; products of rows with a vector, summed; loops of our own that know the rows."""
+of the rows; products of rows with a vector, summed; loops of our own that know the rows; products
+of a vector with columns, summed."""
 MOST_SLOTS = 48
 MOST_SCRATCH = 1 << 16
 """The bytes on the stack that the scratch arrays of a call may take."""

@@ -348,12 +348,16 @@ class _Loops(Steps):
         kind = self.slot(at, "kind")
         is_whole, is_column = (builder.icmp_signed("==", kind, INT64(i)) for i in (WHOLE, COLUMN))
         ndim = builder.load(self.ndim)
-        others = builder.select(is_column, builder.sub(ndim, INT64(1)), INT64(0))
+        before = builder.sub(ndim, INT64(1))
+        is_vector = builder.icmp_signed("==", kind, INT64(VECTOR))
+        skipped = builder.select(is_vector, before, INT64(0))
+        others = builder.select(is_column, before, builder.zext(is_vector, INT64))
         ndim = builder.select(is_whole, ndim, others)
         kind = builder.inttoptr(self.constant("ndarray"), POINTER)
         return self.call(
             "PyArray_NewFromDescr", POINTER, kind, dtype, builder.trunc(ndim, I32),
-            builder.load(self.shape), ir.Constant(WORDS, None), NULL, I32(0), NULL,
+            builder.gep(builder.load(self.shape), [skipped]), ir.Constant(WORDS, None), NULL,
+            I32(0), NULL,
         )  # fmt: skip
 
     def place_scratch(self, first: Any) -> None:

@@ -90,7 +90,7 @@ class Recorder(TensorBuiltin):
             self.put(node, f"node_{name}", self.shared(value))
         self.put(node, "node_shape", self.shape_of(array))
         self.put(node, "node_dtype", self.shared(self.field(array, self.fields.descr, INT64)))
-        serial = self.call("PyIter_Next", POINTER, self.object("numbers"))
+        serial = self.call("PyIter_Next", POINTER, self.known("numbers"))
         self.put(node, "node_serial", self.builder.ptrtoint(serial, INT64))
         return node
 
@@ -108,7 +108,7 @@ class Recorder(TensorBuiltin):
         """Note the array of an operand, its node and its version counter; 0 of a bare array."""
         builder = self.builder
         kind = self.field(operand, self.fields.type, POINTER)
-        bare = builder.icmp_unsigned("==", kind, self.object("ndarray"))
+        bare = builder.icmp_unsigned("==", kind, self.known("ndarray"))
         with builder.if_else(bare, likely=False) as (array, tensor):
             with array:
                 builder.store(builder.ptrtoint(operand, INT64), builder.gep(self.held, [i]))
@@ -177,7 +177,7 @@ class Recorder(TensorBuiltin):
                 array = builder.inttoptr(builder.load(self.held), POINTER)
                 ndim = self.ndim(array)
                 self.require(builder.icmp_signed("<=", ndim, INT64(MOST_AXES)))
-                item = self.call("PyList_GetItem", POINTER, self.object("attrs"), ndim)
+                item = self.call("PyList_GetItem", POINTER, self.known("attrs"), ndim)
                 builder.store(builder.ptrtoint(item, INT64), found)
         return builder.load(found)
 

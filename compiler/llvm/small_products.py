@@ -49,7 +49,7 @@ class _Product(TensorBuiltin):
             builder.icmp_signed("==", given, INT64(2)), builder.and_(has_third, self.turns)
         )
         self.require(fits)
-        paused = self.field(self.object("paused"), self.fields.data, INT64)  # the length of a list
+        paused = self.field(self.known("paused"), self.fields.data, INT64)  # the length of a list
         builder.store(paused, self.noted)
         left, right = (self.operand(INT64(i)) for i in range(2))
         descr = self.field(left, self.fields.descr, INT64)
@@ -202,4 +202,4 @@ class _Product(TensorBuiltin):
             word = word_at(builder, self.arguments, i)
             builder.store(word, builder.gep(self.handed, [builder.add(i, INT64(1))]))
         count = builder.add(given, INT64(1))
-        self.return_finished(self.object("finish"), self.handed, count, made)
+        self.return_finished(self.known("finish"), self.handed, count, made)

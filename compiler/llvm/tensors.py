@@ -34,7 +34,7 @@ class TensorBuiltin(Builtin):
         self.none = self.constant("none")
         self.arguments: Any = function.args[1]
 
-    def object(self, name: str) -> Any:
+    def known(self, name: str) -> Any:
         """The object whose address is the word of a name."""
         return self.builder.inttoptr(self.constant(name), POINTER)
 
@@ -52,7 +52,7 @@ class TensorBuiltin(Builtin):
 
     def require_empty(self, name: str, offset: int) -> None:
         """Go to `general` unless there is nothing in a container."""
-        self.require_equal(self.field(self.object(name), offset, INT64), INT64(0))
+        self.require_equal(self.field(self.known(name), offset, INT64), INT64(0))
 
     def slot(self, record: Any, name: str) -> Any:
         """What is in a slot of an object."""
@@ -71,7 +71,7 @@ class TensorBuiltin(Builtin):
 
     def new(self, name: str) -> Any:
         """A new object of a class, with nothing in its slots."""
-        made = self.call("PyType_GenericAlloc", POINTER, self.object(name), INT64(0))
+        made = self.call("PyType_GenericAlloc", POINTER, self.known(name), INT64(0))
         self.return_if_null(made)
         return made
 
@@ -87,9 +87,9 @@ class TensorBuiltin(Builtin):
         """Go to `general` unless something is a tensor of a known class that has an array."""
         builder = self.builder
         kind = self.field(given, self.fields.type, POINTER)
-        usual = builder.icmp_unsigned("==", kind, self.object("tensor"))
+        usual = builder.icmp_unsigned("==", kind, self.known("tensor"))
         with builder.if_then(builder.not_(usual), likely=False):
-            known = self.call("PySet_Contains", I32, self.object("plain"), kind)
+            known = self.call("PySet_Contains", I32, self.known("plain"), kind)
             self.require(builder.icmp_signed("==", known, I32(1)))
         for name in ("array", "cell", "maker", "note"):  # nothing: of Tensor.__new__
             self.require(builder.icmp_signed("!=", self.slot(given, name), INT64(0)))
@@ -134,7 +134,7 @@ class TensorBuiltin(Builtin):
         builder = self.builder
         dtype = builder.inttoptr(self.shared(descr), POINTER)  # the array takes this reference
         made = self.call(
-            "PyArray_NewFromDescr", POINTER, self.object("ndarray"), dtype,
+            "PyArray_NewFromDescr", POINTER, self.known("ndarray"), dtype,
             builder.trunc(ndim, I32), shape, ir.Constant(WORDS, None), NULL, I32(0), NULL,
         )  # fmt: skip
         self.return_if_null(made)
@@ -165,5 +165,5 @@ class TensorBuiltin(Builtin):
         builder = self.builder
         _, arguments, given, names = self.function.args
         builder.position_at_end(self.otherwise)
-        general = self.object("general")
+        general = self.known("general")
         builder.ret(self.call("PyObject_Vectorcall", POINTER, general, arguments, given, names))

@@ -205,7 +205,7 @@ class _Reshaper(_Viewer):
         descr = self.shared(self.field(array, self.fields.descr, INT64))
         flags = builder.and_(self.field(array, self.fields.flags, I32), I32(_KEPT))
         made = self.call(
-            "PyArray_NewFromDescr", POINTER, self.object("ndarray"),
+            "PyArray_NewFromDescr", POINTER, self.known("ndarray"),
             builder.inttoptr(descr, POINTER), builder.trunc(count, I32), sizes,
             ir.Constant(WORDS, None), self.field(array, self.fields.data, POINTER), flags, NULL,
         )  # fmt: skip
@@ -223,6 +223,6 @@ class _Reshaper(_Viewer):
         made = self.call("PyDict_New", POINTER)
         self.return_if_null(made)
         shape = builder.inttoptr(self.shape_of(array), POINTER)
-        self.call("PyDict_SetItem", I32, made, self.object("key"), shape)
+        self.call("PyDict_SetItem", I32, made, self.known("key"), shape)
         self.call("Py_DecRef", VOID, shape)
         return builder.ptrtoint(made, INT64)

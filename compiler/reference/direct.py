@@ -181,6 +181,20 @@ def layer_norm_vjp(
     return [results[i] for i in positions]
 
 
+def layer_norm_slopes(g: Any, x: Any, weight: Any, *, eps: float) -> tuple[Any, Any, Any]:
+    """`layer_norm_vjp` of all operands for a few rows, of which each step is noted."""
+    size = x.shape[1]
+    normal = np.empty_like(x)
+    scale = _centre(x, eps, normal)
+    normal = np.multiply(normal, scale, normal)
+    of_weight = total(np.multiply(g, normal), (0,), False)
+    rows = np.multiply(g, weight)
+    along = np.divide(_sums(np.multiply(rows, normal), 1), size)
+    rows = np.subtract(rows, np.divide(_sums(rows, 1), size))
+    rows = np.subtract(rows, np.multiply(normal, along))
+    return np.multiply(rows, scale), of_weight, total(g, (0,), False)
+
+
 def _column_sum(rows: object, like: Any) -> Any:
     """The sum of the rows in the shape of a weight or bias."""
     return total(rows, (0,), False).reshape(like.shape) if like.ndim else _add(rows, None)

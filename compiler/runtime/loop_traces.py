@@ -20,6 +20,7 @@ from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.llvm.loop_words import (
     BY_ROW,
     COLUMN,
+    COLUMN_SUMS,
     EACH,
     LARGEST_SYMBOLS,
     LESS_SYMBOLS,
@@ -279,6 +280,8 @@ class _Trace:
             return SCALAR
         if self.columns and array.shape in (rows, (*rows, 1)):
             return COLUMN
+        if self.columns and array.shape == self.shape[-1:]:
+            return VECTOR
         raise UntraceableError
 
     def mode_of(self, kind: int, operands: set[int]) -> int:
@@ -464,6 +467,16 @@ class _Noting(np.ndarray[Any, Any]):
         product, mode = (np.matmul, ROW_SUMS) if trace.columns else (np.vecdot, SUM)
         loop = ufunc_loop(product, (self.dtype,) * 3)
         return trace.step(loop, (self, other), (self.dtype,) * 2, result, None, mode)
+
+    def note_columns(self, ones: Any) -> Any:
+        """The sums of columns, as the product with ones: `compiler.reference.totals.total`."""
+        trace = self._own()
+        if not trace.columns or self.ndim != 2:
+            raise UntraceableError
+        result = np.asarray(ones[: len(self)].dot(self.view(np.ndarray)))
+        loop = ufunc_loop(np.matmul, (self.dtype,) * 3)
+        given = ones[: len(self)], self
+        return trace.step(loop, given, (self.dtype,) * 2, result, None, COLUMN_SUMS)
 
     def note_shift(self, axis: int) -> Any:
         """What is subtracted before exp: `compiler.reference.direct.shift`."""

@@ -17,8 +17,8 @@ import numpy as np
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
-from staticgraph.compiler.llvm.loop_words import COLUMN, SCALAR, WHOLE
-from staticgraph.compiler.reference import classes
+from staticgraph.compiler.llvm.loop_words import COLUMN, SCALAR, VECTOR, WHOLE
+from staticgraph.compiler.reference import classes, direct
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
@@ -255,6 +255,29 @@ class QuickClasses:
         operands = x, target, np.asarray(slope)
         part = self._rows.value((x.dtype is F32, x.shape[1]), operands, {})
         return None if part is None else [(edges[0], part)]
+
+
+class QuickNorm:
+    """What finds the cotangents of layer norm and of its weight and bias: see `Quick`."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows = QuickRows(direct.layer_norm_slopes, WHOLE, VECTOR)
+
+    def found(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
+        """The cotangents, each with the edge of its operand; None if the rule has to find them."""
+        x, weight = saved[0], saved[1]
+        if attrs["axes"] != 1 or x.size > FEW or x.ndim < 2 or x.size == x.shape[-1]:
+            return None
+        dtype, eps = x.dtype, attrs["eps"]
+        if (dtype is not F32 and dtype is not F64) or weight.dtype is not dtype:
+            return None
+        operands = np.ascontiguousarray(g), x, weight
+        parts = self._rows.value((dtype is F32, x.shape[-1], eps), operands, {"eps": eps})
+        return None if parts is None else list(zip(edges, parts, strict=True))
 
 
 def rows_function(

@@ -115,7 +115,8 @@ def outcomes(name: str) -> list[Any]:
 def by_python() -> dict[str, list[Any]]:
     """What a process finds that has no machine code for small ops."""
     code = (
-        "import pickle, sys; from tests.dynamic.kernels.test_recorded_ops import FUNCTIONS, outcomes;"
+        "import pickle, sys; "
+        "from tests.dynamic.kernels.test_recorded_ops import FUNCTIONS, outcomes; "
         "sys.stdout.buffer.write(pickle.dumps({name: outcomes(name) for name in FUNCTIONS}))"
     )
     environment = {**os.environ, "DYNAMIC_COMPILE_SMALL_OPS": "0"}
