@@ -197,25 +197,19 @@ class Autograd(Operand):
     @grad.setter
     @changing("sets a gradient")
     def grad(self, value: Any) -> None:
-        if value is None and not paused:
+        if paused and mode.capture is not None:
+            mode.capture.lifted(self).grad = value
+        elif value is None:
             try:
                 self._home.grad = None
             except AttributeError:  # it has no home; most have one, and are not asked
                 return
-            return
-        if paused and mode.capture is not None:
-            mode.capture.lifted(self).grad = value
-            return
-        if value is None:
-            if self._home is not None:
-                self._home.grad = None
-            return
-        _check_grad(self, value)
-        if self._home is None:
-            self._home = Cell()
-        self._home.grad = value
-        if value._cell is not None and type(self._home) is AccumulateGrad:
-            hooks_of(self._home)  # not before the last node has run: they may have saved its memory
+        else:
+            _check_grad(self, value)
+            home = self._home = self._home or Cell()
+            home.grad = value
+            if value._cell is not None and type(home) is AccumulateGrad:
+                hooks_of(home)  # not before the last node has run: they may have saved its memory
 
     @grad.deleter
     def grad(self) -> None:
