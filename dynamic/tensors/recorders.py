@@ -136,9 +136,10 @@ def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Func
         return None
     with fork.importing():
         made = import_module(_JOINING)
-    finishes = [partial(_general, op) for _ in range(made.MOST_TENSORS + 1)]
+    usual: Function = partial(_general, op)
+    finishes = [usual] * (made.MOST_TENSORS + 1)
     for count in range(1, MOST + 1):
-        finishes[count] = recorded_by(op, count, finishes[count]) or finishes[count]
+        finishes[count] = recorded_by(op, count, usual) or usual
     found: Function | None = made.joining_function(_tape(), general, finishes, attrs, adds)
     return found
 

@@ -89,11 +89,10 @@ def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
     x, of_input, of_weight, node = input._array, _edge(input), _edge(weight), None
     matrix = weight._array.T
     if of_weight is not None:
-        edges = (of_weight,)
-        of_weight = new_node(_turned, edges, (of_weight, None), (), (), _REVERSED, matrix)
+        saved = of_weight, None
+        of_weight = new_node(_turned, saved[:1], saved, (), (), _REVERSED, matrix)
     if of_input is not None or of_weight is not None:
-        plan = _plan(_of_product, of_input, of_weight)
-        edges = of_input, of_weight
+        plan, edges = _plan(_of_product, of_input, of_weight), (of_input, of_weight)
         node = record_pair(plan, edges, x, matrix, input, weight, result, _NO_ATTRS)
     if bias is not None:
         of_bias = _edge(bias)
