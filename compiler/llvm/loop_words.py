@@ -26,12 +26,16 @@ OWN_SYMBOLS = (
     *SMALLEST_SYMBOLS.values(), *SHIFT_SYMBOLS.values(),
     *PICK_SYMBOLS.values(), *LESS_SYMBOLS.values(),
 )  # fmt: skip
-RECORDER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL = (
+RECORDER_SYMBOL, VIEWER_SYMBOL, RESHAPER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL = (
     "staticgraph_recorder",
+    "staticgraph_viewer",
+    "staticgraph_reshaper",
     "staticgraph_joining",
     "staticgraph_product",
 )
-TENSOR_SYMBOLS = (RECORDER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL)
+TENSOR_SYMBOLS = (
+    RECORDER_SYMBOL, VIEWER_SYMBOL, RESHAPER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL,
+)  # fmt: skip
 """The functions of tensors: `compiler.llvm.recorder`, `joining` and `small_products`."""
 
 # Addresses, and how many there are of each; a record per slot and per step follows.

@@ -44,6 +44,7 @@ from staticgraph.compiler.llvm.parsed import parse
 from staticgraph.compiler.llvm.recorder import define_recorder
 from staticgraph.compiler.llvm.small_products import define_product
 from staticgraph.compiler.llvm.trampoline_words import Fields
+from staticgraph.compiler.llvm.viewer import define_views
 
 _ALIGNED = 0x0100
 _MOST_FLOAT, _MOST_DOUBLE = 3.4028234663852886e38, 1.7976931348623157e308
@@ -58,6 +59,7 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     _Loops(ir.Function(module, kind, LOOPS_SYMBOL), fields).define()
     define_own_loops(module)
     define_recorder(module, fields)
+    define_views(module, fields)
     define_joining(module, fields)
     define_product(module, fields)
     parsed = parse(str(module))

@@ -7,12 +7,13 @@ that `compiler.llvm.recorder_words` lists. Operands are objects with slots, of w
 node that made the operand, or None; or bare arrays, that nobody else holds. The result is such an
 object with a node of its own if an operand has one: with the nodes of the operands, what of the
 arrays is saved, and their version counters. All that is not plain goes to the function `general`:
-classes that are not known, views, operands that keep no count, calls while something is paused or
-somebody watches new nodes.
+classes that are not known, views whose memory has changed, operands that keep no count, calls while
+something is paused or somebody watches new nodes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -29,24 +30,27 @@ from staticgraph.compiler.llvm.recorder_words import (
 from staticgraph.compiler.llvm.tensors import CALL, I32, VOID, TensorBuiltin
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
-_DICT_USED = 16
+DICT_USED = 16
 """Where a dict has the number of its entries."""
 
 
 def define_recorder(module: ir.Module, fields: Fields) -> None:
     """Define the function in a module."""
-    _Recorder(ir.Function(module, CALL, RECORDER_SYMBOL), fields).define()
+    Recorder(ir.Function(module, CALL, RECORDER_SYMBOL), fields).define()
 
 
-class _Recorder(TensorBuiltin):
-    def __init__(self, function: ir.Function, fields: Fields) -> None:
-        super().__init__(function, HEAD, fields)
+class Recorder(TensorBuiltin):
+    """A builtin function that makes nodes."""
+
+    def __init__(self, function: ir.Function, fields: Fields, names: Sequence[str] = HEAD) -> None:
+        super().__init__(function, names, fields)
         self.makers, self.cells, self.held = (
             self.builder.alloca(INT64, size=MOST_OPERANDS) for _ in range(3)
         )
         self.found = self.builder.alloca(INT64)
 
     def define(self) -> None:
+        """Make its code."""
         builder = self.builder
         _, arguments, given, names = self.function.args
         count, first = self.constant("count"), self.constant("first")
@@ -55,7 +59,7 @@ class _Recorder(TensorBuiltin):
         array = builder.inttoptr(builder.load(arguments), POINTER)
         self.require_same(self.field(array, self.fields.type, INT64), "ndarray")
         self.require_empty("paused", self.fields.data)
-        self.require_empty("observers", _DICT_USED)
+        self.require_empty("observers", DICT_USED)
         builder.store(INT64(0), self.found)
         with loop_below(builder, count) as i:
             self.read_operand(self.operand(i), i)
@@ -70,20 +74,25 @@ class _Recorder(TensorBuiltin):
         with loop_below(builder, count) as i, builder.if_then(self.bit(keeps, i)):
             self.require_counted(word_at(builder, self.cells, i))
         attrs = self.attributes(first)
-        node = self.new("node")
-        for name, value in (("recipe", recipe), ("attrs", attrs), ("hooks", self.none)):
-            self.put(node, f"node_{name}", self.shared(value))
+        node = self.new_node(recipe, attrs, array)
         self.put(node, "node_edges", self.edges(count))
-        self.put(node, "node_shape", self.shape_of(array))
-        self.put(node, "node_dtype", self.shared(self.field(array, self.fields.descr, INT64)))
         made = self.cell_of_result(keeps_output)
         self.put(node, "node_saved", self.saved(array, count, keeps, keeps_output))
         self.put_guards(node, count, keeps, holds, made)
-        serial = self.call("PyIter_Next", POINTER, self.known("numbers"))
-        self.put(node, "node_serial", builder.ptrtoint(serial, INT64))
         self.shared(builder.ptrtoint(array, INT64))
         self.return_tensor(array, made, builder.ptrtoint(node, INT64))
         self.define_general()
+
+    def new_node(self, recipe: Any, attrs: Any, array: Any) -> Any:
+        """A node of an array, to which edges and what is saved are still to be added."""
+        node = self.new("node")
+        for name, value in (("recipe", recipe), ("attrs", attrs), ("hooks", self.none)):
+            self.put(node, f"node_{name}", self.shared(value))
+        self.put(node, "node_shape", self.shape_of(array))
+        self.put(node, "node_dtype", self.shared(self.field(array, self.fields.descr, INT64)))
+        serial = self.call("PyIter_Next", POINTER, self.known("numbers"))
+        self.put(node, "node_serial", self.builder.ptrtoint(serial, INT64))
+        return node
 
     def operand(self, i: Any) -> Any:
         """An operand, by its number."""
@@ -112,13 +121,39 @@ class _Recorder(TensorBuiltin):
         """Note what a tensor has, or go to `general`."""
         builder = self.builder
         self.require_plain(operand)
-        self.require_same(self.slot(operand, "note"), "none")
-        places = {"array": self.held, "cell": self.cells, "maker": self.makers}
-        for name, place in places.items():
-            builder.store(self.slot(operand, name), builder.gep(place, [i]))
-        maker = word_at(builder, self.makers, i)
+        maker = self.maker_of(operand)
+        words = {self.held: self.slot(operand, "array"), self.cells: self.slot(operand, "cell")}
+        for place, word in (*words.items(), (self.makers, maker)):
+            builder.store(word, builder.gep(place, [i]))
         has = builder.zext(builder.icmp_signed("!=", maker, self.none), INT64)
         builder.store(builder.or_(builder.load(self.found), builder.shl(has, i)), self.found)
+
+    def maker_of(self, given: Any) -> Any:
+        """The node of a tensor, or None; of a view if it is up to date."""
+        builder = self.builder
+        maker, note = self.slot(given, "maker"), self.slot(given, "note")
+        with builder.if_then(builder.icmp_signed("!=", note, self.none)):
+            unknown = builder.icmp_signed("==", maker, self.none)
+            with builder.if_else(unknown) as (of_nothing, of_node):
+                with of_nothing:  # the base has none either, else the view is made one now
+                    self.require_same(self.slot(self.noted(note, 0), "maker"), "none")
+                with of_node:
+                    cell = self.slot(given, "cell")
+                    self.require(builder.icmp_signed("!=", cell, self.none))
+                    self.require_counted(cell)
+                    version = self.noted(note, 2)
+                    self.require(builder.icmp_unsigned("==", version, self.version(cell)))
+        return maker
+
+    def noted(self, note: Any, i: int) -> Any:
+        """What a view notes: its base, its origin, its version."""
+        note = self.builder.inttoptr(note, POINTER)
+        return self.call("PyTuple_GetItem", POINTER, note, INT64(i))
+
+    def version(self, cell: Any) -> Any:
+        """The version that a counter has."""
+        cell = self.builder.inttoptr(cell, POINTER)
+        return self.call("PyList_GetItem", POINTER, cell, INT64(0))
 
     def require_counted(self, cell: Any) -> None:
         """Go to `general` unless a version counter is a list, or nobody has asked for it yet."""
@@ -248,9 +283,8 @@ class _Recorder(TensorBuiltin):
             with kept:
                 cell = self.counter(self.operand(i))
                 self.fill(guards, i, self.shared(cell))
-                held = builder.inttoptr(cell, POINTER)
-                version = self.call("PyList_GetItem", POINTER, held, INT64(0))
-                self.fill(versions, i, self.shared(builder.ptrtoint(version, INT64)))
+                version = builder.ptrtoint(self.version(cell), INT64)
+                self.fill(versions, i, self.shared(version))
             with left:
                 self.fill(guards, i, self.shared(self.none))
                 self.fill(versions, i, self.shared(self.constant("zero")))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 PYTHON_FUNCTIONS = (
-    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem", "PyList_New",
-    "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t", "PyIter_Next", "PySet_Contains",
-    "Py_IncRef", "Py_DecRef",
+    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem",
+    "PyTuple_GetItem", "PyList_New", "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t",
+    "PyIter_Next", "PySet_Contains", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 TENSOR_SLOTS = ("array", "cell", "home", "maker", "note")
 NODE_SLOTS = (
@@ -26,3 +26,9 @@ operands that it saves."""
 MOST_OPERANDS = 4
 MOST_AXES = 8
 """The axes of a first operand for which there are attributes."""
+RESHAPER_FUNCTIONS = ("PyLong_AsLongAndOverflow", "PyDict_New", "PyDict_SetItem")
+RESHAPER_HEAD = (
+    *HEAD, "recipe", "key", "int", "tuple", "Size", "PyArray_NewFromDescr", "PyArray_SetBaseObject",
+    *RESHAPER_FUNCTIONS,
+)  # fmt: skip
+"""With the recipe of nodes, the name of the attribute that is the shape, and a class of tuples."""

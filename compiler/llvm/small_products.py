@@ -2,8 +2,9 @@
 
     tensor = function(left, right) or function(left, right, bias)
 
-Stacks of matrices (b, m, k) and (b, k, n); or, where it `turns` the second, (m, k), (n, k) and a
-bias (n,) or None. It follows CPython's convention METH_FASTCALL | METH_KEYWORDS; its `self` is an
+Stacks of matrices (b, m, k) and (b, k, n); matrices (m, k) and (k, n) of several rows and columns,
+or a vector (k,) instead of the second; or, where it `turns` the second, (m, k), (n, k) and a bias
+(n,) or None. It follows CPython's convention METH_FASTCALL | METH_KEYWORDS; its `self` is an
 ndarray of the words that `compiler.llvm.small_products_words` lists. The loop is that of
 `np.matmul`, so each bit is NumPy's; the bias is added in place. All that is no small row-major
 tensor of floats, does not fit, or sets an exception of which NumPy warns goes to the function
@@ -37,7 +38,7 @@ class _Product(TensorBuiltin):
         self.arrays, self.dims, self.handed = (alloca(INT64, size=4) for _ in range(3))
         self.sizes = alloca(INT64, size=3)
         self.strides = alloca(INT64, size=9)
-        self.bias, self.noted, self.work = (alloca(INT64) for _ in range(3))
+        self.bias, self.noted, self.work, self.vector = (alloca(INT64) for _ in range(4))
         self.turns = self.builder.icmp_signed("!=", self.constant("turns"), INT64(0))
 
     def define(self) -> None:
@@ -61,9 +62,9 @@ class _Product(TensorBuiltin):
         batch, rows, _, columns = (self.size(i) for i in range(4))
         for place, size in enumerate((batch, rows, columns)):
             builder.store(size, builder.gep(self.sizes, [INT64(place)]))
-        ndim = builder.select(self.turns, INT64(2), INT64(3))
+        ndim = self.constant("ndim")
         shape = builder.gep(self.sizes, [builder.sub(INT64(3), ndim)])
-        made = self.empty(descr, ndim, shape)
+        made = self.empty(descr, builder.sub(ndim, builder.load(self.vector)), shape)
         operands = [self.field(one, self.fields.data, INT64) for one in (left, right, made)]
         for place, address in enumerate(operands):
             builder.store(address, builder.gep(self.arrays, [INT64(place)]))
@@ -99,15 +100,24 @@ class _Product(TensorBuiltin):
     def read_sizes(self, left: Any, right: Any) -> None:
         """Note the sizes, which have to fit."""
         builder = self.builder
-        ndim = builder.select(self.turns, INT64(2), INT64(3))
-        for one in (left, right):
-            self.require_equal(self.ndim(one), ndim)
+        ndim = self.constant("ndim")
+        self.require_equal(self.ndim(left), ndim)
+        of_matrix = builder.icmp_signed("==", self.constant("vectors"), INT64(1))
+        is_vector = builder.icmp_signed("==", self.ndim(right), INT64(1))
+        is_vector = builder.and_(is_vector, of_matrix)
+        builder.store(builder.zext(is_vector, INT64), self.vector)
+        found = builder.select(is_vector, ndim, self.ndim(right))
+        self.require_equal(found, ndim)
         first, second = self.shape(left), self.shape(right)
-        with builder.if_else(self.turns) as (of_layer, of_stacks):
-            with of_layer:
+        is_one = builder.icmp_signed("==", ndim, INT64(2))
+        with builder.if_else(is_one) as (of_matrices, of_stacks):
+            with of_matrices:
                 sizes = [INT64(1), *(word_at(builder, first, INT64(i)) for i in range(2))]
-                self.require_equal(sizes[2], word_at(builder, second, INT64(1)))
-                self.note_sizes([*sizes, word_at(builder, second, INT64(0))])
+                rows, columns = (word_at(builder, second, INT64(i)) for i in range(2))
+                self.require_equal(sizes[2], builder.select(self.turns, columns, rows))
+                self.require_matrices([*sizes[1:], builder.select(is_vector, INT64(2), columns)])
+                columns = builder.select(is_vector, INT64(1), columns)
+                self.note_sizes([*sizes, builder.select(self.turns, rows, columns)])
             with of_stacks:
                 sizes = [word_at(builder, first, INT64(i)) for i in range(3)]
                 for place, size in ((0, sizes[0]), (1, sizes[2])):
@@ -116,6 +126,12 @@ class _Product(TensorBuiltin):
         work = self.product(self.dims, INT64(4), self.work)
         self.require(builder.icmp_signed(">", work, INT64(0)))
         self.require(builder.icmp_signed("<=", work, self.constant("most")))
+
+    def require_matrices(self, sizes: list[Any]) -> None:
+        """Go to `general` for matrices of one row or column, of which NumPy makes vectors."""
+        for size in sizes:
+            several = self.builder.icmp_signed(">", size, INT64(1))
+            self.require(self.builder.or_(several, self.turns))
 
     def note_sizes(self, sizes: list[Any]) -> None:
         """Note them; the product of large ones may be small, so that each is looked at."""

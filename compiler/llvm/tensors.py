@@ -140,12 +140,15 @@ class TensorBuiltin(Builtin):
         self.return_if_null(made)
         return made
 
-    def return_tensor(self, array: Any, cell: object = None, maker: object = None) -> None:
-        """Return a tensor that owns an array, a version counter and a node, of which it may have
-        none.
+    def return_tensor(
+        self, array: Any, cell: object = None, maker: object = None, note: object = None
+    ) -> None:
+        """Return a tensor that owns an array, a version counter, a node and what it is a view of,
+        of which it may have none.
         """
         made = self.new("tensor")
-        words = {"array": self.builder.ptrtoint(array, INT64), "cell": cell, "maker": maker}
+        owned = self.builder.ptrtoint(array, INT64)
+        words = {"array": owned, "cell": cell, "maker": maker, "note": note}
         for name in TENSOR_SLOTS:
             word = words.get(name)
             self.put(made, name, self.shared(self.none) if word is None else word)

@@ -9,21 +9,27 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.record import Record, record
-from staticgraph.compiler.llvm.loop_words import RECORDER_SYMBOL
+from staticgraph.compiler.llvm.loop_words import RECORDER_SYMBOL, RESHAPER_SYMBOL, VIEWER_SYMBOL
 from staticgraph.compiler.llvm.recorder_words import (
     HEAD,
     MOST_OPERANDS,
     NODE_SLOTS,
     PATTERN,
     PYTHON_FUNCTIONS,
+    RESHAPER_FUNCTIONS,
+    RESHAPER_HEAD,
     TENSOR_SLOTS,
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code
 from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset
 from staticgraph.compiler.runtime.trampoline import (
+    FIELDS,
     METH_FASTCALL,
     METH_KEYWORDS,
+    NEW_FROM_DESCR,
+    SET_BASE_OBJECT,
     builtin,
+    numpy_api,
     python_function,
     read_word,
 )
@@ -99,28 +105,92 @@ def recorder_function(
             argument.
     """
     count = len(patterns).bit_length() - 1
-    fits = count <= MOST_OPERANDS and loops_are_there() and slots_are_right(tape.node, tape.spec)
-    if not fits:
+    if count > MOST_OPERANDS or not _is_ready(tape):
         return None
-    zero = 0
-    values: dict[str, int] = {
-        "general": id(general), "ndarray": id(np.ndarray), "list": id(list), "none": id(None),
-        "zero": id(zero), "attrs": 0 if attrs is None else id(attrs), "count": count,
-        "first": 2 if attrs is None else 1, **tape.words(),
-        **{name: python_function(name) for name in PYTHON_FUNCTIONS},
-    }  # fmt: skip
-    words = [values[name] for name in HEAD]
+    first = 2 if attrs is None else 1
+    values = {"attrs": 0 if attrs is None else id(attrs), "count": count, "first": first}
+    words = _head(tape, general, values)
     for one in patterns:
         words += (0,) * len(PATTERN) if one is None else one.words()
-    return made_of(RECORDER_SYMBOL, words, (general, tape, patterns, attrs, zero))
+    return made_of(RECORDER_SYMBOL, words, (general, tape, patterns, attrs))
 
 
-def made_of(symbol: str, words: Sequence[int], held: object) -> Callable[..., Any]:
+def viewer_function(tape: Tape, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The builtin function `(recipe, operand, array, attrs) -> tensor` that makes views; or None.
+
+    `general` takes all calls that are not plain.
+    """
+    if not _is_ready(tape):
+        return None
+    return made_of(VIEWER_SYMBOL, _head(tape, general, {}), (general, tape))
+
+
+def reshaper_function(
+    tape: Tape,
+    general: Callable[..., Any],
+    recipe: object,
+    key: str,
+    kind: type[tuple[int, ...]],
+    shown: tuple[str, str],
+) -> Callable[..., Any] | None:
+    """The builtin function `(operand, *sizes) -> tensor` that makes views of other shapes; or None.
+
+    Args:
+        general: what takes all calls that are not plain.
+        recipe: what the node of a view holds of this, and the attribute `key`, its shape.
+        kind: a class of tuples, which sizes may be given in.
+        shown: its name, and its documentation.
+    """
+    if not (_is_ready(tape) and _tuples_are_right(kind)):
+        return None
+    api = numpy_api()
+    values = {
+        "recipe": id(recipe), "key": id(key), "int": id(int), "tuple": id(tuple), "Size": id(kind),
+        "PyArray_NewFromDescr": api[NEW_FROM_DESCR], "PyArray_SetBaseObject": api[SET_BASE_OBJECT],
+        **{name: python_function(name) for name in RESHAPER_FUNCTIONS},
+    }  # fmt: skip
+    words = _head(tape, general, values, RESHAPER_HEAD)
+    return made_of(RESHAPER_SYMBOL, words, (general, tape, recipe, key, kind), shown)
+
+
+def _tuples_are_right(kind: type[tuple[int, ...]]) -> bool:
+    """Whether the length and the items of tuples are where they are expected."""
+    items = (object(), object())
+    for one in (items, kind(items)):  # type: ignore[arg-type]
+        found = [read_word(id(one) + FIELDS.data + 8 * place) for place in range(3)]
+        if found != [len(items), *map(id, items)]:
+            return False
+    return True
+
+
+def _is_ready(tape: Tape) -> bool:
+    """Whether there are such functions in this process."""
+    return loops_are_there() and slots_are_right(tape.node, tape.spec)
+
+
+_ZERO = 0
+
+
+def _head(
+    tape: Tape, general: object, values: dict[str, int], names: Sequence[str] = HEAD
+) -> list[int]:
+    """The words that every function begins with."""
+    values = {
+        "general": id(general), "ndarray": id(np.ndarray), "list": id(list), "none": id(None),
+        "zero": id(_ZERO), "attrs": 0, "count": 0, "first": 0, **tape.words(),
+        **{name: python_function(name) for name in PYTHON_FUNCTIONS}, **values,
+    }  # fmt: skip
+    return [values[name] for name in names]
+
+
+def made_of(
+    symbol: str, words: Sequence[int], held: object, shown: tuple[str, str] = ("kernel", "")
+) -> Callable[..., Any]:
     """A builtin function of tensors, that keeps what its words are addresses of."""
     kept = Module("staticgraph.dynamic")
     kept.held = held, loops_code()
     convention = METH_FASTCALL | METH_KEYWORDS
-    return builtin(tensor_code(symbol), convention, np.array(words, np.int64), kept)
+    return builtin(tensor_code(symbol), convention, np.array(words, np.int64), kept, shown)
 
 
 @cache

@@ -11,7 +11,10 @@ from staticgraph.compiler.llvm.loop_words import PRODUCT_SYMBOL
 from staticgraph.compiler.llvm.small_products_words import (
     C_FUNCTIONS,
     HEAD,
+    LAYER,
+    MATRICES,
     PYTHON_FUNCTIONS,
+    STACKS,
 )
 from staticgraph.compiler.runtime.joining import shared_words
 from staticgraph.compiler.runtime.loops import (
@@ -29,14 +32,19 @@ MOST = 1 << 16
 
 
 def product_function(
-    tape: Tape, general: Callable[..., Any], finish: Callable[..., Any], turns: bool
+    tape: Tape,
+    general: Callable[..., Any],
+    finish: Callable[..., Any],
+    kind: int,
+    shown: tuple[str, str] = ("kernel", ""),
 ) -> Callable[..., Any] | None:
-    """The builtin function `(left, right) -> tensor` of stacks of matrices; None if there is none.
+    """The builtin function `(left, right) -> tensor` of a kind of products; None if there is none.
 
     Args:
         general: what takes all other calls.
         finish: `(array, *operands) -> tensor`.
-        turns: whether it is `(x, weight, bias) -> tensor`, x @ weight.T + bias, instead.
+        kind: what it multiplies.
+        shown: its name, and its documentation.
     """
     if not (loops_are_there() and slots_are_right(tape.tensor)):
         return None
@@ -49,9 +57,10 @@ def product_function(
             size = dtype.itemsize
             loops[f"loop_{name}_{size}"], loops[f"data_{name}_{size}"] = found
     values: dict[str, int] = {
-        "general": id(general), "finish": id(finish), "turns": turns, "most": MOST,
+        "general": id(general), "finish": id(finish), "most": MOST,
+        "turns": kind == LAYER, "ndim": 3 if kind == STACKS else 2, "vectors": kind == MATRICES,
         "exceptions": exceptions(), **loops, **shared_words(tape),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
         **{name: c_function(name) for name in C_FUNCTIONS},
     }  # fmt: skip
-    return made_of(PRODUCT_SYMBOL, [values[name] for name in HEAD], (general, tape, finish))
+    return made_of(PRODUCT_SYMBOL, [values[name] for name in HEAD], (general, tape, finish), shown)

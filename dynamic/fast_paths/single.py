@@ -23,7 +23,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
 from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
-from staticgraph.dynamic.fast_paths.loops import WAYS, Way
+from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -64,6 +64,7 @@ def unary(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
     row = known(op)
     prepared = _counted if row.counts else _truth if row.of_truth else None
+    state = Watched(_way(op, plan))
 
     def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
         kind = type(input)
@@ -71,6 +72,10 @@ def unary(op: Op) -> Any:
             x = input._array
             dtype = x.dtype
             if (dtype is F32 or dtype is F64) and x.size < LARGE:
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((input,))
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
         if input is _NOTHING:
             return op.general(**options)
@@ -78,8 +83,7 @@ def unary(op: Op) -> Any:
             input = prepared(input)
         return op.general(input, *more, **options)
 
-    WAYS[function] = _way(op, plan)
-    return named_after(op, function)
+    return named_after(op, state.counts(function))
 
 
 def _counted(input: Any) -> Any:
@@ -112,17 +116,41 @@ def flat_unary(op: Op) -> Any:
     """A function of each element whose derivative is 0 everywhere, which is noted for the lint."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(*operands: Any, **options: object) -> Any:
-        if not options and len(operands) == 1 and type(input := operands[0]) in PLAIN:
-            x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
-                result = new_value(plan, input, evaluate(x), _NO_ATTRS)
-                if type(result) is Tensor and result._maker is not None:
-                    flat.note(op.name, result._maker)
-                return result
-        return op.general(*operands, **options)
+    def unnoted(array: object, input: Tensor) -> Tensor:
+        return new_value(plan, input, array, _NO_ATTRS)
 
-    return named_after(op, function)
+    def finish(array: object, input: Tensor) -> Tensor:
+        return noted(unnoted(array, input))
+
+    def noted(result: Tensor) -> Tensor:
+        if type(result) is Tensor and result._maker is not None:
+            flat.note(op.name, result._maker)
+        return result
+
+    def recorded(of_number: bool) -> Any:
+        record = recorded_by(op, 1, unnoted, [_NO_ATTRS for _ in _RANKS])
+        return record and (lambda array, operand: noted(record(array, operand)))
+
+    state = Watched(Way(evaluate, finish, recorded=recorded))
+
+    def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
+        kind = type(input)
+        if (kind is Tensor or kind in PLAIN) and not more and not options:
+            x = input._array
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and x.size < LARGE:
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((input,))
+                value = evaluate(x)
+                if input._maker is None and input._note is None:
+                    return new_value(plan, input, value, _NO_ATTRS)
+                return finish(value, input)
+        given = () if input is _NOTHING else (input,)
+        return op.general(*given, *more, **options)
+
+    return named_after(op, state.counts(function))
 
 
 def with_options(op: Op) -> Any:

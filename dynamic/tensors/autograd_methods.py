@@ -199,17 +199,17 @@ class Autograd(Operand):
     def grad(self, value: Any) -> None:
         if paused and mode.capture is not None:
             mode.capture.lifted(self).grad = value
-            return
-        if value is None:
-            if self._home is not None:
+        elif value is None:
+            try:
                 self._home.grad = None
-            return
-        _check_grad(self, value)
-        if self._home is None:
-            self._home = Cell()
-        self._home.grad = value
-        if value._cell is not None and type(self._home) is AccumulateGrad:
-            hooks_of(self._home)  # not before the last node has run: they may have saved its memory
+            except AttributeError:  # it has no home; most have one, and are not asked
+                return
+        else:
+            _check_grad(self, value)
+            home = self._home = self._home or Cell()
+            home.grad = value
+            if value._cell is not None and type(home) is AccumulateGrad:
+                hooks_of(home)  # not before the last node has run: they may have saved its memory
 
     @grad.deleter
     def grad(self) -> None:
@@ -320,10 +320,10 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).detach()
         result = self.constant(self._array)
-        if self._cell is UNTRACKED and not mode.inference:
-            result._cell = TrackedInference([0, None])
-        else:
-            result._counter = self._counter
+        cell = self._cell or self._counter
+        if cell is UNTRACKED and not mode.inference:
+            cell = TrackedInference([0, None])
+        result._cell = cell
         return result
 
     def detach_(self) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
 from staticgraph.dynamic.tape.nodes import numbers
@@ -97,6 +98,33 @@ def _tape() -> Any:
     return made.Tape(Tensor, Node, Spec, PLAIN, paused, observers, numbers)
 
 
+def viewed_by(general: Function) -> Function | None:
+    """The builtin function that makes the tensors of views; None where there is none.
+
+    `general` takes the calls that it hands back: `(recipe, operand, array, attrs)`.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_RECORDER)
+    found: Function | None = made.viewer_function(_tape(), general)
+    return found
+
+
+def reshaped_by(general: Function, recipe: object, shown: tuple[str, str]) -> Function | None:
+    """The builtin function `(tensor, *sizes)` that makes views of other shapes; or None.
+
+    `general` takes the calls that it hands back, `recipe` is that of its nodes.
+    """
+    if COMPILE_SMALL_OPS.is_off:
+        return None
+    with fork.importing():
+        made = import_module(_RECORDER)
+    tape = _tape()
+    found: Function | None = made.reshaper_function(tape, general, recipe, "shape", Size, shown)
+    return found
+
+
 def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Function | None:
     """The builtin function that joins tensors, along a new axis if it `adds` one; or None.
 
@@ -116,19 +144,22 @@ def joined_by(op: Op, general: Function, attrs: list[Attrs], adds: bool) -> Func
     return found
 
 
-def multiplied_by(general: Function, finish: Function, turns: bool) -> Function | None:
-    """The builtin function that multiplies stacks of matrices, or what a layer does; or None.
+def multiplied_by(
+    general: Function, finish: Function, kind: int, shown: tuple[str, str] = ("kernel", "")
+) -> Function | None:
+    """The builtin function that multiplies a kind of `compiler.llvm.small_products_words`; or None.
 
     Args:
         general: what takes the calls that it hands back.
         finish: `(array, *operands) -> tensor`.
-        turns: whether it is `(x, weight, bias) -> tensor`.
+        kind: what it multiplies.
+        shown: its name, and its documentation.
     """
     if COMPILE_SMALL_OPS.is_off:
         return None
     with fork.importing():
         made = import_module(_PRODUCTS)
-    found: Function | None = made.product_function(_tape(), general, finish, turns)
+    found: Function | None = made.product_function(_tape(), general, finish, kind, shown)
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.llvm.small_products_words import STACKS
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -110,20 +111,20 @@ class Products:
         function: the short way, or the builtin function that hands it what is not small.
     """
 
-    __slots__ = ("_calls", "_finish", "_short", "_turns", "function")
+    __slots__ = ("_calls", "_finish", "_kind", "_short", "function")
 
     def __init__(
-        self, short: Callable[..., Any], finish: Callable[..., Any], turns: bool = False
+        self, short: Callable[..., Any], finish: Callable[..., Any], kind: int = STACKS
     ) -> None:
         """`finish(array, *operands)` makes the tensor; see `multiplied_by`."""
-        self._short, self._finish, self._turns = short, finish, turns
+        self._short, self._finish, self._kind = short, finish, kind
         self._calls = 0
         self.function: Callable[..., Any] = self._counted
 
     def _counted(self, *operands: Any) -> Any:
         self._calls += 1
         if self._calls >= recorders.OFTEN:
-            made = multiplied_by(self._short, self._finish, self._turns)
+            made = multiplied_by(self._short, self._finish, self._kind)
             self.function = made or self._short
         return self._short(*operands)
 

@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.layers.distances import products
+from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
@@ -102,7 +103,7 @@ def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
     return result
 
 
-_products = Products(_linear, _finish, turns=True)
+_products = Products(_linear, _finish, LAYER)
 
 
 def _is_cast(input: Any, weight: Any) -> bool:
