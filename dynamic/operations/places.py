@@ -180,6 +180,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     for dim, size in ((dim1, rows), (dim2, columns)):
         grow[dim] = (0, max(0, size - mask.shape[dim]))
     mask, placed = (ops.pad(one, grow)[tuple(cut)] for one in (mask, placed))
+    placed = ops.astype(placed, np.dtype(input.dtype))
     return ops.where(ops.not_equal(mask, 0), placed, input)  # a diagonal of bools is of int64
 
 

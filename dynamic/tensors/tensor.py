@@ -150,6 +150,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         """A tensor on the memory of `array`, without a gradient."""
         return wrap(_asarray(array))
 
+    def standing(self) -> Value:
+        """What stands for it in the function that is being captured; itself where none is."""
+        return mode.capture.lifted(self) if paused and mode.capture is not None else self
+
     def apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
         if paused and mode.capture is not None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 from staticgraph.dynamic import sparse
 
 PLACES = [[0, 1, 1, 0], [2, 0, 2, 2]]
@@ -123,3 +124,9 @@ def test_what_is_not_here_says_so() -> None:
         torch.ones(2, 3).double().grad = made()
     with pytest.raises(RuntimeError, match=r"sparse\.sum: expected a sparse tensor"):
         sparse.sum(torch.ones(2))
+
+
+def test_captures_refuse_them() -> None:
+    sparse = torch.eye(2).to_sparse()
+    with pytest.raises(sg.CaptureError, match="matmul of a sparse tensor: take its to_dense"):
+        sg.function(lambda w: sparse @ w)(torch.ones(2, 2))
