@@ -83,7 +83,6 @@ def _function(name: str) -> Any:
         return method(*args, **options)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(Tensor, name).__doc__
     return function
 
 
