@@ -170,7 +170,12 @@ def _truncated(source: Any, count: int, low: float, high: float) -> Any:
 
 
 def fans(tensor: Any) -> tuple[int, int]:
-    """How many inputs an output of a weight depends on, and the reverse: (out, in, ...)."""
+    """How many inputs an output of a weight depends on, and the reverse: (out, in, ...).
+
+    Example:
+        >>> nn.init.fans(dynamic.empty(8, 3, 5, 5))
+        (75, 200)
+    """
     if tensor.ndim < 2:
         raise OptionError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"

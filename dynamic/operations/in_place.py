@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.dynamic.core.no_tensors import refuse
-from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "abs_",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -100,6 +100,11 @@ TENSOR = {
     for name in dir(dynamic.Tensor)
     if not name.startswith("_") and name not in FOR_OPS | INTERNAL
 }
+PUBLIC_CLASSES = {  # errors too; a protocol is what a user's class has to have
+    name: value
+    for name, value in PUBLIC_NAMES.items()
+    if inspect.isclass(value) and Protocol not in value.__bases__
+}
 MEMBERS = _members(compiler=False)
 COMPILER = _members(compiler=True) | {kind.__name__: kind for kind in CLASSES}
 OTHERS = {  # classes, and members of the compiler's, which are not all for users
@@ -111,6 +116,7 @@ KINDS = {
     "members": MEMBERS,
     "eager": EAGER,
     "tensor": TENSOR,
+    "classes": PUBLIC_CLASSES,
 }
 
 

@@ -62,9 +62,10 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     """The module with zeros in a parameter where the mask is 0, or was before.
 
     Example:
-        >>> layer = dynamic.nn.Linear(2, 1, bias=False)
-        >>> _ = custom_from_mask(layer, "weight", dynamic.tensor([[1.0, 0.0]]))
-        >>> layer.weight[0, 1].item(), [name for name, _ in layer.named_parameters()]
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(2, 1, bias=False)
+        >>> _ = prune.custom_from_mask(layer, "weight", dynamic.tensor([[1.0, 0.0]]))
+        >>> abs(layer.weight[0, 1].item()), [name for name, _ in layer.named_parameters()]
         (0.0, ['weight_orig'])
     """
     found = _hook_of(module, name)
