@@ -42,15 +42,16 @@ _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", defa
 class Expression(Operators):
     """A value that is not computed yet: an op applied to other expressions. Immutable.
 
-    Attributes:
-        op, operands, attrs: what is applied to what.
-        type: its TensorType; `shape`, `dtype` and `ndim` are read from it.
-        name: the name that the user gave, or None.
-        source: `file:line` of the user's code that made it; of a gradient, `gradient of OP at
-            file:line`.
-        serial: a number that grows with every expression: operands come before what uses them.
-        weak: whether it stands for a Python number, which takes the dtype of what it meets.
-        effects: of a leaf, what `compiler.graph.effects` keeps there, if anything.
+    Made by `sg.placeholder`, `sg.variable`, `sg.constant` and the ops. Python's operators, every
+    index of NumPy's, `x.at[i].set(v)`, and ops as methods apply to it:
+
+    What it is       shape, dtype, ndim, type, name, source, op, operands, attrs, scope
+    Shape            reshape, squeeze, expand_dims, swapaxes, transpose, broadcast_to, T, mT
+    Parts            x[...], take; changed, as new values: x.at[...].set(v), .add(v), .min(v)
+    Along axes       @, sum, mean, prod, var, std, max, min, argmax, softmax, logsumexp
+    Elementwise      + - * / // % ** == < &, exp, log, sqrt, sin, tanh, clip, astype
+
+    What is no method is a function: `sg.cumsum(x)`. `sg.run(x)` computes one, `sg.compile` many.
 
     Example:
         >>> x = sg.placeholder("x", (3,))
@@ -58,10 +59,18 @@ class Expression(Operators):
         <multiply: float32[3]>
     """
 
-    __slots__ = (
-        "__weakref__", "attrs", "effects", "name", "op", "operands", "serial", "source", "type",
-        "weak",
-    )  # fmt: skip
+    __slots__ = {  # what `help` says of each
+        "__weakref__": "",
+        "attrs": "The attributes of the op, by name.",
+        "effects": "Of a leaf, what `compiler.graph.effects` keeps there, if anything.",
+        "name": "The name that the user gave, or None.",
+        "op": "What is applied.",
+        "operands": "What it is applied to: expressions.",
+        "serial": "A number that grows with every expression: operands come before their uses.",
+        "source": "`file:line` of the user's code; of a gradient, `gradient of OP at file:line`.",
+        "type": "Its TensorType; `shape`, `dtype` and `ndim` are read from it.",
+        "weak": "Whether it stands for a Python number, which takes the dtype of what it meets.",
+    }
 
     effects: list[object]
 
