@@ -22,11 +22,8 @@ def named(error: TypeError, function: Any, name: str) -> TypeError:
     return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
 
 
-_UNKNOWN_TO_NUMPY = {
-    np.where: lambda condition, x=None, y=None, /: None,
-    np.dot: lambda a, b, out=None: None,
-}
-"""Stand-ins for what was written in C, which has a signature since NumPy 2.4."""
+_WRITTEN_IN_C = {np.where: ("condition", "x", "y"), np.dot: ("a", "b", "out")}
+"""The parameters of what has had a signature since NumPy 2.4 only."""
 
 
 def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -34,7 +31,8 @@ def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(function).parameters
     except ValueError:
-        return inspect.signature(_UNKNOWN_TO_NUMPY[function]).parameters
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return {name: inspect.Parameter(name, kind) for name in _WRITTEN_IN_C[function]}
 
 
 @functools.cache

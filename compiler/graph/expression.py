@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.core.whose_code import caller, is_own
+from staticgraph.compiler.graph.applied import Applied
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
 from staticgraph.compiler.graph.scope import current_scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -42,8 +43,7 @@ _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", defa
 class Expression(Operators):
     """A value that is not computed yet: an op applied to other expressions. Immutable.
 
-    Made by `sg.placeholder`, `sg.variable`, `sg.constant` and the ops. Python's operators, every
-    index of NumPy's, `x.at[i].set(v)`, and ops as methods apply to it:
+    Made by leaves (`sg.placeholder`, ...) and by ops. What it has, by subject:
 
     What it is       shape, dtype, ndim, type, name, source, op, operands, attrs, scope
     Shape            reshape, squeeze, expand_dims, swapaxes, transpose, broadcast_to, T, mT
@@ -51,7 +51,7 @@ class Expression(Operators):
     Along axes       @, sum, mean, prod, var, std, max, min, argmax, softmax, logsumexp
     Elementwise      + - * / // % ** == < &, exp, log, sqrt, sin, tanh, clip, astype
 
-    What is no method is a function: `sg.cumsum(x)`. `sg.run(x)` computes one, `sg.compile` many.
+    The rest are functions: `sg.cumsum(x)`. `sg.run` computes values, `sg.compile` functions.
 
     Example:
         >>> x = sg.placeholder("x", (3,))
@@ -301,30 +301,6 @@ def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expressio
         made: Expression = current(op, tuple(operands), attrs)
         return made
     return Expression(op, tuple(operands), attrs)
-
-
-class Applied(Protocol):
-    """An op with its attributes and type: an expression, or a record of a definition."""
-
-    @property
-    def op(self) -> Op:
-        """What is applied."""
-
-    @property
-    def attrs(self) -> Attrs:
-        """Its attributes."""
-
-    @property
-    def type(self) -> Any:
-        """The type of the result."""
-
-    @property
-    def name(self) -> str | None:
-        """The name that the user gave."""
-
-    @property
-    def source(self) -> str:
-        """The user's line."""
 
 
 def again(one: Applied, operands: tuple[Expression, ...]) -> Expression:
