@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from inspect import cleandoc, getattr_static
+from inspect import cleandoc
 from typing import Any
 
 from staticgraph.compiler.core import fork
@@ -50,10 +50,10 @@ remember_methods()
 
 def _explain(name: str, example: str) -> None:
     """Add an example to a method, and to what does the same in place and has none of its own."""
-    member = getattr_static(Tensor, name)
+    member = next(vars(kind)[name] for kind in Tensor.__mro__ if name in vars(kind))
     text = member.__doc__ or ""
     if ">>>" not in text:
-        member.__doc__ = cleandoc(text) + example
+        member.__doc__ = (cleandoc(text) if "\n" in text else text) + example
 
 
 _examples = dict(examples())
