@@ -27,6 +27,7 @@ suppress_warnings = [
     "myst.xref_missing",  # links to sources, which are in the repository and not on the site
     "myst.header",
 ]
+html_show_copyright = False  # LICENSE says it
 html_theme = "furo"
 html_title = f"staticgraph {version}"
 html_static_path = ["results.svg", "site.css", "view.png"]

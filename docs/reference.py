@@ -20,6 +20,9 @@ from staticgraph.compiler.functions import NAMES, function_named
 MARKUP = re.compile(r"([|*]|_(?=\W|$))")
 NAPOLEON = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 ELSEWHERE = ("staticgraph.dynamic", "staticgraph.compiler")  # whose members are not all for users
+FOR_OPS = {  # what ops and captures ask of whatever they apply to
+    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "traced",
+}  # fmt: skip
 HIDDEN = "(*args, **kwargs)"
 IMPORTS = """The examples begin with these lines, and are run as tests::
 
@@ -66,11 +69,15 @@ def pages() -> Iterator[Page]:
     eager = {name: one for name, one in _members(dynamic).items() if name not in public}
     yield Page("dynamic", "dynamic", eager)
     yield Page("dynamic.Tensor", "Tensor", _methods(dynamic.Tensor))
-    for module in (dynamic.nn, dynamic.nn.functional, dynamic.optim, dynamic.optim.lr_scheduler,
-                   dynamic.autograd, dynamic.func, dynamic.linalg, dynamic.special, dynamic.fft,
-                   dynamic.distributions, dynamic.utils.data):  # fmt: skip
-        name = module.__name__.removeprefix("staticgraph.")
-        yield Page(name, name, _own(module, known))
+    for name in (
+        "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize",
+        "nn.utils.parametrizations", "nn.utils.prune", "optim", "optim.lr_scheduler",
+        "optim.swa_utils", "autograd", "autograd.functional", "autograd.forward_ad",
+        "autograd.graph", "func", "linalg", "special", "fft", "distributions", "utils.data",
+        "utils.checkpoint", "utils.tensorboard",
+    ):  # fmt: skip
+        module = import_module(f"staticgraph.dynamic.{name}")
+        yield Page(f"dynamic.{name}", f"dynamic.{name}", _own(module, known))
 
 
 def write(folder: Path) -> None:
@@ -110,7 +117,12 @@ def _own(module: object, known: set[object]) -> dict[str, Any]:
 
 def _methods(kind: type) -> dict[str, Any]:
     found = {name: inspect.getattr_static(kind, name) for name in dir(kind)}
-    return {name: one for name, one in found.items() if not name.startswith("_") and one.__doc__}
+    return {
+        name: one
+        for name, one in found.items()
+        if not name.startswith("_") and name not in FOR_OPS
+        and (callable(one) or inspect.isdatadescriptor(one)) and inspect.getdoc(one)
+    }  # fmt: skip
 
 
 def _text(page: Page) -> str:

@@ -1,9 +1,27 @@
-"""PyTorch-like eager tensors over the shared op library: `import dynamic as torch`.
+"""Tensors that compute at once and record what they did, in PyTorch's names.
 
-Every op that both paradigms share is here under its own name, itself or a function that leads to
-it (`dynamic.fast_paths`), except where PyTorch gives the name another meaning: see
-`dynamic.operations.functions`.
+    >>> import dynamic as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+
+`help(torch.Tensor)` lists the methods by subject; names, arguments, defaults and errors are those
+of PyTorch where `docs/signatures.md` does not say otherwise.
+
+Make tensors     tensor, zeros, ones, full, arange, linspace, rand, randn, randint, from_numpy
+Gradients        no_grad, enable_grad, set_grad_enabled, inference_mode, autograd, func
+Layers           nn, nn.functional, nn.init, nn.utils; optim, optim.lr_scheduler; utils.data
+Mathematics      the ops of `staticgraph` (`dynamic.tanh` is `staticgraph.tanh`), linalg, special,
+                 fft, distributions
+Files            save, load (safetensors, and PyTorch's `.pt` without running anything)
+Randomness       manual_seed, get_rng_state, set_rng_state
+Standards        xp: the array API
 """
+
+# Every op that both paradigms share is here under its own name, itself or a function that leads to
+# it (`dynamic.fast_paths`), except where PyTorch gives the name another meaning: see
+# `dynamic.operations.functions`.
 
 from __future__ import annotations
 

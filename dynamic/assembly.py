@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any
 
 from staticgraph.compiler.core import fork
@@ -16,7 +17,14 @@ from staticgraph.dynamic.core import keywords, provided
 from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from staticgraph.dynamic.fast_paths.loops import remember_methods
 from staticgraph.dynamic.linalg import functions as of_matrices
-from staticgraph.dynamic.operations import ATTRIBUTES, FUNCTIONS_AS_METHODS, IN_PLACE, SHARED_OPS
+from staticgraph.dynamic.operations import (
+    ATTRIBUTES,
+    FUNCTIONS_AS_METHODS,
+    IN_PLACE,
+    SHARED_OPS,
+    in_place,
+)
+from staticgraph.dynamic.tensors.examples import examples
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 GROUPS: tuple[Mapping[str, Any], ...] = (
@@ -38,6 +46,23 @@ for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
 
 remember_methods()
+
+
+def _explain(name: str, example: str) -> None:
+    """Add an example to a method, and to what does the same in place and has none of its own."""
+    member = next(vars(kind)[name] for kind in Tensor.__mro__ if name in vars(kind))
+    text = member.__doc__ or ""
+    if ">>>" not in text:
+        member.__doc__ = (cleandoc(text) if "\n" in text else text) + example
+
+
+_examples = dict(examples())
+for _name, _example in _examples.items():
+    _explain(_name, _example)
+    if f"{_name}_" not in _examples and hasattr(Tensor, f"{_name}_"):
+        _explain(f"{_name}_", _example.replace(f".{_name}(", f".{_name}_("))
+for _name in in_place.__all__:
+    getattr(in_place, _name).__doc__ = getattr(Tensor, _name).__doc__
 
 
 def _array_namespace(version: str | None) -> Any:

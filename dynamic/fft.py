@@ -11,6 +11,11 @@ from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.outputs import taking_out
 
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
 fft = taking_out(taking_input(_shared.fft))
 fft2 = taking_out(taking_input(_shared.fft2))
 fftn = taking_out(taking_input(_shared.fftn))
@@ -29,7 +34,7 @@ rfft2 = taking_out(taking_input(_shared.rfft2))
 rfftn = taking_out(taking_input(_shared.rfftn))
 
 
-def _frequencies(name: str, shared: Any) -> Any:
+def _frequencies(name: str, shared: Any, shown: str) -> Any:
     def function(
         n: int, d: float = 1.0, *, dtype: object = None, requires_grad: bool = False, **options: Any
     ) -> Any:
@@ -38,10 +43,12 @@ def _frequencies(name: str, shared: Any) -> Any:
         return as_tensor(shared(n, d).astype(wanted)).requires_grad_(requires_grad)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The frequencies of `{name[:-4]}` of n numbers that are d apart."
+    function.__doc__ = (
+        f"The frequencies of `{name[:-4]}` of n numbers that are d apart.\n\n"
+        f"    Example:\n        >>> dynamic.fft.{name}(4)\n        {shown}\n"
+    )
     return taking_out(function)
 
 
-fftfreq, rfftfreq = (
-    _frequencies(shared.__name__, shared) for shared in (_shared.fftfreq, _shared.rfftfreq)
-)
+fftfreq = _frequencies("fftfreq", _shared.fftfreq, "tensor([ 0.0000,  0.2500, -0.5000, -0.2500])")
+rfftfreq = _frequencies("rfftfreq", _shared.rfftfreq, "tensor([0.0000, 0.2500, 0.5000])")

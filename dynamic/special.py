@@ -48,7 +48,12 @@ igamma, igammac, mvlgamma = ops.gammainc, ops.gammaincc, multigammaln
 
 @taking_out
 def logsumexp(input: Value, dim: Value, keepdim: bool = False) -> Value:
-    """log(sum(exp(x))) over axes, without overflow."""
+    """log(sum(exp(x))) over axes, without overflow.
+
+    Example:
+        >>> dynamic.special.logsumexp(dynamic.tensor([[0.0, 1000.0]]), 1)
+        tensor([1000.])
+    """
     return _special.logsumexp(input, dim, keepdims=keepdim)
 
 

@@ -1,4 +1,26 @@
-"""staticgraph: define a computation graph once, compile it, run it many times."""
+"""Define a computation graph once, compile it, run it many times.
+
+    >>> x = sg.placeholder("x", (None, 2))
+    >>> w = sg.variable(np.ones(2, "float32"), name="w")
+    >>> loss = sg.mean((x @ w) ** 2)
+    >>> step = sg.compile([x], loss, updates=sg.optim.SGD(lr=0.1).minimize(loss))
+    >>> step(np.ones((4, 2), "float32")), w.value
+    (array(4., dtype=float32), array([0.6, 0.6], dtype=float32))
+
+`help(sg.compile)` and the like say more; a name below has arguments, errors and an example there.
+
+Leaves           placeholder, variable, constant, zeros, ones, full, arange
+Run them         compile, run, save, load; what compile gives: Executable
+Functions        function (compiled when it is called), op (one of your own), host_call
+Derivatives      grad, value_and_grad, vjp, jvp, jacobian, jacfwd, hessian, hvp, linearize, vmap,
+                 custom_vjp, custom_jvp, checkpoint
+Loops, branches  scan, while_loop, fori_loop, map, associative_scan, cond, switch
+Look inside      diff, check, print, scope; of an executable source, explain, replay, step, view
+Settings         set_num_threads, set_default_dtype; `staticgraph env` lists what is read outside
+Mathematics      the functions of NumPy in its names, softmax, dropout, losses, ...
+Modules          linalg, special, fft, nn, random, optim, distributed, onnx, sklearn, xp
+The other side   dynamic: tensors that compute at once, in the names of PyTorch
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

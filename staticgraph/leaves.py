@@ -70,7 +70,14 @@ READS: dict[tuple[str, int], str] = {}
 
 
 class Variable(Expression):
-    """State that lives between calls; made by `variable`. A copy has a value of its own."""
+    """State that lives between calls; made by `variable`. A copy has a value of its own.
+
+    Example:
+        >>> count = sg.variable(np.array(0), name="count")
+        >>> step = sg.compile([], count, updates={count: count + 1})
+        >>> step(), step(), count.value
+        (array(0), array(1), array(2))
+    """
 
     __slots__ = ()
 

@@ -16,12 +16,27 @@ def _public(kind: _Kind) -> _Kind:
 
 @_public
 class StaticGraphError(Exception):
-    """Root of the project's errors."""
+    """Root of the project's errors.
+
+    Example:
+        >>> try:
+        ...     sg.ones(2) + sg.ones(3)
+        ... except sg.StaticGraphError as error:
+        ...     print(type(error).__name__)
+        ShapeError
+    """
 
 
 @_public
 class ShapeError(StaticGraphError, ValueError):
-    """Ranks or sizes of the operands do not fit the op."""
+    """Ranks or sizes of the operands do not fit the op.
+
+    Example:
+        >>> sg.matmul(sg.placeholder("x", (2, 3)), np.ones((2, 3), "float32"))
+        Traceback (most recent call last):
+            ...
+        staticgraph.ShapeError: matmul: float32[2, 3] @ float32[2, 3]: last axis 3 != 2
+    """
 
 
 class AxisError(ShapeError, IndexError):
@@ -30,7 +45,14 @@ class AxisError(ShapeError, IndexError):
 
 @_public
 class DTypeError(StaticGraphError, TypeError):
-    """The dtypes of the operands do not fit the op."""
+    """The dtypes of the operands do not fit the op.
+
+    Example:
+        >>> sg.bitwise_and(sg.ones(2), sg.ones(2))
+        Traceback (most recent call last):
+            ...
+        staticgraph.DTypeError: bitwise_and: float32[2] has no bits to compute with: cast it ...
+    """
 
 
 class DifferingError(StaticGraphError):
@@ -49,7 +71,15 @@ class ComplexError(DTypeError, NotImplementedError):
 
 @_public
 class GraphError(StaticGraphError, ValueError):
-    """The graph is not what the call needs: unused inputs, no gradient, damaged records."""
+    """The graph is not what the call needs: unused inputs, no gradient, damaged records.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.compile([x, sg.placeholder("y")], x + 1)
+        Traceback (most recent call last):
+            ...
+        staticgraph.GraphError: compiled function: the output does not need the input 'y' (...)
+    """
 
 
 class NoDerivativeError(GraphError, NotImplementedError):
@@ -58,12 +88,26 @@ class NoDerivativeError(GraphError, NotImplementedError):
 
 @_public
 class CaptureError(GraphError):
-    """A captured function needs what is not there before it runs: values, memory, or the tape."""
+    """A captured function needs what is not there before it runs: values, memory, or the tape.
+
+    Example:
+        >>> sg.function(lambda x: float(x))(np.ones(()))
+        Traceback (most recent call last):
+            ...
+        staticgraph.CaptureError: ...: <placeholder 'x': float64[]> has no value before it ...
+    """
 
 
 @_public
 class EffectError(CaptureError):
-    """A captured function does what a graph would not repeat: it prints, counts, draws numbers."""
+    """A captured function does what a graph would not repeat: it prints, counts, draws numbers.
+
+    Example:
+        >>> sg.function(lambda x: print(x))(np.ones(2))
+        Traceback (most recent call last):
+            ...
+        staticgraph.EffectError: ...: prints when it is traced, and not at each call: use ...
+    """
 
     changes: Sequence[object] = ()
     """What it changed, as guards know it."""
@@ -71,22 +115,54 @@ class EffectError(CaptureError):
 
 @_public
 class OutputError(GraphError, TypeError):
-    """What a function returns is not what a transform of it needs."""
+    """What a function returns is not what a transform of it needs.
+
+    Example:
+        >>> sg.grad(lambda x: x * 2)(np.ones(3))
+        Traceback (most recent call last):
+            ...
+        staticgraph.OutputError: grad: the function returns float64[3] (...), no scalar: reduce ...
+    """
 
 
 @_public
 class FeedError(StaticGraphError, ValueError):
-    """A call's inputs do not fit the executable's placeholders."""
+    """A call's inputs do not fit the executable's placeholders.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.compile([x], x + 1)()
+        Traceback (most recent call last):
+            ...
+        staticgraph.FeedError: compiled function: missing feed 'x': float32[3] (...)
+    """
 
 
 @_public
 class FormatError(StaticGraphError, ValueError):
-    """A file is damaged, or does not hold what it should."""
+    """A file is damaged, or does not hold what it should.
+
+    Example:
+        >>> with open("damaged.sg", "wb") as file:
+        ...     _ = file.write(b"no graph")
+        >>> sg.load("damaged.sg")
+        Traceback (most recent call last):
+            ...
+        staticgraph.FormatError: damaged.sg: not a file that save wrote, or a part of one: File ...
+    """
 
 
 @_public
 class OptionError(StaticGraphError, ValueError):
-    """An option or an attribute of an op has a value that it cannot have."""
+    """An option or an attribute of an op has a value that it cannot have.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.compile([x], x + 1, numerics="sloppy")
+        Traceback (most recent call last):
+            ...
+        staticgraph.OptionError: compile: numerics is one of ('strict', 'fast', 'exact'), not ...
+    """
 
 
 @_public
@@ -94,32 +170,75 @@ class OutOfRangeError(StaticGraphError, IndexError, RuntimeError):
     """An index operand points outside the axis that it indexes.
 
     PyTorch raises IndexError of some functions, and RuntimeError of others, such as gather.
+
+    Example:
+        >>> sg.take(np.ones(3), np.array([5]))
+        Traceback (most recent call last):
+            ...
+        staticgraph.OutOfRangeError: take: index 5 is out of range for an axis of size 3
     """
 
 
 @_public
 class LinAlgError(StaticGraphError, RuntimeError, _LinAlgError):
-    """A matrix is singular, or not positive definite; PyTorch raises RuntimeError."""
+    """A matrix is singular, or not positive definite; PyTorch raises RuntimeError.
+
+    Example:
+        >>> sg.linalg.cholesky(-np.eye(2))
+        Traceback (most recent call last):
+            ...
+        staticgraph.LinAlgError: cholesky: the matrix float64[2, 2] is not positive definite
+    """
 
 
 @_public
 class CompileError(StaticGraphError, RuntimeError):
-    """Compiling in the background failed; the cause is attached."""
+    """Compiling in the background failed; the cause is attached.
+
+    Example:
+        >>> isinstance(sg.CompileError("no room"), RuntimeError)
+        True
+    """
 
 
 @_public
 class DistributedError(StaticGraphError, RuntimeError):
-    """Ranks are out of step, one of them has not come, or there is no way to reach them."""
+    """Ranks are out of step, one of them has not come, or there is no way to reach them.
+
+    Example:
+        >>> isinstance(sg.DistributedError("rank 1 has ended"), RuntimeError)
+        True
+    """
 
 
 @_public
 class NonFiniteWarning(RuntimeWarning):
-    """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`."""
+    """An op made inf or nan: in debug mode, or in a call with `on_nonfinite="warn"`.
+
+    Example:
+        >>> import warnings
+        >>> x = sg.placeholder("x", (2,), "float64")
+        >>> f = sg.compile([x], sg.log(x), on_nonfinite="warn")
+        >>> with warnings.catch_warnings(record=True) as found:
+        ...     warnings.simplefilter("always")
+        ...     _ = f(np.array([1.0, 0.0]))
+        >>> [one.category.__name__ for one in found]
+        ['NonFiniteWarning']
+    """
 
 
 @_public
 class NonFiniteError(StaticGraphError, FloatingPointError):
-    """An output or update of a call is inf or nan; `report` says where that comes from."""
+    """An output or update of a call is inf or nan; `report` says where that comes from.
+
+    Example:
+        >>> x = sg.placeholder("x", (2,), "float64")
+        >>> f = sg.compile([x], sg.log(x), on_nonfinite="raise")
+        >>> f(np.array([1.0, 0.0]))
+        Traceback (most recent call last):
+            ...
+        staticgraph.NonFiniteError: compiled function: not finite: output...
+    """
 
     def __init__(self, message: str, report: object = None) -> None:
         super().__init__(message, report)
@@ -131,12 +250,33 @@ class NonFiniteError(StaticGraphError, FloatingPointError):
 
 @_public
 class LintError(GraphError):
-    """With `lint="error"`: a graph has what is most likely a slip."""
+    """With `lint="error"`: a graph has what is most likely a slip.
+
+    Example:
+        >>> w = sg.variable(np.ones(2), name="w")
+        >>> loss = sg.sum(sg.round(w))
+        >>> updates = sg.optim.SGD(lr=0.1).minimize(loss)
+        >>> sg.compile([], loss, updates=updates, lint="error")
+        Traceback (most recent call last):
+            ...
+        staticgraph.LintError: the gradient of sum float64[] by variable 'w' float64[2] is zero ...
+    """
 
 
 @_public
 class LintWarning(UserWarning):
-    """A graph has what is most likely a slip: the message names the rule, the op and the line."""
+    """A graph has what is most likely a slip: the message names the rule, the op and the line.
+
+    Example:
+        >>> import warnings
+        >>> w = sg.variable(np.ones(2), name="w")
+        >>> loss = sg.sum(sg.round(w))
+        >>> with warnings.catch_warnings(record=True) as found:
+        ...     warnings.simplefilter("always")
+        ...     _ = sg.compile([], loss, updates=sg.optim.SGD(lr=0.1).minimize(loss))
+        >>> [one.category.__name__ for one in found]
+        ['LintWarning']
+    """
 
 
 @_public
@@ -145,6 +285,15 @@ class CheckError(StaticGraphError, ValueError):
 
     Attributes:
         source: the user's line of the check, once it is known.
+
+    Example:
+        >>> x = sg.placeholder("x", (None,))
+        >>> sg.check(sg.all(x > 0), "x is {}", x)
+        >>> f = sg.compile([x], x + 1)
+        >>> f(np.array([-1.0], "float32"))
+        Traceback (most recent call last):
+            ...
+        staticgraph.CheckError: check: x is [-1.] (...)
     """
 
     source = ""

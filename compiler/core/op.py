@@ -38,6 +38,7 @@ from staticgraph.compiler.core.op_arguments import (
     is_stored,
     named,
     of_shared_dtype,
+    parameters_of,
     refuse_more,
     refuse_others,
 )
@@ -300,7 +301,7 @@ class Op:
         """TypeError for an argument that an op without a signature of its own does not take."""
         known = {"out"}
         if not isinstance(self.evaluate, np.ufunc):
-            known.update(inspect.signature(self.evaluate).parameters)
+            known.update(parameters_of(self.evaluate))
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 
@@ -339,7 +340,7 @@ class Op:
         if isinstance(self.evaluate, np.ufunc):
             names = [chr(ord("a") + i) for i in range(self.evaluate.nin)]
         else:
-            names = list(inspect.signature(self.expand or self.evaluate).parameters)
+            names = list(parameters_of(self.expand or self.evaluate))
         kind = inspect.Parameter.POSITIONAL_ONLY
         return inspect.Signature([inspect.Parameter(name, kind) for name in names if name != "out"])
 

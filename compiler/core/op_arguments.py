@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,25 @@ def named(error: TypeError, function: Any, name: str) -> TypeError:
     return TypeError(f"{name}(){text.removeprefix(own)}") if text.startswith(own) else error
 
 
+_WRITTEN_IN_C = {np.where: ("condition", "x", "y"), np.dot: ("a", "b", "out")}
+"""The parameters of what has had a signature since NumPy 2.4 only."""
+
+
+def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function of Python's or of NumPy's."""
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return {name: inspect.Parameter(name, kind) for name in _WRITTEN_IN_C[function]}
+
+
 @functools.cache
 def most_operands(function: Any) -> float:
     """How many arrays a function of NumPy's kind reads: one more by position is its `out`."""
     if isinstance(function, np.ufunc):
         return function.nin
-    parameters = inspect.signature(function).parameters.values()
+    parameters = parameters_of(function).values()
     if any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return math.inf
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -69,7 +82,7 @@ def refuse_others(name: str, operands: Sequence[object], error: Exception) -> No
 def _own_names(function: Any) -> frozenset[str]:
     if isinstance(function, np.ufunc):
         return frozenset()
-    return frozenset(inspect.signature(function).parameters)
+    return frozenset(parameters_of(function))
 
 
 def by_position(

@@ -31,9 +31,13 @@ def documentation(op: Any) -> str:
     wrapped = functools.partial(textwrap.fill, width=100, break_on_hyphens=False)
     parts = [wrapped(f"{op.name}{op.signature}", subsequent_indent="    ")]
     parts += map(wrapped, inspect.cleandoc(op.doc).split("\n\n"))
-    if op.example:
-        parts.append("Example:\n" + textwrap.indent(op.example, "    "))
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) + shown_example(op)
+
+
+def shown_example(op: Any) -> str:
+    """The end of a documentation: the example, if there is one."""
+    indented = op.example.replace("\n", "\n    ")
+    return f"\n\nExample:\n    {indented}" if op.example else ""
 
 
 def hints(op: Any) -> dict[str, Any]:

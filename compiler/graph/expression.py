@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.core.whose_code import caller, is_own
+from staticgraph.compiler.graph.applied import Applied
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
 from staticgraph.compiler.graph.scope import current_scope
 from staticgraph.compiler.graph.traversal import ancestors
@@ -42,15 +43,15 @@ _construct: ContextVar[Callable[..., Any] | None] = ContextVar("construct", defa
 class Expression(Operators):
     """A value that is not computed yet: an op applied to other expressions. Immutable.
 
-    Attributes:
-        op, operands, attrs: what is applied to what.
-        type: its TensorType; `shape`, `dtype` and `ndim` are read from it.
-        name: the name that the user gave, or None.
-        source: `file:line` of the user's code that made it; of a gradient, `gradient of OP at
-            file:line`.
-        serial: a number that grows with every expression: operands come before what uses them.
-        weak: whether it stands for a Python number, which takes the dtype of what it meets.
-        effects: of a leaf, what `compiler.graph.effects` keeps there, if anything.
+    Made by leaves (`sg.placeholder`, ...) and by ops. What it has, by subject:
+
+    What it is       shape, dtype, ndim, type, name, source, op, operands, attrs, scope
+    Shape            reshape, squeeze, expand_dims, swapaxes, transpose, broadcast_to, T, mT
+    Parts            x[...], take; changed, as new values: x.at[...].set(v), .add(v), .min(v)
+    Along axes       @, sum, mean, prod, var, std, max, min, argmax, softmax, logsumexp
+    Elementwise      + - * / // % ** == < &, exp, log, sqrt, sin, tanh, clip, astype
+
+    The rest are functions: `sg.cumsum(x)`. `sg.run` computes values, `sg.compile` functions.
 
     Example:
         >>> x = sg.placeholder("x", (3,))
@@ -58,10 +59,18 @@ class Expression(Operators):
         <multiply: float32[3]>
     """
 
-    __slots__ = (
-        "__weakref__", "attrs", "effects", "name", "op", "operands", "serial", "source", "type",
-        "weak",
-    )  # fmt: skip
+    __slots__ = {  # what `help` says of each
+        "__weakref__": "",
+        "attrs": "The attributes of the op, by name.",
+        "effects": "Of a leaf, what `compiler.graph.effects` keeps there, if anything.",
+        "name": "The name that the user gave, or None.",
+        "op": "What is applied.",
+        "operands": "What it is applied to: expressions.",
+        "serial": "A number that grows with every expression: operands come before their uses.",
+        "source": "`file:line` of the user's code; of a gradient, `gradient of OP at file:line`.",
+        "type": "Its TensorType; `shape`, `dtype` and `ndim` are read from it.",
+        "weak": "Whether it stands for a Python number, which takes the dtype of what it meets.",
+    }
 
     effects: list[object]
 
@@ -292,30 +301,6 @@ def construct(op: Op, operands: Sequence[Expression], attrs: Attrs) -> Expressio
         made: Expression = current(op, tuple(operands), attrs)
         return made
     return Expression(op, tuple(operands), attrs)
-
-
-class Applied(Protocol):
-    """An op with its attributes and type: an expression, or a record of a definition."""
-
-    @property
-    def op(self) -> Op:
-        """What is applied."""
-
-    @property
-    def attrs(self) -> Attrs:
-        """Its attributes."""
-
-    @property
-    def type(self) -> Any:
-        """The type of the result."""
-
-    @property
-    def name(self) -> str | None:
-        """The name that the user gave."""
-
-    @property
-    def source(self) -> str:
-        """The user's line."""
 
 
 def again(one: Applied, operands: tuple[Expression, ...]) -> Expression:

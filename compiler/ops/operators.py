@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.op_shown import shown_example
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import zeros_like
 
@@ -57,7 +58,7 @@ def _method(op: Any) -> Any:
     def method(self: object, *args: object, **kwargs: object) -> Any:
         return op(self, *args, **kwargs)
 
-    method.__doc__ = getattr(op, "doc", None) or op.__doc__
+    method.__doc__ = f"{op.doc}{shown_example(op)}" if isinstance(op, Op) else op.__doc__
     method.__wrapped__ = op  # type: ignore[attr-defined]  # the signature that `help` shows
     method.__annotations__ = {"return": Any}  # texts would be looked up where the op is from
     return method

@@ -44,6 +44,13 @@ class UserOp:
         record: the op, as the library's are.
         function: what it was declared around.
         several: whether its value is a tuple.
+
+    Example:
+        >>> @sg.op
+        ... def cube(x):
+        ...     return x * x * x
+        >>> cube(np.array([2.0]))
+        array([8.])
     """
 
     record: Op

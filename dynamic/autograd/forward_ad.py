@@ -21,9 +21,20 @@ from staticgraph.dynamic.func.tracer import Level, Tracer, enter_level, exit_lev
 from staticgraph.dynamic.tensors.strided import layout, owner, strided
 from staticgraph.dynamic.tensors.tensor import fresh
 
+__all__ = [
+    "UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
+    "unpack_dual",
+]  # fmt: skip
+
 
 class UnpackedDualTensor(NamedTuple):
-    """The parts of a dual tensor; the tangent is None where there is none."""
+    """The parts of a dual tensor; the tangent is None where there is none.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> forward_ad.UnpackedDualTensor(dynamic.tensor(2.0), None)
+        UnpackedDualTensor(primal=tensor(2.), tangent=None)
+    """
 
     primal: Any
     tangent: Any
@@ -61,7 +72,14 @@ class _set_fwd_grad_enabled:  # noqa: N801 - PyTorch's name
 
 
 def enter_dual_level() -> int:
-    """Start forward mode: dual tensors are made at level 0. RuntimeError if it has started."""
+    """Start forward mode: dual tensors are made at level 0. RuntimeError if it has started.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> forward_ad.enter_dual_level()
+        0
+        >>> forward_ad.exit_dual_level()
+    """
     if _current.level is not None:
         raise AutogradError("Nested forward mode AD is not supported at the moment: func.jvp nests")
     _current.level = enter_level(by_hand=True)
@@ -69,7 +87,13 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End forward mode: dual tensors are their primals from now on."""
+    """End forward mode: dual tensors are their primals from now on.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> level = forward_ad.enter_dual_level()
+        >>> forward_ad.exit_dual_level(level=level)
+    """
     if _current.level is None:
         raise AutogradError("Dual level must be a positive number.")
     if level not in (None, 0):
@@ -82,7 +106,15 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:  # noqa: N801 - PyTorch's name
-    """Forward mode for the time of a `with` block."""
+    """Forward mode for the time of a `with` block.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> with forward_ad.dual_level():
+        ...     x = forward_ad.make_dual(dynamic.tensor(3.0), dynamic.tensor(1.0))
+        ...     print(forward_ad.unpack_dual(x * x).tangent)
+        tensor(6.)
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -97,6 +129,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Raises:
         RuntimeError: forward mode has not started, the sizes differ, or the tensor has a tangent.
         ValueError: the tensor or the tangent is not floating point.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> with forward_ad.dual_level():
+        ...     print(forward_ad.make_dual(dynamic.tensor(3.0), dynamic.tensor(1.0)).exp().dtype)
+        torch.float32
     """
     current = _current.level
     if current is None:
@@ -151,7 +189,14 @@ def _laid_out(tangent: Any, primal: Any) -> Any:
 
 
 def unpack_dual(tensor: object, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal and the tangent of a tensor; the tangent is None if it is no dual tensor."""
+    """The primal and the tangent of a tensor; the tangent is None if it is no dual tensor.
+
+    Example:
+        >>> from dynamic.autograd import forward_ad
+        >>> with forward_ad.dual_level():
+        ...     forward_ad.unpack_dual(dynamic.tensor(3.0))
+        UnpackedDualTensor(primal=tensor(3.), tangent=None)
+    """
     tensor = settled(tensor)
     if _current.level is None:
         return UnpackedDualTensor(tensor, None)

@@ -24,6 +24,8 @@ from staticgraph.dynamic.tape.gradients import grad
 from staticgraph.dynamic.tensors.creation import zeros_like
 from staticgraph.dynamic.tensors.tensor import Tensor
 
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
 _Function = Callable[..., Any]
 
 _INDEPENDENT = (
@@ -176,6 +178,11 @@ def vjp(
 
     RuntimeError if v does not fit; with `strict` also if an output does not depend on an input,
     which gives zeros otherwise.
+
+    Example:
+        >>> x, v = dynamic.tensor([1.0, 2.0]), dynamic.ones(2)
+        >>> dynamic.autograd.functional.vjp(lambda x: x * x, x, v)
+        (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -198,6 +205,11 @@ def jvp(
 
     The first is linear in its cotangent, and the second differentiates it by that. `func.jvp`
     does it in forward mode, without keeping the graph.
+
+    Example:
+        >>> x, v = dynamic.tensor([1.0, 2.0]), dynamic.tensor([1.0, 0.0])
+        >>> dynamic.autograd.functional.jvp(lambda x: x * x, x, v)
+        (tensor([1., 4.]), tensor([2., 0.]))
     """
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
@@ -223,7 +235,13 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """(output, v times the Hessian) of a function of one element, v of the inputs' shapes."""
+    """(output, v times the Hessian) of a function of one element, v of the inputs' shapes.
+
+    Example:
+        >>> x, v = dynamic.tensor([1.0, 2.0]), dynamic.ones(2)
+        >>> dynamic.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
@@ -234,7 +252,13 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """(output, the Hessian times v): the Hessian is symmetric, so this is `vhp`."""
+    """(output, the Hessian times v): the Hessian is symmetric, so this is `vhp`.
+
+    Example:
+        >>> x, v = dynamic.tensor([1.0, 2.0]), dynamic.ones(2)
+        >>> dynamic.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
+        (tensor(9.), tensor([ 6., 12.]))
+    """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -270,6 +294,11 @@ def jacobian(
         strict: RuntimeError, instead of zeros, where an output does not depend on an input.
         vectorize: pull all rows back at once, as a batch, instead of one after the other.
         strategy: "reverse-mode", or "forward-mode", where all columns are computed as a batch.
+
+    Example:
+        >>> dynamic.autograd.functional.jacobian(lambda x: x * x, dynamic.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise OptionError(
@@ -364,6 +393,11 @@ def hessian(
 
     A tuple of tuples over the inputs; a tensor for a single one. The arguments are those of
     `jacobian`, which differentiates the gradient: by reverse mode, or in forward mode.
+
+    Example:
+        >>> dynamic.autograd.functional.hessian(lambda x: (x**3).sum(), dynamic.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
     """
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise OptionError('Expected strategy to be either "forward-mode" or "reverse-mode".')

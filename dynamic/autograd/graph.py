@@ -27,7 +27,14 @@ __all__ = [
 
 
 def increment_version(tensor: Any | Iterable[object]) -> None:
-    """Count a change of the memory of tensors that was made behind their back."""
+    """Count a change of the memory of tensors that was made behind their back.
+
+    Example:
+        >>> x = dynamic.ones(2)
+        >>> dynamic.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
     for one in (tensor,) if isinstance(tensor, Operand) else tensor:
         touch(one)
 
@@ -51,7 +58,16 @@ class preserved_versions:  # noqa: N801 - a context, as the others here
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Inside, what the graph saves is a copy in main memory, as all tensors are here."""
+    """Inside, what the graph saves is a copy in main memory, as all tensors are here.
+
+    Example:
+        >>> x = dynamic.tensor(3.0, requires_grad=True)
+        >>> with dynamic.autograd.graph.save_on_cpu():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad
+        tensor(6.)
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.clone(), lambda kept: kept)

@@ -217,10 +217,12 @@ def view_as_complex(input: Any) -> Any:
 
 
 def _matrix_adjoint(self: Any) -> Any:
+    """The last two axes exchanged, and conjugated: see `adjoint`."""
     return adjoint(self)
 
 
 def _adjoint(self: Any) -> Any:
+    """The matrix transposed and conjugated; RuntimeError for batches of them: see `mH`."""
     if self.ndim not in (0, 2):
         hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
         raise AutogradError(

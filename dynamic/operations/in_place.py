@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.dynamic.core.no_tensors import refuse
-from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
     "abs_",
@@ -83,7 +82,6 @@ def _function(name: str) -> Any:
         return method(*args, **options)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(Tensor, name).__doc__
     return function
 
 

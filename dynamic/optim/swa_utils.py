@@ -29,7 +29,14 @@ Averages = Callable[[Sequence[Any], Sequence[Any], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """decay * average + (1 - decay) * parameter; ValueError unless decay is in [0, 1]."""
+    """decay * average + (1 - decay) * parameter; ValueError unless decay is in [0, 1].
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> average = swa_utils.get_ema_avg_fn(0.75)
+        >>> average(dynamic.tensor(4.0), dynamic.tensor(8.0), 1)
+        tensor(5.)
+    """
     _check_decay(decay)
 
     def averaged(average: Any, parameter: Any, count: object) -> Any:
@@ -39,7 +46,13 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all parameters so far."""
+    """The mean of all parameters so far.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> swa_utils.get_swa_avg_fn()(dynamic.tensor(4.0), dynamic.tensor(7.0), dynamic.tensor(2))
+        tensor(5.)
+    """
 
     def averaged(average: Any, parameter: Any, count: Any) -> Any:
         return average + (parameter - average) / (count + 1)
@@ -48,12 +61,28 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """`get_ema_avg_fn` of several parameters, in place."""
+    """`get_ema_avg_fn` of several parameters, in place.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> averages = [dynamic.tensor(4.0)]
+        >>> swa_utils.get_ema_multi_avg_fn(0.75)(averages, [dynamic.tensor(8.0)], 1)
+        >>> averages
+        [tensor(5.)]
+    """
     return _of_several(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """`get_swa_avg_fn` of several parameters, in place."""
+    """`get_swa_avg_fn` of several parameters, in place.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> averages = [dynamic.tensor(4.0)]
+        >>> swa_utils.get_swa_multi_avg_fn()(averages, [dynamic.tensor(7.0)], dynamic.tensor(2))
+        >>> averages
+        [tensor(5.)]
+    """
     return _of_several(get_swa_avg_fn())
 
 
@@ -84,6 +113,16 @@ class AveragedModel(Module):
         use_buffers: whether buffers are averaged too; otherwise they are the model's last ones.
 
     AssertionError if both functions are given.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> layer = nn.Linear(1, 1, bias=False)
+        >>> average = swa_utils.AveragedModel(layer)
+        >>> for value in (1.0, 3.0):
+        ...     _ = nn.init.constant_(layer.weight, value)
+        ...     average.update_parameters(layer)
+        >>> average(dynamic.ones(1)).item()
+        2.0
     """
 
     n_averaged: Any
@@ -137,6 +176,14 @@ def update_bn(loader: Iterable[Any], model: Any, device: object = None) -> None:
     """Set the running statistics of batch norms to plain averages over the data of a loader.
 
     A batch that is a list or a tuple begins with the input.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> norm = nn.BatchNorm1d(1)
+        >>> loader = [dynamic.tensor([[1.0], [3.0]]), dynamic.tensor([[5.0], [7.0]])]
+        >>> swa_utils.update_bn(loader, norm)
+        >>> norm.running_mean
+        tensor([4.])
     """
     layers = {
         one: one.momentum
@@ -168,6 +215,18 @@ class SWALR(LRScheduler):
         anneal_epochs: in how many epochs it is reached.
         anneal_strategy: "cos" or "linear".
         last_epoch: the number of steps taken before, -1 for a new run.
+
+    Example:
+        >>> from dynamic.optim import swa_utils
+        >>> optimizer = dynamic.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.3)
+        >>> scheduler = swa_utils.SWALR(optimizer, 0.1, anneal_epochs=2, anneal_strategy="linear")
+        >>> for _ in range(3):
+        ...     print(round(scheduler.get_last_lr()[0], 2))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        0.3
+        0.2
+        0.1
     """
 
     def __init__(

@@ -9,7 +9,13 @@ from staticgraph.dynamic.tape.nodes import graph_edge
 
 
 class GradientEdge(NamedTuple):
-    """A node, and which of its outputs is meant; `ownership_token` is the node of that output."""
+    """A node, and which of its outputs is meant; `ownership_token` is the node of that output.
+
+    Example:
+        >>> x = dynamic.tensor(1.0, requires_grad=True)
+        >>> dynamic.autograd.graph.get_gradient_edge(x.exp()).output_nr
+        0
+    """
 
     node: Any
     output_nr: int
@@ -21,7 +27,14 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The node and the output of it that is a tensor; RuntimeError if that requires no grad."""
+    """The node and the output of it that is a tensor; RuntimeError if that requires no grad.
+
+    Example:
+        >>> x = dynamic.tensor(3.0, requires_grad=True)
+        >>> edge = dynamic.autograd.graph.get_gradient_edge(x)
+        >>> dynamic.autograd.grad(x * x, edge)
+        (tensor(6.),)
+    """
     if tensor._node is None:
         raise AutogradError(
             "It is not possible to get the gradient edge for a Tensor that does not require "

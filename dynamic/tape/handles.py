@@ -29,7 +29,16 @@ class Hooks(OrderedDict[int, Any]):
 
 
 class RemovableHandle:
-    """What takes a hook off again: `remove()`, or the end of a `with` block. Final."""
+    """What takes a hook off again: `remove()`, or the end of a `with` block. Final.
+
+    Example:
+        >>> layer = nn.Linear(1, 1)
+        >>> handle = layer.register_forward_hook(lambda module, inputs, output: print("called"))
+        >>> _ = layer(dynamic.ones(1))
+        called
+        >>> handle.remove()
+        >>> _ = layer(dynamic.ones(1))
+    """
 
     def __init__(self, hooks: Hooks) -> None:
         self.id = next(_numbers)

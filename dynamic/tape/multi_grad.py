@@ -94,6 +94,12 @@ def register_multi_grad_hook(
         fn: called with a list of gradients, None where the pass does not reach a tensor, if mode
             is "all"; with the gradient that is there first if it is "any".
         mode: "all" or "any"; ValueError otherwise.
+
+    Example:
+        >>> x, y = (dynamic.tensor(value, requires_grad=True) for value in (2.0, 3.0))
+        >>> handle = dynamic.autograd.graph.register_multi_grad_hook((x, y), print)
+        >>> (x * y).backward()
+        [tensor(3.), tensor(2.)]
     """
     if mode not in ("all", "any"):
         raise OptionError(f"Expects mode to be one of ('all', 'any') but got {mode}")

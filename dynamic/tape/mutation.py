@@ -76,6 +76,16 @@ def allow_mutation_on_saved_tensors() -> Generator[AllowedMutation, None, None]:
 
     Forward and backward both belong inside. RuntimeError in such a context, and for a backward
     pass outside of it.
+
+    Example:
+        >>> x = dynamic.tensor([1.0, 2.0], requires_grad=True)
+        >>> with dynamic.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     z = (y * y).sum()
+        ...     _ = y.zero_()
+        ...     z.backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
     if mode.mutation is not None:
         raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")

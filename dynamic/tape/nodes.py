@@ -49,6 +49,12 @@ class GraphNode(Spec):
         hooks: the hooks of the node, or None.
         serial: the number of the node; that of an operand's node is smaller.
         owned: a cotangent that the node may write to, as nobody else holds it, or None.
+
+    Example:
+        >>> x = dynamic.tensor([1.0, 2.0], requires_grad=True)
+        >>> node = (x * x).grad_fn
+        >>> node.name(), isinstance(node, dynamic.autograd.graph.Node)
+        ('MulBackward0', True)
     """
 
     __slots__ = ("__weakref__", "edges", "hooks", "serial")

@@ -116,6 +116,14 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     RuntimeError if the hooks are disabled, or if `pack_hook` modifies the tensor in place;
     TypeError if `unpack_hook` does not return a tensor.
+
+    Example:
+        >>> x = dynamic.tensor(3.0, requires_grad=True)
+        >>> with dynamic.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), dynamic.tensor):
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad
+        tensor(6.)
     """
 
     def __init__(
@@ -136,7 +144,15 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Inside, `saved_tensors_hooks` raises RuntimeError with this message; a decorator too."""
+    """Inside, `saved_tensors_hooks` raises RuntimeError with this message; a decorator too.
+
+    Example:
+        >>> with dynamic.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     dynamic.autograd.graph.saved_tensors_hooks(id, id).__enter__()
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: not here
+    """
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message

@@ -256,6 +256,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         >>> a
         array([1., 0.])
     """
+    if isinstance(ext_tensor, np.ndarray):  # before NumPy 2.1 those that are read-only export none
+        return from_numpy(ext_tensor)
     return from_numpy(np.from_dlpack(ext_tensor))
 
 

@@ -69,11 +69,24 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     """An array that records the ops applied to it if it requires grad (PyTorch's Tensor).
 
     `Tensor(2, 3)` is uninitialised, `Tensor(data)` a copy of `data`, both of the default dtype;
-    the factory functions of the package say more.
+    the factory functions of the package say more. Methods, by subject, with PyTorch's arguments; a
+    name with an underscore at its end changes the tensor in place:
+
+    What it is       shape, dtype, ndim, numel, requires_grad, grad, grad_fn, is_leaf, device
+    Out of it        item, tolist, numpy, detach, clone, to, float, double, int, long, bool
+    Gradients        backward, requires_grad_, retain_grad, register_hook, zero_
+    Shape            view, reshape, flatten, squeeze, unsqueeze, expand, permute, transpose, T, mT
+    Parts            x[...], select, narrow, split, chunk, unbind, unfold, gather, take, where
+    Arithmetic       + - * / // % ** @, add, mul, div, pow, clamp, abs, exp, log, sqrt, sin, tanh
+    Along axes       sum, mean, prod, var, std, max, min, argmax, sort, topk, cumsum, softmax
+    Into it          x[...] = y, copy_, fill_, scatter_, index_put_, masked_fill_, normal_, uniform_
 
     Example:
-        >>> dynamic.Tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
+        >>> x = dynamic.Tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.sum(dim=0)
         tensor([4., 6.])
+        >>> x.mul_(2.0).tolist()
+        [[2.0, 4.0], [6.0, 8.0]]
     """
 
     __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")

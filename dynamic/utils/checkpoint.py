@@ -52,7 +52,13 @@ class _Enough(BaseException):
 
 
 def noop_context_fn() -> _Contexts:
-    """Contexts that do nothing, for forward and for the second run."""
+    """Contexts that do nothing, for forward and for the second run.
+
+    Example:
+        >>> from dynamic.utils.checkpoint import noop_context_fn
+        >>> [type(one).__name__ for one in noop_context_fn()]
+        ['nullcontext', 'nullcontext']
+    """
     return nullcontext(), nullcontext()
 
 
@@ -67,7 +73,16 @@ _early_stop = _EarlyStop()
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside, whether checkpoints end their second run early, whatever their own argument says."""
+    """Inside, whether checkpoints end their second run early, whatever their own argument says.
+
+    Example:
+        >>> from dynamic.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+        >>> x = dynamic.tensor(1.0, requires_grad=True)
+        >>> with set_checkpoint_early_stop(False):
+        ...     y = checkpoint(lambda a: a * a, x, use_reentrant=False)
+        >>> dynamic.autograd.grad(y, x)
+        (tensor(2.),)
+    """
     before = _early_stop.enabled
     _early_stop.enabled = enable
     try:
@@ -106,6 +121,13 @@ def checkpoint(
     Raises:
         ValueError: an option has a value that it cannot have.
         RuntimeError (CheckpointError): in backward, if the second run differs from the first.
+
+    Example:
+        >>> from dynamic.utils.checkpoint import checkpoint
+        >>> x = dynamic.tensor([0.0, 1.0], requires_grad=True)
+        >>> checkpoint(lambda a: (a * a).sin(), x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([0.0000, 1.0806])
     """
     if use_reentrant is None:
         _warn("checkpoint", "calling checkpoint without use_reentrant will raise an exception")
@@ -393,6 +415,13 @@ def checkpoint_sequential(
 
     There are `segments` of them, of about equal length; the last one saves as usual.
     `preserve_rng_state` is as for `checkpoint`.
+
+    Example:
+        >>> from dynamic.utils.checkpoint import checkpoint_sequential
+        >>> x = dynamic.tensor([1.0, -1.0], requires_grad=True)
+        >>> model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.ReLU())
+        >>> checkpoint_sequential(model, 2, x, use_reentrant=False).shape
+        torch.Size([2])
     """
     if use_reentrant is None:
         _warn("checkpoint_sequential", "leaving it out will raise an exception")

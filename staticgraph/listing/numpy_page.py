@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -150,7 +151,7 @@ def markdown() -> str:
         for which, title in enumerate(("tensors that require grad", "expressions"))
     ]  # fmt: skip
     said = {
-        name: " ".join(dict.fromkeys(f"{one.said}" for one in pair if one.said))
+        name: " ".join(dict.fromkeys(_of_both(one.said) for one in pair if one.said))
         for name, pair in rows.items()
     }
     lines = [
@@ -158,6 +159,11 @@ def markdown() -> str:
         for name, (tensors, expressions) in rows.items()
     ]
     return _HEAD.format(of=len(rows), counts="; ".join(counts)) + "\n".join(lines) + "\n"
+
+
+def _of_both(said: str) -> str:
+    """A refusal without the class, where it has one text for both."""
+    return re.sub(r" of (Tensor|Expression): there is", ": there is", said)
 
 
 def _cell(text: str) -> str:

@@ -28,6 +28,10 @@ class Optimizer(ABC):
 
     Attributes:
         defaults: the options by name, of which each is an attribute too.
+
+    Example:
+        >>> sg.optim.SGD(lr=0.1).defaults["lr"], isinstance(sg.optim.Adam(), sg.optim.Optimizer)
+        (0.1, True)
     """
 
     _checks: ClassVar[Mapping[str, Check]] = {}

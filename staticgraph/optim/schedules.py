@@ -32,6 +32,11 @@ class Schedule:
     Attributes:
         formula: a function of the steps and of the arguments.
         arguments: by name.
+
+    Example:
+        >>> rate = sg.optim.linear(1.0, 0.0, steps=4)
+        >>> rate(1), rate
+        (0.75, linear(start=1.0, end=0.0, steps=4))
     """
 
     formula: Callable[..., Any]

@@ -19,6 +19,13 @@ class Stream:
         seed: what the keys of the stream are made of, an int.
         calls: the variable that counts calls; assign to its `value` to begin again. Executables
             that read it add 1 to it, after they are done, as `updates` are.
+
+    Example:
+        >>> noise = sg.random.stream("noise")
+        >>> f = sg.compile([], sg.random.uniform(noise, ()))
+        >>> first = f()
+        >>> bool(first != f()), noise.calls.value
+        (True, array(2))
     """
 
     def __init__(self, seed: int, name: str) -> None:

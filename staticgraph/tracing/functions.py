@@ -158,6 +158,11 @@ class Function(InspectedFunction):
 
     Attributes:
         made_by: the transform that made it of another function, and its arguments; or None.
+
+    Example:
+        >>> f = sg.function(lambda x: x * x)
+        >>> f(np.array([2.0, 3.0])), f
+        (array([4., 9.]), <function <lambda>, compiled>)
     """
 
     made_by: tuple[Callable[..., object], tuple[object, ...]] | None = None

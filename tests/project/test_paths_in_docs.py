@@ -13,7 +13,7 @@ PAGES = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")],
     key=lambda page: page.as_posix(),
 )
-FOLDERS = ("compiler", "staticgraph", "dynamic", "tests", "examples", "benchmarks")
+FOLDERS = ("compiler", "staticgraph", "dynamic", "tests", "examples", "benchmarks", "docs")
 SOURCES = [
     "/" + path.relative_to(ROOT).as_posix()
     for folder in FOLDERS

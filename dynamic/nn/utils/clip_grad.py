@@ -23,7 +23,12 @@ def _gradients(parameters: Any) -> list[Any]:
 def get_total_norm(
     tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """The norm of all elements of all tensors; RuntimeError if it is to be finite and is not."""
+    """The norm of all elements of all tensors; RuntimeError if it is to be finite and is not.
+
+    Example:
+        >>> nn.utils.get_total_norm([dynamic.tensor([3.0]), dynamic.tensor([4.0])])
+        tensor(5.)
+    """
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     order = float(norm_type)
     if not all(map(has_values, listed)):
@@ -43,7 +48,15 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Any) -> None:
-    """Multiply the gradients in place by max_norm / (total_norm + 1e-6), if that is below 1."""
+    """Multiply the gradients in place by max_norm / (total_norm + 1e-6), if that is below 1.
+
+    Example:
+        >>> w = dynamic.tensor([1.0], requires_grad=True)
+        >>> w.grad = dynamic.tensor([3.0])
+        >>> nn.utils.clip_grads_with_norm_(w, 1.0, total_norm=dynamic.tensor(6.0))
+        >>> w.grad
+        tensor([0.5000])
+    """
     if not has_values(total_norm):
         scale = ops.minimum(float(max_norm) / (total_norm + 1e-6), 1.0)
         for grad in _gradients(parameters):
@@ -65,6 +78,14 @@ def clip_grad_norm_(
     """Scale the gradients in place so that their norm as one vector is at most `max_norm`.
 
     Returns the norm before (Pascanu, Mikolov, Bengio 2013).
+
+    Example:
+        >>> w = dynamic.tensor([1.0, 1.0], requires_grad=True)
+        >>> w.grad = dynamic.tensor([3.0, 4.0])
+        >>> nn.utils.clip_grad_norm_(w, 1.0)  # the norm before
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
     """
     listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
@@ -73,7 +94,15 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit the elements of the gradients in place to [-clip_value, clip_value]."""
+    """Limit the elements of the gradients in place to [-clip_value, clip_value].
+
+    Example:
+        >>> w = dynamic.tensor([1.0, 1.0], requires_grad=True)
+        >>> w.grad = dynamic.tensor([3.0, -0.5])
+        >>> nn.utils.clip_grad_value_(w, 1.0)
+        >>> w.grad
+        tensor([ 1.0000, -0.5000])
+    """
     for grad in _gradients(parameters):
         if not has_values(grad):
             grad.clamp_(-clip_value, clip_value)

@@ -154,6 +154,11 @@ def orthogonal(
 
     Raises:
         ValueError: there is no such map, or the weight is no matrix.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(2, 2))
+        >>> dynamic.allclose(layer.weight @ layer.weight.T, dynamic.eye(2), atol=1e-6)
+        True
     """
     weight = getattr(module, name, None)
     if weight is None or not hasattr(weight, "_array"):

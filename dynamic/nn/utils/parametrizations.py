@@ -34,7 +34,15 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """The module, whose weight is made of lengths and directions (Salimans, Kingma 2016)."""
+    """The module, whose weight is made of lengths and directions (Salimans, Kingma 2016).
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> layer.parametrizations.weight.original0.shape  # the lengths
+        torch.Size([3, 1])
+        >>> layer.parametrizations.weight.original1.shape  # the directions
+        torch.Size([3, 2])
+    """
     rule = _WeightNorm(-1 if dim is None else dim)
     return parametrize.register_parametrization(module, name, rule, unsafe=True)
 
@@ -69,7 +77,14 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """The module, whose weight has the largest singular value 1 (Miyato et al. 2018)."""
+    """The module, whose weight has the largest singular value 1 (Miyato et al. 2018).
+
+    Example:
+        >>> _ = dynamic.manual_seed(0)
+        >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=50)
+        >>> round(dynamic.linalg.norm(layer.weight, 2).item(), 3)
+        1.0
+    """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     rule = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)

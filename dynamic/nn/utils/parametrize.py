@@ -14,12 +14,25 @@ from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.tensor import Tensor
 
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
+    "remove_parametrizations",
+]  # fmt: skip
+
 _cache: list[dict[tuple[int, str], Any]] = []
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each such parameter is computed once."""
+    """A block in which each such parameter is computed once.
+
+    Example:
+        >>> from dynamic.nn.utils import parametrize
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> with parametrize.cached():
+        ...     print(layer.weight is layer.weight)
+        True
+    """
     _cache.append({})
     try:
         yield
@@ -33,6 +46,11 @@ class ParametrizationList(ModuleList):
     Attributes:
         original: the parameter; `original0`, `original1`, ... where the function's `right_inverse`
             gives several.
+
+    Example:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> layer.parametrizations.weight.original0.shape, len(layer.parametrizations.weight)
+        (torch.Size([2, 1]), 1)
     """
 
     def __init__(self, modules: Any, original: Any, unsafe: bool = False) -> None:
@@ -128,6 +146,12 @@ def register_parametrization(
 
     Raises:
         ValueError: the module has no such parameter or buffer, or the value has another shape.
+
+    Example:
+        >>> from dynamic.nn.utils import parametrize
+        >>> layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Softplus())
+        >>> bool((layer.weight > 0).all()), type(layer).__name__
+        (True, 'ParametrizedLinear')
     """
     if is_parametrized(module, tensor_name):
         module.parametrizations[tensor_name].append(parametrization)
@@ -160,7 +184,14 @@ def register_parametrization(
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module, or a parameter of it, is the value of other modules."""
+    """Whether a module, or a parameter of it, is the value of other modules.
+
+    Example:
+        >>> from dynamic.nn.utils import parametrize
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> parametrize.is_parametrized(layer, "weight"), parametrize.is_parametrized(layer, "bias")
+        (True, False)
+    """
     tables = module._modules.get("parametrizations")
     if tensor_name is None:
         return tables is not None and len(tables) > 0
@@ -168,7 +199,15 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """The module with an ordinary parameter again: its value, or what it is made of."""
+    """The module with an ordinary parameter again: its value, or what it is made of.
+
+    Example:
+        >>> from dynamic.nn.utils import parametrize
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> _ = parametrize.remove_parametrizations(layer, "weight")
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise OptionError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

@@ -43,7 +43,14 @@ def _hook_of(module: Any, name: str) -> tuple[Any, _Masked] | None:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a parameter of the module, or of one inside it, is pruned."""
+    """Whether a parameter of the module, or of one inside it, is pruned.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(2, 2)
+        >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "weight"))
+        (False, True)
+    """
     return any(
         isinstance(getattr(hook, "function", hook), _Masked)
         for part in module.modules()
@@ -55,9 +62,10 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     """The module with zeros in a parameter where the mask is 0, or was before.
 
     Example:
-        >>> layer = dynamic.nn.Linear(2, 1, bias=False)
-        >>> _ = custom_from_mask(layer, "weight", dynamic.tensor([[1.0, 0.0]]))
-        >>> layer.weight[0, 1].item(), [name for name, _ in layer.named_parameters()]
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(2, 1, bias=False)
+        >>> _ = prune.custom_from_mask(layer, "weight", dynamic.tensor([[1.0, 0.0]]))
+        >>> abs(layer.weight[0, 1].item()), [name for name, _ in layer.named_parameters()]
         (0.0, ['weight_orig'])
     """
     found = _hook_of(module, name)
@@ -76,7 +84,16 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 
 
 def remove(module: Any, name: str) -> Any:
-    """The module whose parameter is one again, with its zeros. ValueError if it is not pruned."""
+    """The module whose parameter is one again, with its zeros. ValueError if it is not pruned.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(3, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(dynamic.tensor([[3.0, -1.0, 2.0]]))
+        >>> _ = prune.l1_unstructured(layer, "weight", 1)
+        >>> prune.remove(layer, "weight").weight.detach()
+        tensor([[3., -0., 2.]])
+    """
     found = _hook_of(module, name)
     if found is None:
         raise OptionError(
@@ -129,7 +146,13 @@ def _scores(module: Any, name: str, given: Any) -> Any:
 
 
 def identity(module: Any, name: str) -> Any:
-    """The module with a mask of ones."""
+    """The module with a mask of ones.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> prune.identity(nn.Linear(2, 1), "weight").weight_mask
+        tensor([[1., 1.]])
+    """
     values, _ = _before(module, name)
     return custom_from_mask(module, name, wrap(np.ones_like(values)))
 
@@ -138,6 +161,13 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
     """The module without the elements of a parameter that are closest to 0, so many of those left.
 
     `amount` is their number, or a part of them as a float.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(3, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(dynamic.tensor([[3.0, -1.0, 2.0]]))
+        >>> prune.l1_unstructured(layer, "weight", 1).weight_mask
+        tensor([[1., 0., 1.]])
     """
     values, left = _before(module, name)
     scores = _scores(module, name, importance_scores)
@@ -145,7 +175,13 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """The module without some elements of a parameter: see `l1_unstructured`."""
+    """The module without some elements of a parameter: see `l1_unstructured`.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> prune.random_unstructured(nn.Linear(4, 1), "weight", 0.5).weight_mask.sum()
+        tensor(2.)
+    """
     values, left = _before(module, name)
     scores = source_of(None).random(values.shape)
     return custom_from_mask(module, name, _without(values, left, scores, amount))
@@ -165,14 +201,29 @@ def _structured(module: Any, name: str, amount: Any, dim: int, scores: Any) -> A
 def ln_structured(
     module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
 ) -> Any:
-    """The module without the slices along `dim` of a parameter that have the lowest n-norms."""
+    """The module without the slices along `dim` of a parameter that have the lowest n-norms.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(2, 2, bias=False)
+        >>> _ = layer.weight.data.copy_(dynamic.tensor([[3.0, 3.0], [1.0, 1.0]]))
+        >>> prune.ln_structured(layer, "weight", 1, n=2, dim=0).weight_mask
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
     slices = np.moveaxis(_scores(module, name, importance_scores), dim, 0)
     norms = np.linalg.norm(slices.reshape(len(slices), -1), n, axis=1)
     return _structured(module, name, amount, dim, norms)
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """The module without some slices along `dim` of a parameter."""
+    """The module without some slices along `dim` of a parameter.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> prune.random_structured(nn.Linear(4, 3), "weight", 1, dim=1).weight_mask.sum()
+        tensor(9.)
+    """
     count = getattr(module, name).shape[dim]
     return _structured(module, name, amount, dim, source_of(None).random(count))
 
@@ -184,7 +235,17 @@ def global_unstructured(
     *,
     amount: Any,
 ) -> None:
-    """Prune the elements closest to 0 of several parameters, (module, name) each, as if one."""
+    """Prune the elements closest to 0 of several parameters, (module, name) each, as if one.
+
+    Example:
+        >>> from dynamic.nn.utils import prune
+        >>> layer = nn.Linear(2, 2, bias=False)
+        >>> _ = layer.weight.data.copy_(dynamic.tensor([[3.0, 3.0], [1.0, 1.0]]))
+        >>> prune.global_unstructured([(layer, "weight")], amount=0.5)
+        >>> layer.weight_mask
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
     pairs: Sequence[tuple[Any, str]] = list(parameters)
     given = importance_scores or {}
     parts = [_before(module, name) for module, name in pairs]

@@ -28,6 +28,13 @@ class PackedSequence(NamedTuple):
         batch_sizes: how many sequences have each step: int64.
         sorted_indices, unsorted_indices: the order in which the sequences were taken, and its
             inverse; None if they were in order.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> longer, shorter = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> packed = rnn.pack_sequence([longer, shorter])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1., 3., 2.]), tensor([2, 1]))
     """
 
     data: Any
@@ -54,7 +61,13 @@ class PackedSequence(NamedTuple):
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """The inverse of a permutation; None of None."""
+    """The inverse of a permutation; None of None.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> rnn.invert_permutation(dynamic.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     return None if permutation is None else wrap(np.argsort(permutation._array, kind="stable"))
 
 
@@ -82,6 +95,13 @@ def pack_padded_sequence(
 
     With `batch_first` the input is (n, length, ...). RuntimeError if a length is not positive, or
     they do not fall and `enforce_sorted` is set.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> padded = dynamic.tensor([[1.0, 2.0], [3.0, 0.0]])
+        >>> packed = rnn.pack_padded_sequence(padded, [2, 1], batch_first=True)
+        >>> packed.data, packed.batch_sizes
+        (tensor([1., 3., 2.]), tensor([2, 1]))
     """
     x = ops.swapaxes(input, 0, 1) if batch_first else input
     values = _checked(lengths, x.shape[1], x.shape[0])
@@ -142,6 +162,13 @@ def pad_packed_sequence(
     """The sequences padded to one length, (length, n, ...), and their lengths: int64 (n,).
 
     ValueError if `total_length` is less than the longest.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> longer, shorter = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> rnn.pad_packed_sequence(rnn.pack_sequence([longer, shorter]), batch_first=True)
+        (tensor([[1., 2.],
+                [3., 0.]]), tensor([2, 1]))
     """
     longest = sequence.batch_sizes.shape[0]
     if total_length is not None and total_length < longest:
@@ -162,7 +189,15 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Any:
-    """Sequences (length, ...) stacked: (longest, n, ...), or (n, longest, ...) if `batch_first`."""
+    """Sequences (length, ...) stacked: (longest, n, ...), or (n, longest, ...) if `batch_first`.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> longer, shorter = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> rnn.pad_sequence([longer, shorter], batch_first=True, padding_value=-1.0)
+        tensor([[ 1.,  2.],
+                [ 3., -1.]])
+    """
     if not isinstance(sequences, Tensor | Sequence):
         raise AutogradError(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
@@ -181,18 +216,39 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences of a padded tensor, each as long as it is."""
+    """The sequences of a padded tensor, each as long as it is.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> padded = dynamic.tensor([[1.0, 2.0], [3.0, 0.0]])
+        >>> rnn.unpad_sequence(padded, dynamic.tensor([2, 1]), batch_first=True)
+        [tensor([1., 2.]), tensor([3.])]
+    """
     x = padded_sequences if batch_first else ops.swapaxes(padded_sequences, 0, 1)
     return [row[:length] for row, length in zip(x.unbind(0), lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, ...) packed: see `pack_padded_sequence`."""
+    """Sequences (length, ...) packed: see `pack_padded_sequence`.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> longer, shorter = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> rnn.pack_sequence([longer, shorter]).data
+        tensor([1., 3., 2.])
+    """
     lengths = [one.shape[0] for one in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, False, enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
-    """The sequences that were packed."""
+    """The sequences that were packed.
+
+    Example:
+        >>> from dynamic.nn.utils import rnn
+        >>> longer, shorter = dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0])
+        >>> rnn.unpack_sequence(rnn.pack_sequence([longer, shorter]))
+        [tensor([1., 2.]), tensor([3.])]
+    """
     x, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(x, lengths, batch_first=True)

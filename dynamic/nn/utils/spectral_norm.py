@@ -61,6 +61,13 @@ def spectral_norm(
     """The module, whose weight is `weight_orig` divided by its largest singular value.
 
     `dim` is the axis of the outputs: 1 for transposed convolutions, else 0.
+
+    Example:
+        >>> _ = dynamic.manual_seed(0)
+        >>> layer = nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=50)
+        >>> _ = layer(dynamic.ones(1, 2))
+        >>> round(dynamic.linalg.norm(layer.weight, 2).item(), 3)
+        1.0
     """
     if any(isinstance(one.function, SpectralNorm) and one.function.name == name
            for one in module._forward_pre_hooks.values()):  # fmt: skip
@@ -82,7 +89,13 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """The module with an ordinary weight again; ValueError if it has no such norm."""
+    """The module with an ordinary weight again; ValueError if it has no such norm.
+
+    Example:
+        >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3)))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
+    """
     for key, hook in list(module._forward_pre_hooks.items()):
         rule = hook.function
         if isinstance(rule, SpectralNorm) and rule.name == name:

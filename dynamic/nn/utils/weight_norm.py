@@ -37,6 +37,11 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """The module, whose weight is made of `weight_g`, lengths, and `weight_v`, directions.
 
     The lengths are those of the slices along `dim`; of the whole weight for None.
+
+    Example:
+        >>> layer = nn.utils.weight_norm(nn.Linear(2, 3))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (torch.Size([3, 1]), torch.Size([3, 2]))
     """
     if any(isinstance(one, _WeightNorm) and one.name == name for one in _hooks(module)):
         raise AutogradError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -55,7 +60,13 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """The module with an ordinary weight again; ValueError if it has no such norm."""
+    """The module with an ordinary weight again; ValueError if it has no such norm.
+
+    Example:
+        >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3)))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
+    """
     for key, hook in list(module._forward_pre_hooks.items()):
         rule = hook.function
         if isinstance(rule, _WeightNorm) and rule.name == name:

@@ -94,6 +94,7 @@ def test_the_tables_say_where_functions_are() -> None:
                 )
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # since NumPy 2.5
 @pytest.mark.parametrize("group", GROUPS)
 def test_values_are_numpys(group: str) -> None:
     for name, sample in calls(group):

@@ -22,6 +22,7 @@ CASES = [
 @pytest.mark.filterwarnings("ignore:autocast:UserWarning")
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.filterwarnings("ignore:you are shuffling:UserWarning")
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # since NumPy 2.5
 @pytest.mark.parametrize(("form", "subject"), CASES)
 def test_traps_are_right_or_refused_at_their_lines(form: str, subject: str) -> None:
     """Of a subject all at once: to start and to report a test takes as long as a trap does."""

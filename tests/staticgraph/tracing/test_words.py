@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,7 @@ def test_all_that_a_training_step_reads_is_told_by_words() -> None:
     words, *rest = with_words(reads, Versions())
     assert words.kind == "words"
     assert [one.kind for one in rest if _has_words(one)] == []
-    assert len(rest) < 30
+    assert len(rest) < (30 if sys.version_info < (3, 13) else 60)  # modules' attributes: see above
 
 
 @pytest.mark.parametrize("right", [True, False])
