@@ -11,10 +11,10 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.array_api.promotion import cast, dtype_of, named, together
 from staticgraph.compiler.core.errors import DTypeError
 
-__all__ = ["astype", "clip", "floor_divide", "where"]
+__all__ = ["astype", "clip", "expm1", "floor_divide", "where"]
 
 _UNARY = (
-    "abs acos acosh asin asinh atan atanh bitwise_invert conj cos cosh exp expm1 imag "
+    "abs acos acosh asin asinh atan atanh bitwise_invert conj cos cosh exp imag "
     "isfinite isinf isnan log log1p log2 log10 logical_not negative positive real reciprocal "
     "sign signbit sin sinh square sqrt tan tanh"
 )
@@ -80,6 +80,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     if max is not None:
         x = ops.minimum(x, cast(max, dtype, x))
     return x
+
+
+def expm1(x: Any, /) -> Any:
+    """exp(x) - 1, exact near 0; of complex numbers that are not finite as exp has them."""
+    found = ops.expm1(x)
+    if np.dtype(x.dtype).kind != "c":
+        return found
+    return ops.where(ops.isfinite(x), found, ops.exp(x) - 1)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:

@@ -271,3 +271,15 @@ def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         x = xp.ones(1)
         x += "a"
+
+
+def test_complex_expm1_of_what_is_not_finite_is_as_exp() -> None:
+    parts = [0.0, 1.0, -2.0, 1e-20, np.inf, -np.inf, np.nan]
+    z = np.array([complex(a, b) for a in parts for b in [*parts, -0.0]])
+    with np.errstate(invalid="ignore"):
+        wanted = np.where(np.isfinite(z), np.expm1(z), np.exp(z) - 1)
+    e = sg.placeholder("e", (None,), "complex128")
+    for found in (np.asarray(xp.expm1(xp.asarray(z))), sg.compile([e], sg.xp.expm1(e))(z)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+        known = ~np.isnan(wanted.imag)
+        np.testing.assert_array_equal(np.signbit(found.imag)[known], np.signbit(wanted.imag)[known])
