@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.core.published import published
 from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
@@ -45,3 +46,5 @@ def _frequencies(name: str, shared: Any) -> Any:
 fftfreq, rfftfreq = (
     _frequencies(shared.__name__, shared) for shared in (_shared.fftfreq, _shared.rfftfreq)
 )
+
+published(__name__, globals())

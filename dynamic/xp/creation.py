@@ -53,8 +53,9 @@ def arange(
 ) -> Any:
     """The numbers from `start` (0) up to `stop`, without it, by `step`."""
     first, last = (0, start) if stop is None else (start, stop)
-    if all(isinstance(one, int | float | np.number) for one in (first, last, step)) and step:
-        last = max(first, last) if step > 0 else min(first, last)  # none, where PyTorch refuses
+    numbers = all(isinstance(one, int | float | np.number) for one in (first, last, step))
+    if numbers and (last - first) * step < 0:
+        last = first + 0 * last  # no numbers, where PyTorch refuses; the dtype depends on both
     return as_array(creation.arange(first, last, step, dtype=dtype, device=device))
 
 

@@ -319,4 +319,7 @@ def test_masks_of_no_elements_fit_any_axis() -> None:
 def test_arange_in_the_other_direction_is_empty() -> None:
     assert xp.arange(1, 0).shape == xp.arange(0, 5, -1).shape == xp.arange(2.5, 1, 2).shape == (0,)
     assert xp.arange(1, 0, dtype=xp.uint8).dtype == xp.uint8
+    for first, last, step in ((1.0, 0, 1), (1, 0.0, 1), (1, 0, 1.0)):
+        assert xp.arange(first, last, step).dtype == xp.float32
+    assert xp.arange(0.0, step=2).dtype == xp.float32
     compared("arange", xp.arange(np.int64(5), 1, -2), np.arange(5, 1, -2))
