@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core import fork as _fork, short_names as _short_names
 from staticgraph.compiler.core.errors import LintWarning as LintWarning
+from staticgraph.compiler.core.published import published as _published
 from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
 from staticgraph.compiler.ops.exponential import erfinv as erfinv
 from staticgraph.dynamic import (
@@ -120,6 +121,8 @@ int = int32
 long = int64
 
 newaxis = None
+
+_published(__name__, globals())
 
 if __name__ == "dynamic":
     _short_names.lead("dynamic")

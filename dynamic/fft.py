@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.core.published import published
 from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
@@ -52,3 +53,5 @@ def _frequencies(name: str, shared: Any, shown: str) -> Any:
 
 fftfreq = _frequencies("fftfreq", _shared.fftfreq, "tensor([ 0.0000,  0.2500, -0.5000, -0.2500])")
 rfftfreq = _frequencies("rfftfreq", _shared.rfftfreq, "tensor([0.0000, 0.2500, 0.5000])")
+
+published(__name__, globals())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.published import published
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions import special as _special
 from staticgraph.compiler.ops.public_special import *
@@ -63,3 +64,5 @@ if not TYPE_CHECKING:
         "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "polygamma", "psi",
         "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta", *ops.SPECIAL,
     ]  # fmt: skip
+
+published(__name__, globals())

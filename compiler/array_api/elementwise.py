@@ -11,12 +11,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.array_api.promotion import cast, dtype_of, named, together
 from staticgraph.compiler.core.errors import DTypeError
 
-__all__ = ["astype", "clip", "floor_divide", "where"]
+__all__ = ["astype", "clip", "expm1", "floor_divide", "tanh", "where"]
 
 _UNARY = (
-    "abs acos acosh asin asinh atan atanh bitwise_invert conj cos cosh exp expm1 imag "
+    "abs acos acosh asin asinh atan atanh bitwise_invert conj cos cosh exp imag "
     "isfinite isinf isnan log log1p log2 log10 logical_not negative positive real reciprocal "
-    "sign signbit sin sinh square sqrt tan tanh"
+    "sign signbit sin sinh square sqrt tan"
 )
 _ROUNDING = "ceil floor round trunc"
 _BINARY = (
@@ -82,6 +82,15 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return x
 
 
+def expm1(x: Any, /) -> Any:
+    """exp(x) - 1, exact near 0; of complex numbers that are 0 or not finite as exp has them."""
+    found = ops.expm1(x)
+    if np.dtype(x.dtype).kind != "c":
+        return found
+    near = ops.logical_and(ops.isfinite(x), ops.not_equal(x, 0))
+    return ops.where(near, found, ops.exp(x) - 1)
+
+
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The quotient rounded down; an infinite one stays so, where NumPy and PyTorch have nan."""
     x1, x2 = together(x1, x2)
@@ -90,6 +99,17 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         return quotient
     infinite = ops.logical_or(ops.isinf(x1), ops.isinf(x2))
     return ops.where(infinite, ops.floor(ops.divide(x1, x2)), quotient)
+
+
+def tanh(x: Any, /) -> Any:
+    """The hyperbolic tangent; at an infinite real part the other is a zero of its sign."""
+    found = ops.tanh(x)
+    if np.dtype(x.dtype).kind != "c":
+        return found
+    imag, signbit = named("imag"), named("signbit")
+    edge = ops.logical_and(ops.isinf(named("real")(x)), ops.isfinite(imag(x)))
+    turned = ops.not_equal(signbit(imag(found)), signbit(imag(x)))
+    return ops.where(ops.logical_and(edge, turned), named("conj")(found), found)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import accumulator, is_float
-from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import TensorType, normalise_axes
 from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, square
@@ -196,9 +196,9 @@ def _position_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     ) -> tuple[Sequence[Any], Attrs]:
         x, keepdims, axis = as_operand(x), bool(keepdims or keepdim), one_axis(name, axis, dim)
         if axis is None:
-            if keepdims:
-                raise OptionError(f"{name}: keepdims=True needs an axis")
-            x, axis = reshape(x, (-1,)), 0
+            before = (1,) * (x.ndim - 1) if keepdims else ()
+            keepdims = keepdims and x.ndim > 0
+            x, axis = reshape(x, (*before, -1)), -1
         axes = normalise_axes(name, axis, x.ndim)
         if len(axes) != 1:
             raise ShapeError(f"{name}: takes one axis, got {axes}")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from staticgraph.compiler.core.arrays import to_array, upcast
 from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
 from staticgraph.compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
@@ -50,6 +52,8 @@ def as_input(feed: Feed, value: object) -> Any:
         raise FeedError(
             f"feed {feed.name!r}: {feed.type} expected, no array of it: {error} ({feed.source})"
         ) from None
+    if array.dtype == object:
+        array = _matrix(value, array)
     if array.dtype != feed.type.dtype:
         wider = upcast(array, feed.type.dtype)
         if wider is None:
@@ -64,6 +68,14 @@ def as_input(feed: Feed, value: object) -> Any:
             f"{feed.type} has {feed.type.ndim} ({feed.source})"
         )
     return array
+
+
+def _matrix(table: Any, array: Any) -> Any:
+    """A DataFrame as an array of its columns', which is one of objects where they have masks."""
+    if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+        return array
+    columns = [np.asarray(table.iloc[:, place]) for place in range(len(table.columns))]
+    return array if any(one.dtype == object for one in columns) else np.column_stack(columns)
 
 
 def sizes_of(feeds: Sequence[Feed], arrays: Sequence[Value]) -> dict[Unknown, int]:

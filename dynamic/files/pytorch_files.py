@@ -12,7 +12,7 @@ import io
 import pickle
 import struct
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
@@ -22,6 +22,7 @@ from staticgraph.dynamic.core.dtypes import DType, dtype_named
 from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.nn.parameter import Parameter
+from staticgraph.dynamic.tensors.devices import device
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
@@ -145,7 +146,10 @@ def _known(module: str, name: str) -> Any:
         return dtype_named(name)
     functions: dict[tuple[str, str], Any] = {
         ("collections", "OrderedDict"): _Named("OrderedDict", _ordered),
+        ("collections", "Counter"): _Named("Counter", _counter),
+        ("_codecs", "encode"): _Named("bytes", _bytes),
         ("torch", "Size"): _Named("Size", _size),
+        ("torch", "device"): _Named("device", _device),
         ("builtins", "set"): _Named("set", _set),
         ("__builtin__", "set"): _Named("set", _set),
         ("torch.storage", "UntypedStorage"): _Named("uint8", _refuse_call),
@@ -174,6 +178,25 @@ def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
 
 def _set(values: Any = ()) -> set[Any]:
     return {_key(one) for one in values}
+
+
+def _counter(counts: Any = ()) -> Counter[Any]:
+    if type(counts) is not dict or not all(type(one) is int for one in counts.values()):
+        raise LoadError("load: the file counts otherwise than by integers")
+    return Counter(counts)
+
+
+def _bytes(text: Any = "", encoding: Any = None) -> bytes:
+    """What bytes are in the opcodes of protocol 2, which has none for them."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise LoadError("load: the file encodes a text as PyTorch's do not")
+    return text.encode("latin1")
+
+
+def _device(kind: Any = None, index: Any = None) -> device:
+    if not isinstance(kind, str) or not isinstance(index, int | None):
+        raise LoadError(f"load: no device is called {kind!r:.80}")
+    return device(kind, index)
 
 
 def _size(values: Any = ()) -> Size:

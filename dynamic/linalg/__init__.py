@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.core.errors import LinAlgError
+from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.linalg.decompositions import (
     cholesky,
@@ -51,3 +52,5 @@ for _name in __all__:
         globals()[_name] = _of_tensors(globals()[_name])
         if _name in ("householder_product", "matrix_power", "qr"):
             globals()[_name] = _taking_out(globals()[_name])
+
+_published(__name__, globals())

@@ -13,10 +13,10 @@ from staticgraph.dynamic.core.dtypes import DType, float32, float64, int64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.sparse.coordinates import (
     SparseTensor,
-    sparse_coo,
     sparse_coo_tensor,
     to_sparse,
 )
+from staticgraph.dynamic.tensors.devices import sparse_coo
 
 __all__ = [
     "DoubleTensor", "FloatTensor", "LongTensor", "SparseTensor", "addmm", "mm", "sparse_coo",

@@ -15,12 +15,11 @@ from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tensors.creation import as_tensor
-from staticgraph.dynamic.tensors.devices import layout
+from staticgraph.dynamic.tensors.devices import sparse_coo
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
-sparse_coo = layout("sparse_coo")
 _MISSING = "{}: there is no form of it for sparse tensors: use to_dense() first"
 
 
@@ -93,6 +92,15 @@ class SparseTensor(Tensor):
         total = np.zeros(len(flat), self._numbers.dtype)
         np.add.at(total, inverse, self._numbers)
         return _made(np.stack(np.unravel_index(flat, shape)), total, shape, True)
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return _made, (self._places, self._numbers, tuple(self.shape), self._coalesced)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        found = memo[id(self)] = _made(
+            self._places.copy(), self._numbers.copy(), self.shape, self._coalesced
+        )
+        return found
 
     def sparse_dim(self) -> int:
         """The number of axes that places have: all."""

@@ -158,6 +158,9 @@ class memory_format:  # noqa: N801 - PyTorch's name
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name
+
 
 contiguous_format, preserve_format = (
     memory_format("contiguous_format"),
@@ -186,5 +189,8 @@ class layout:  # noqa: N801 - PyTorch's name
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name
 
-strided = layout("strided")
+
+strided, sparse_coo = layout("strided"), layout("sparse_coo")

@@ -24,6 +24,7 @@ from staticgraph.compiler.array_api.data_types import (
     DataTypes as _DataTypes,
     Info as _Info,
 )
+from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.dtypes import (
     DTYPES as _DTYPES,
     dtype_named as _dtype_named,
@@ -51,6 +52,7 @@ _TABLE: dict[str, Any] = {
     **{name: _dtype_named(name) for name in _NAMES},
     **{name: getattr(_counting, name) for name in _counting.__all__},
 }
+_published(__name__, _TABLE)
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them

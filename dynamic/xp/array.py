@@ -20,7 +20,7 @@ from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.tensors.devices import check_device
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
-from staticgraph.dynamic.xp.steps import forwards
+from staticgraph.dynamic.xp.steps import filled, forwards
 
 _NUMBERS = (bool, int, float, complex)
 _set_class: Any = object.__dict__["__class__"].__set__  # Traced answers for numbers there
@@ -133,12 +133,12 @@ class Array(Tensor):
         return self
 
     def __getitem__(self, key: Any, /) -> Any:
-        forward, turned = forwards(key, self.shape)
+        forward, turned = forwards(filled(key, self.shape), self.shape)
         found = _base(self).__getitem__(self, forward)
         return as_arrays(FUNCTIONS["flip"](found, axis=turned) if turned else found, self)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        forward, turned = forwards(key, self.shape)
+        forward, turned = forwards(filled(key, self.shape), self.shape)
         if turned:
             place = _base(self).__getitem__(self, forward)
             value = value if isinstance(value, Tensor) else place.new_tensor(value)

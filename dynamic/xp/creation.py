@@ -53,6 +53,9 @@ def arange(
 ) -> Any:
     """The numbers from `start` (0) up to `stop`, without it, by `step`."""
     first, last = (0, start) if stop is None else (start, stop)
+    numbers = all(isinstance(one, int | float | np.number) for one in (first, last, step))
+    if numbers and (last - first) * step < 0:
+        last = first + 0 * last  # no numbers, where PyTorch refuses; the dtype depends on both
     return as_array(creation.arange(first, last, step, dtype=dtype, device=device))
 
 

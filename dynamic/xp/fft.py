@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import FFT
+from staticgraph.compiler.core.published import published
 from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.xp.creation import frequencies
 from staticgraph.dynamic.xp.functions import namespace
@@ -12,6 +13,7 @@ from staticgraph.dynamic.xp.functions import namespace
 __all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them
 
 _TABLE = namespace(FFT)
+published(__name__, _TABLE)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Any:

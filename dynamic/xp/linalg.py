@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import LINALG
+from staticgraph.compiler.core.published import published
 from staticgraph.dynamic.xp.functions import namespace
 
 __all__ = list(LINALG)
 
 _TABLE = namespace(LINALG)
+published(__name__, _TABLE)
 
 
 def __getattr__(name: str) -> Any:

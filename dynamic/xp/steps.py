@@ -1,9 +1,24 @@
-"""Slices that go backwards, which tensors do not have: forwards, and then turned round."""
+"""Keys that tensors do not take: slices that go backwards, and masks of no elements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+
+from staticgraph.dynamic.tensors.tensor import Tensor
+
+
+def filled(key: Any, shape: Sequence[int]) -> Any:
+    """The key; for a mask with sizes of 0, which may stand at any axis, one that fits the axes."""
+    if not isinstance(key, Tensor | np.ndarray) or 0 not in key.shape:
+        return key
+    axes = shape[: len(key.shape)]
+    fits = all(size in (0, axis) for size, axis in zip(key.shape, axes, strict=False))
+    if np.asarray(key).dtype.kind != "b" or len(axes) != len(key.shape) or not fits:
+        return key
+    return np.zeros(axes, bool)
 
 
 def forwards(key: Any, shape: Sequence[int]) -> tuple[Any, tuple[int, ...]]:

@@ -28,6 +28,7 @@ from staticgraph.compiler.array_api.data_types import (
     Info as _Info,
 )
 from staticgraph.compiler.core.default_dtype import get_default_dtype as _get_default_dtype
+from staticgraph.compiler.core.published import published as _published
 from staticgraph.xp import creation as _creation, fft as fft, linalg as linalg
 from staticgraph.xp.creation import *  # noqa: F403 - `__all__` there
 
@@ -38,6 +39,7 @@ can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_
 finfo, iinfo = _types.finfo, _types.iinfo
 
 _TABLE: dict[str, Any] = {**_FUNCTIONS, **{name: _np.dtype(name) for name in _NAMES}}
+_published(__name__, _TABLE)
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them

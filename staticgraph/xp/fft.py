@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import FFT
+from staticgraph.compiler.core.published import published
 from staticgraph.xp.creation import fftfreq, rfftfreq
 
 __all__ = [*FFT, "fftfreq", "rfftfreq"]  # noqa: PLE0604 - the table has them
 
 _TABLE = FFT
+published(__name__, _TABLE)
 
 
 def __getattr__(name: str) -> Any:

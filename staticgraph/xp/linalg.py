@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import LINALG
+from staticgraph.compiler.core.published import published
 
 __all__ = list(LINALG)
 
 _TABLE = LINALG
+published(__name__, _TABLE)
 
 
 def __getattr__(name: str) -> Any:

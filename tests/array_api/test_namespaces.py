@@ -271,3 +271,55 @@ def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         x = xp.ones(1)
         x += "a"
+
+
+def of_complex(function: str, z: Any) -> list[Any]:
+    """By both namespaces."""
+    e = sg.placeholder("e", (None,), "complex128")
+    eager, symbolic = getattr(xp, function), getattr(sg.xp, function)
+    return [np.asarray(eager(xp.asarray(z))), sg.compile([e], symbolic(e))(z)]
+
+
+def test_complex_expm1_at_the_edges_is_as_exp() -> None:
+    parts = [0.0, 1.0, -2.0, 1e-20, np.inf, -np.inf, np.nan]
+    z = np.array([complex(a, b) for a in [*parts, -0.0] for b in [*parts, -0.0]])
+    with np.errstate(invalid="ignore"):
+        wanted = np.where(np.isfinite(z) & (z != 0), np.expm1(z), np.exp(z) - 1)
+    for found in of_complex("expm1", z):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+        for part, other in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            known = ~np.isnan(other)
+            np.testing.assert_array_equal(np.signbit(part)[known], np.signbit(other)[known])
+
+
+def test_complex_tanh_at_infinity_has_a_zero_of_the_sign_of_the_imaginary_part() -> None:
+    heights = [1.0, 2.0, -2.0, 0.0, -0.0]
+    for found in of_complex("tanh", np.array([complex(-np.inf, one) for one in heights])):
+        np.testing.assert_array_equal(found.real, -1)
+        np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(heights))
+    z = RNG.normal(size=5) + 1j * np.array(heights)
+    for found in of_complex("tanh", z):
+        np.testing.assert_allclose(found, np.tanh(z), rtol=1e-13)
+
+
+def test_masks_of_no_elements_fit_any_axis() -> None:
+    x = xp.asarray(Y)
+    for shape in ((0,), (0, 4), (3, 0), (0, 0)):
+        mask = xp.zeros(shape, dtype=xp.bool)
+        assert x[mask].shape == (0, *Y.shape[len(shape) :])
+        x[mask] = 7
+    compared("unchanged", x, Y)
+    for shape in ((0, 5), (2, 0), (0, 4, 1)):
+        with pytest.raises(IndexError):
+            x[xp.zeros(shape, dtype=xp.bool)]
+    with pytest.raises(IndexError):
+        dynamic.ones(3)[dynamic.zeros(0, dtype=dynamic.bool)]  # PyTorch's
+
+
+def test_arange_in_the_other_direction_is_empty() -> None:
+    assert xp.arange(1, 0).shape == xp.arange(0, 5, -1).shape == xp.arange(2.5, 1, 2).shape == (0,)
+    assert xp.arange(1, 0, dtype=xp.uint8).dtype == xp.uint8
+    for first, last, step in ((1.0, 0, 1), (1, 0.0, 1), (1, 0, 1.0)):
+        assert xp.arange(first, last, step).dtype == xp.float32
+    assert xp.arange(0.0, step=2).dtype == xp.float32
+    compared("arange", xp.arange(np.int64(5), 1, -2), np.arange(5, 1, -2))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pickle
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -63,3 +65,22 @@ def test_both_frontends_export_the_public_ops() -> None:
         assert getattr(sg, name) is getattr(ops, name)
     for name in ops.LINALG:
         assert getattr(sg.linalg, name) is getattr(ops, name)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "dynamic", "dynamic.nn.functional", "dynamic.linalg", "dynamic.fft", "dynamic.special",
+        "dynamic.func", "dynamic.xp", "dynamic.xp.linalg", "dynamic.xp.fft", "staticgraph",
+        "staticgraph.linalg", "staticgraph.fft", "staticgraph.special", "staticgraph.nn",
+        "staticgraph.random", "staticgraph.xp", "staticgraph.xp.linalg", "staticgraph.xp.fft",
+    ],
+)  # fmt: skip
+def test_functions_and_ops_are_pickled_by_name(module: str) -> None:
+    space = importlib.import_module(module)
+    names = {*dir(space), *getattr(space, "__all__", ())}
+    functions = [getattr(space, one) for one in names if not one.startswith("_")]
+    functions = [one for one in functions if isinstance(one, FunctionType | Op)]
+    assert len(functions) > 4
+    for one in functions:
+        assert pickle.loads(pickle.dumps(one)) is one

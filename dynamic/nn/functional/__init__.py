@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.nn.functional.activation import (
     celu,
@@ -148,3 +149,5 @@ for _name in (
     "selu", "softshrink",
 ):  # fmt: skip
     globals()[_name] = _of_tensors(globals()[_name])
+
+_published(__name__, globals())

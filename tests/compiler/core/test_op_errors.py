@@ -201,7 +201,6 @@ DTYPES: list[tuple[Callable[[], Any], str]] = [
 
 OPTIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: X.sum(axis=0, dim=1), "sum: axis=0 and dim=1 are two names of one argument"),
-    (lambda: X.argmax(keepdims=True), "argmax: keepdims=True needs an axis"),
     (lambda: X.expand_dims(), "expand_dims: takes an axis"),
     (lambda: X.clip(), "clip: needs min, max or both"),
     (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamic
 import staticgraph as sg
 from tests.combinations import some
 
@@ -65,3 +66,19 @@ def test_numbas_kernels_find_the_same() -> None:
     x[5, 7] = np.nan
     for axis in AXES:
         check(x, axis, backend="numba")
+
+
+def test_without_an_axis_keepdims_keeps_all_axes() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    e = sg.placeholder("e", (None, 3, None), "float64")
+    forms = [
+        sg.argmax(x, keepdims=True), np.asarray(dynamic.tensor(x).argmax(keepdim=True)),
+        np.asarray(np.argmax(dynamic.tensor(x, requires_grad=True), keepdims=True)),
+        sg.compile([e], sg.argmax(e, keepdims=True))(x),
+        sg.vmap(lambda one: sg.argmax(one, keepdims=True))(x[None])[0],
+    ]  # fmt: skip
+    for found in forms:
+        np.testing.assert_array_equal(found, x.argmax(keepdims=True), strict=True)
+    assert (
+        dynamic.tensor(3.0).argmin(keepdim=True).shape == sg.argmin(1.5, keepdims=True).shape == ()
+    )

@@ -7,7 +7,7 @@ import pickle
 import random
 import struct
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 import numpy as np
@@ -237,3 +237,29 @@ def test_damaged_files_are_refused_or_read() -> None:
         except LoadError:
             outcomes.add("refused")
     assert outcomes == {"read", "refused"}
+
+
+def test_devices_counters_and_bytes_are_read() -> None:
+    found = torch.load(archive(pickle.dumps([Counter("aab"), b"\x00\xff"], 2)))
+    assert found == [Counter("aab"), b"\x00\xff"] and type(found[0]) is Counter
+    at = b"\x80\x02ctorch\ndevice\n(X\x04\x00\x00\x00cudaK\x01tR."
+    assert torch.load(archive(at)) == torch.device("cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("pickled", "message"),
+    [
+        (b"ccollections\nCounter\n]\x85R.", "counts otherwise than by integers"),
+        (
+            b"ccollections\nCounter\n}X\x01\x00\x00\x00a]s\x85R.",
+            "counts otherwise than by integers",
+        ),
+        (b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00hex\x86R.", "encodes a text as"),
+        (b"c_codecs\nencode\nK\x01X\x06\x00\x00\x00latin1\x86R.", "encodes a text as"),
+        (b"ctorch\ndevice\n]\x85R.", r"no device is called \[\]"),
+        (b"ctorch\ndevice\nX\x03\x00\x00\x00xyz\x85R.", "damaged one: .*device type at start"),
+    ],
+)
+def test_of_these_only_what_pytorch_writes(pickled: bytes, message: str) -> None:
+    with pytest.raises(LoadError, match=message):
+        torch.load(archive(b"\x80\x02" + pickled))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,18 @@ def made() -> Any:
 
 
 DENSE = np.array([[0.0, 0.0, 4.0], [4.0, 0.0, 5.0]])
+
+
+def test_copies_are_sparse() -> None:
+    for given in (made(), made().coalesce()):
+        for copied in (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+            found = copied(given)
+            assert repr(found) == repr(given)
+            assert found.is_coalesced() == given.is_coalesced()
+    given = made().coalesce()
+    shared, own = copy.copy(given), copy.deepcopy(given)
+    given.values()[0] = 9
+    assert (shared.values()[0].item(), own.values()[0].item()) == (9, 4)
 
 
 def test_texts_are_pytorchs() -> None:

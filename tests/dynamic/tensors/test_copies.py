@@ -176,3 +176,9 @@ def test_generators_have_no_stream_in_common() -> None:
     for copied in (copy.copy, copy.deepcopy, pickled):
         made = copied(g)
         assert torch.rand(4, generator=made).equal(torch.rand(4, generator=g))
+
+
+@ways
+def test_formats_of_memory_are_themselves(copied: Any) -> None:
+    for one in (torch.contiguous_format, torch.channels_last, torch.strided, torch.float16):
+        assert copied(one) is one

@@ -42,6 +42,20 @@ def test_a_matrix_takes_a_whole_table() -> None:
     assert f(TABLE[["a", "b"]]).tolist() == f(x=TABLE[["a", "b"]]).tolist() == [5, 7, 9]
 
 
+def test_columns_with_masks() -> None:
+    x = sg.placeholder("x", (None, 2), "float64")
+    f = sg.compile([x], sg.sum(x, axis=1))
+    numbers = TABLE[["a", "b"]]
+    assert f(numbers.convert_dtypes()).tolist() == f(numbers).tolist()
+    missing = numbers.assign(a=pd.array([1, None, 3], "Int64"))
+    np.testing.assert_array_equal(f(missing), [5, np.nan, 9])
+    k = sg.placeholder("k", (None, 2), "int64")
+    with pytest.raises(sg.DTypeError, match=r"feed 'k': float64\[3, 2\] given"):
+        sg.compile([k], k * 1)(missing)
+    with pytest.raises(sg.DTypeError, match=r"feed 'x': object\[3, 2\] given"):
+        f(TABLE[["a", "text"]].convert_dtypes())
+
+
 def test_what_is_no_column_of_numbers() -> None:
     f = sg.compile([A, B], A * B)
     with pytest.raises(sg.DTypeError, match=r"feed 'a': object\[3\] given"):
