@@ -19,6 +19,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.reductions import with_numpy_names
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -305,6 +306,7 @@ def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obj
 
 
 @called("StdMean")
+@with_numpy_names
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The standard deviation and the mean; the arguments are those of `std`.
 
@@ -316,6 +318,7 @@ def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     return input.std(*args, **options), _mean_of(input, *args, **options)
 
 
+@with_numpy_names
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The variance and the mean; the arguments are those of `var`.
 

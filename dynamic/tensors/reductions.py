@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -30,13 +31,12 @@ def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
 def with_numpy_names(method: Any) -> Any:
     """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
 
+    @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         if options:
             options = {_NAMES.get(key, key): value for key, value in options.items()}
         return method(self, *args, **options)
 
-    named.__doc__ = method.__doc__
-    named.__wrapped__ = method  # type: ignore[attr-defined]
     return named
 
 
