@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs_kinds import IMAGES, NUMBERS, Job, model
+from jobs_kinds import IMAGES, Job, model
 from wider import WIDER
 
 

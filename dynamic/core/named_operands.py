@@ -27,7 +27,7 @@ _NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def in_pytorchs_words(function: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Keywords of a function that names axes as PyTorch does, where they are given by NumPy's names.
+    """Keywords of a function with PyTorch's names of axes, where NumPy's are given.
 
     PyTorch takes both names, not at once; a function with NumPy's name itself keeps it.
     """

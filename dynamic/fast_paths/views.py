@@ -239,7 +239,10 @@ def _expanded(x: Any, *sizes: Any) -> Arranged | None:
         wanted = tuple(sizes[0])
     else:
         return None
-    shape = (1,) * (len(wanted) - x.ndim) + x.shape
+    lead = len(wanted) - x.ndim
+    if -1 in wanted[: max(lead, 0)]:
+        return None
+    shape = (1,) * lead + x.shape
     shape = tuple([n if size == -1 else size for n, size in zip(shape, wanted, strict=True)])
     return ops.broadcast_to.evaluate(x, shape), {"shape": shape}
 

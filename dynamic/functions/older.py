@@ -61,7 +61,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
     return creation.tensor(values.astype(float).tolist(), **options)
 
 
-def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
+def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
     """Integers in [low, high), or [0, low), of the shape and dtype of a tensor."""
     bounds = (0, low) if high is None else (low, high)
     options.setdefault("dtype", input.dtype)

@@ -365,6 +365,8 @@ class LSTM(_Recurrent):
         h: Any = None
         c: Any = None
         if hx is not None:
+            if len(hx) != 2:
+                raise ModuleError(f"LSTM: hx is a pair (h_0, c_0), not {len(hx)} values")
             h, c = hx
         if isinstance(input, PackedSequence):
             sizes = (self._output_size, self.hidden_size)

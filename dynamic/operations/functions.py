@@ -136,9 +136,7 @@ def flip(input: object, dims: object) -> Any:
     return ops.flip(input, dims)
 
 
-def stack(
-    tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None
-) -> Any:
+def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
     """Tensors of one shape joined along a new axis; `axis` is another name of `dim`.
 
     Example:
@@ -155,6 +153,9 @@ def stack(
 
 def _stack(tensors: Sequence[Any], dim: int) -> Any:
     refuse_one_tensor("stack", tensors)
+    others = [one for one in tensors if not isinstance(one, Tensor)]
+    if 0 < len(others) < len(tensors):
+        refuse("stack", tensors, "tensors")
     tensors = [as_tensor(one) for one in tensors]
     if not tensors:
         raise AutogradError("stack expects a non-empty TensorList")

@@ -7,7 +7,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
@@ -23,7 +23,7 @@ def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
         dim = None
     try:
         return op(x, dim, keepdim, **attrs)
-    except AxisError:
+    except ShapeError:
         axes_of(op.name, dim, x.ndim)
         return op(x, None, keepdim, **attrs)
 

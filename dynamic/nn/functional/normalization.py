@@ -31,6 +31,7 @@ from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
+from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.naming import called
@@ -164,6 +165,14 @@ def batch_norm(
             raise OptionError(
                 "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}"
+            )
+    for name, value in (
+        ("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
+        ("bias", bias),
+    ):  # fmt: skip
+        if value is not None and differ(value.shape, (input.shape[1],)):
+            raise ModuleError(
+                f"{name} should contain {input.shape[1]} elements not {value.numel()}"
             )
     if _is_plain(input, weight, bias, running_mean, running_var):
         return _on_arrays(input, running_mean, running_var, weight, bias, count, momentum, eps)

@@ -32,7 +32,9 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "renorm": ((), {"p": 2, "maxnorm": 1.0}),
 }  # fmt: skip
 ONLY_FUNCTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    **dict.fromkeys(("std_mean", "var_mean", "trapezoid", "trapz", "cumulative_trapezoid"), ((), {})),
+    **dict.fromkeys(
+        ("std_mean", "var_mean", "trapezoid", "trapz", "cumulative_trapezoid"), ((), {})
+    ),
     "unflatten": ((), {"sizes": (1, 2)}),
 }  # fmt: skip
 
