@@ -109,3 +109,28 @@ def test_integers_like_a_tensor_take_the_bound_by_name() -> None:
 
 def test_recurrent_layers_have_a_base() -> None:
     assert issubclass(nn.LSTM, nn.RNNBase) and isinstance(nn.GRU(1, 1), nn.RNNBase)
+
+
+def test_seeds_of_gpus_have_a_file_of_their_own() -> None:
+    assert torch.cuda.random.manual_seed is torch.cuda.manual_seed
+
+
+def test_any_node_is_a_node() -> None:
+    kind = torch.autograd.graph.Node
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    assert isinstance(y.grad_fn, kind) and isinstance(y.grad_fn.next_functions[0][0], kind)
+    assert issubclass(type(y.grad_fn), kind) and issubclass(kind, kind)
+    assert not isinstance(x, kind) and not isinstance(None, kind)
+    assert issubclass(torch.autograd.function.BackwardCFunction, kind)
+    assert kind not in type(y.grad_fn).mro()
+
+
+def test_functions_of_the_batched_jacobian_get_a_standard_basis() -> None:
+    from dynamic.autograd.functional import _construct_standard_basis_for
+
+    first, second = torch.ones(2), torch.ones(1, 2, dtype=torch.float64)
+    found = _construct_standard_basis_for((first, second), (2, 2))
+    assert found[0].tolist() == [[1, 0], [0, 1], [0, 0], [0, 0]]
+    assert found[1].tolist() == [[0, 0], [0, 0], [1, 0], [0, 1]]
+    assert (found[0].dtype, found[1].dtype) == (torch.float32, torch.float64)
