@@ -40,7 +40,7 @@ class TypedStorage:
         return int(self._array.nbytes)
 
     def __sizeof__(self) -> int:
-        return 48 + self.nbytes()  # 48 bytes of its own, as PyTorch's: tools print the sum
+        return 32 + self.nbytes()  # with what Python adds, 64 bytes of its own, as PyTorch's
 
     def element_size(self) -> int:
         """The number of bytes of an element."""

@@ -62,6 +62,7 @@ def test_weights_are_fetched_once(tmp_path: Path) -> None:
     assert found["w"].tolist() == [1.0, 1.0]
     named.unlink()
     assert torch.hub.load_state_dict_from_url(named.as_uri(), str(folder)).keys() == {"w"}
+    assert torch.utils.model_zoo.load_url(named.as_uri(), str(folder)).keys() == {"w"}
 
 
 def test_a_file_with_other_content_is_not_kept(tmp_path: Path) -> None:
