@@ -30,6 +30,7 @@ def dump(name: str, graph: Definition, kernel: Kernel) -> Path:
     Raises:
         OptionError: the folder cannot be made.
     """
+    from staticgraph.compiler.codegen.listing import listing
     from staticgraph.compiler.graph.definition import to_text
     from staticgraph.compiler.llvm.native import assembly
 
@@ -42,7 +43,7 @@ def dump(name: str, graph: Definition, kernel: Kernel) -> Path:
     if "ir" in wanted:
         texts["graph.txt"] = to_text(graph)
     if "source" in wanted:
-        texts["kernel.py"] = kernel.source
+        texts["kernel.py"] = listing(kernel)
     if kernel.units and wanted & {"llvm", "asm"}:
         llvm, asm = assembly(kernel.units)
         texts |= {"kernel.ll": llvm} if "llvm" in wanted else {}

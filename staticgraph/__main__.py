@@ -20,8 +20,8 @@ BROKEN_PIPE = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status, or 2 with a message if it cannot be done."""
-    from staticgraph.compare import INTERRUPTED
     from staticgraph.compare.command import add_commands
+    from staticgraph.compare.records import INTERRUPTED
     from staticgraph.differences.command import add_commands as add_diff
     from staticgraph.fuzz.command import add_commands as add_fuzz
     from staticgraph.listing.command import add_commands as add_listing

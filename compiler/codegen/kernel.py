@@ -14,8 +14,8 @@ from staticgraph.compiler.codegen.bytecode import HostCall, Instruction, TableLa
 from staticgraph.compiler.codegen.calls import Calls
 from staticgraph.compiler.codegen.finite import NONE, plan_checks
 from staticgraph.compiler.codegen.frame import Binder, TableEntries
-from staticgraph.compiler.codegen.matmul import BLAS_DTYPES
 from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
+from staticgraph.compiler.codegen.product import BLAS_DTYPES
 from staticgraph.compiler.codegen.region import Region, place_region, region_of
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size, Unknown
@@ -65,13 +65,6 @@ class Kernel:
     def graphs(self) -> tuple[tuple[int, Definition], ...]:
         """The graph and the bodies below it, each with the number of its first node."""
         return tuple((region.first, region.graph) for region in self.root.all())
-
-    @property
-    def source(self) -> str:
-        """Readable Python: the units and the kernel that calls them, with the user's names."""
-        from staticgraph.compiler.codegen.listing import listing
-
-        return listing(self)
 
     @property
     def calls_blas(self) -> bool:

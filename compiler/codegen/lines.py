@@ -52,7 +52,7 @@ from staticgraph.compiler.ir.sizes import times, total_of
 from staticgraph.compiler.schedule.access import contiguous_strides, offset_of
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.matmul import Product
+    from staticgraph.compiler.codegen.product import Product
 
 MOST_SPARE = 0.1
 """Of the columns: if more are computed in vain for one piece, two are a block that fits no cache.

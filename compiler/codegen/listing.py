@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 def listing(kernel: Kernel) -> str:
-    """The text of a kernel."""
+    """Readable Python: the units and the kernel that calls them, with the user's names."""
     return "".join(f"{line.text}\n" for line in listed(kernel))
 
 

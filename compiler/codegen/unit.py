@@ -17,9 +17,10 @@ from staticgraph.compiler.codegen.finite import (
     noted,
 )
 from staticgraph.compiler.codegen.loops import Nest
-from staticgraph.compiler.codegen.matmul import Product, matmul, product_of, sum_of_chunks
+from staticgraph.compiler.codegen.matmul import matmul, product_of, sum_of_chunks
 from staticgraph.compiler.codegen.memory import MemoryPlan
 from staticgraph.compiler.codegen.nesting import Nester
+from staticgraph.compiler.codegen.product import Product
 from staticgraph.compiler.codegen.scalar import pointer_type
 from staticgraph.compiler.codegen.statements import SIGN, Body, Check, Memory
 from staticgraph.compiler.core.dims import Size, Unknown

@@ -41,7 +41,7 @@ from staticgraph.compiler.ir.sizes import times, total_of
 from staticgraph.compiler.schedule.chunks import PROCESSORS, PRODUCT_GRAIN, TILE, Chunks
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.matmul import Product
+    from staticgraph.compiler.codegen.product import Product
 
 WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block

@@ -25,7 +25,7 @@ from staticgraph.compiler.ops.user_ops import called_by
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.bytecode import HostCall
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
 
 def host_name(call: HostCall) -> str:
@@ -58,7 +58,7 @@ class Hosts:
         OptionError: a step needs more than NumPy; with its op and the user's line.
     """
 
-    def __init__(self, runner: CompiledRunner, labels: dict[Unknown, str]) -> None:
+    def __init__(self, runner: KernelRunner, labels: dict[Unknown, str]) -> None:
         self.labels = labels
         self.calls: dict[int, str] = {}
         sources: dict[str, str] = {}

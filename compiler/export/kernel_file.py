@@ -39,7 +39,7 @@ from staticgraph.compiler.passes.sizes import unify_sizes
 from staticgraph.compiler.runtime.sizes import assumptions
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
 NEIGHBOURS = 2  # inputs beside those that are given, to see what rounding does to the results
 SMALL = 32  # elements of a constant that is written into the source
@@ -87,10 +87,10 @@ if __name__ == "__main__":
 
 
 def export(
-    runner: CompiledRunner,
+    runner: KernelRunner,
     path: str | os.PathLike[str],
     inputs: Sequence[object],
-    expected: CompiledRunner,
+    expected: KernelRunner,
 ) -> None:
     """Write the kernel of an executable as a file of Python.
 
@@ -98,7 +98,8 @@ def export(
         runner: what runs the kernel that is written.
         path: of the file, which ends in `.py`; arrays go to `NAME_inputs.npz` beside it.
         inputs: what `python FILE` runs it on; none, if it is not to run by itself.
-        expected: a copy of it, whose variables are its own: it is run on the inputs.
+        expected: a copy of it, whose variables are its own, and whose results come as a list: it
+            is run on the inputs.
 
     Raises:
         OptionError: the path is not that of a module that can be imported, or would hide one of
@@ -129,7 +130,6 @@ def export(
     file = KernelFile(runner, runner.kernel)
     runs = bool(inputs) or not runner.feeds
     if runs:
-        expected.restructure = list
         before = [one.array.copy() for one in expected.states]
         arrays |= {f"variable.{n}": one for n, one in zip(file.variables, before, strict=True)}
         names = [*(f"output_{i}" for i in range(len(runner.launch_plan.outputs))), *file.variables]
@@ -147,7 +147,7 @@ def export(
 
 
 def _with_spreads(
-    runner: CompiledRunner, inputs: Sequence[object], dtypes: Sequence[Any], before: Sequence[Any]
+    runner: KernelRunner, inputs: Sequence[object], dtypes: Sequence[Any], before: Sequence[Any]
 ) -> tuple[list[Any], list[Any], list[float]]:
     """The inputs as they are taken, the results and the variables after a run, and their spreads.
 
@@ -198,7 +198,7 @@ class KernelFile:
         large: the constants that are saved beside it, by name.
     """
 
-    runner: CompiledRunner
+    runner: KernelRunner
     kernel: Kernel
     inputs: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)

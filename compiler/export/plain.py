@@ -35,7 +35,7 @@ from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.walk import scalars_of
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
 LIBRARY = "staticgraph_kernel_library"
 """What the module of the functions that units call is named, for debuggers that pass it over."""
@@ -82,7 +82,7 @@ class Plain:
         linecache.cache.pop(self.file, None)
 
 
-def plain(runner: CompiledRunner, sizes: Mapping[Unknown, int]) -> Plain:
+def plain(runner: KernelRunner, sizes: Mapping[Unknown, int]) -> Plain:
     """The kernel of a runner as plain Python, for inputs of these sizes."""
     kernel = emit(runner.lowered, not runner.options.fuse, shared=False)
     file = KernelFile(runner, kernel)

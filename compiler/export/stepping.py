@@ -22,7 +22,7 @@ from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
 _NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
 _LINE = re.compile(r".*:\d+", re.DOTALL)
@@ -30,7 +30,7 @@ MOST = 12  # lines, ops or names that an error lists
 
 
 def step(
-    runner: CompiledRunner,
+    runner: KernelRunner,
     args: Sequence[object],
     kwargs: Mapping[str, object],
     break_at: object,
@@ -38,7 +38,7 @@ def step(
     stdin: TextIO | None,
     stdout: TextIO | None,
     update: bool,
-    told: CompiledRunner,
+    told: KernelRunner,
 ) -> list[Array] | None:
     """The results of a kernel run under pdb; see `Executable.step`. None if it was left.
 

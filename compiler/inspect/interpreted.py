@@ -34,7 +34,7 @@ from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 if TYPE_CHECKING:
     import networkx as nx
 
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 interpreting = threading.RLock()
 """Held by a call: what it reads of variables is not updated by another one meanwhile."""

@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.state import State, holding
 from staticgraph.compiler.ops import arithmetic, leaves
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 MOST_BYTES, MOST_KEPT = 1 << 24, 1 << 20
 """Variables of more bytes are not copied before the first call, or not kept after it."""

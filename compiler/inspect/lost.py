@@ -15,7 +15,7 @@ from staticgraph.compiler.core.errors import NonFiniteError, NonFiniteWarning
 from staticgraph.compiler.core.values import Array, Tree
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 
 _calls = count(1)

@@ -23,7 +23,7 @@ from staticgraph.compiler.schedule.groups import computed
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel
     from staticgraph.compiler.core.dims import Unknown
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
 __all__ = ["NodeTime", "Profile", "StepTime", "profile"]
 
@@ -32,9 +32,7 @@ SECONDS = 0.5
 LONGEST_NAME = 40  # characters of what is read, beyond which it is called by its op
 
 
-def profile(
-    runner: CompiledRunner, args: Sequence[object], kwargs: Mapping[str, object]
-) -> Profile:
+def profile(runner: KernelRunner, args: Sequence[object], kwargs: Mapping[str, object]) -> Profile:
     """Measure each step of a call on its own; variables are left as they were."""
     name, feeds = runner.name, runner.feeds
     given = as_inputs(name, feeds, in_order(name, feeds, args, kwargs) if kwargs else args)

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.runtime.sizes import Feed
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 
 class Compiled(Protocol):

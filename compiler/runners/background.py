@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from staticgraph.compiler.inspect.lost import Lost
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 
 class BackgroundRunner:

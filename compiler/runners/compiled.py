@@ -27,7 +27,6 @@ from staticgraph.compiler.runners.again import line_of, look_again
 from staticgraph.compiler.runners.layouts import Layouts
 from staticgraph.compiler.runners.runner import Mode
 from staticgraph.compiler.runners.strided import MOST_KERNELS, Strided, compile_strided, order_of
-from staticgraph.compiler.runners.workspace import Workspace, limited
 from staticgraph.compiler.runtime import threads
 from staticgraph.compiler.runtime.arguments import (
     as_inputs,
@@ -44,6 +43,7 @@ from staticgraph.compiler.runtime.launch_plan import LaunchPlan, Layout
 from staticgraph.compiler.runtime.signals import process_address
 from staticgraph.compiler.runtime.sizes import Feed, sizes_of
 from staticgraph.compiler.runtime.trampoline import Trampoline, are_apart
+from staticgraph.compiler.runtime.workspace import Workspace, limited
 from staticgraph.compiler.schedule.arena import ALIGNMENT
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel
     from staticgraph.compiler.inspect.loss import Loss
     from staticgraph.compiler.inspect.lost import Lost
-    from staticgraph.compiler.inspect.replay import Replay
+    from staticgraph.compiler.inspect.origins import Replay
 
 
 Told: TypeAlias = "tuple[CompiledRunner, Sequence[object]]"
@@ -168,11 +168,13 @@ class CompiledRunner:
         """Itself."""
         return self
 
-    def over(self, definition: Definition) -> CompiledRunner:
-        """The same over other variables."""
+    def over(
+        self, definition: Definition, restructure: Callable[[list[Tree]], Tree] | None = None
+    ) -> CompiledRunner:
+        """The same over other variables, and with its results in another structure."""
         return CompiledRunner(
-            definition, self.launch_plan, self.native, self.feeds, self.restructure, self.name,
-            self.options, self.compile, self.waits,
+            definition, self.launch_plan, self.native, self.feeds, restructure or self.restructure,
+            self.name, self.options, self.compile, self.waits,
         )  # fmt: skip
 
     def run(self, args: Sequence[object], kwargs: dict[str, Tree]) -> Tree:

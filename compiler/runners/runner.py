@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from staticgraph.compiler.inspect.debug import Step
+    from staticgraph.compiler.inspect.kernel_runner import KernelRunner
     from staticgraph.compiler.inspect.lost import Lost
-    from staticgraph.compiler.inspect.replay import Replay
-    from staticgraph.compiler.runners.compiled import CompiledRunner
+    from staticgraph.compiler.inspect.origins import Replay
 
 
 class Mode(NamedTuple):
@@ -68,7 +68,7 @@ class Runner(Protocol):
     def over(self, definition: Definition) -> Runner:
         """The same over other variables."""
 
-    def compiled(self, wanted: str) -> CompiledRunner:
+    def compiled(self, wanted: str) -> KernelRunner:
         """What runs the kernel, waited for.
 
         Raises:

@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from staticgraph.compare.own.python import compare_functions as compare_functions
 
-INTERRUPTED = 130
-"""What a command returns that Ctrl-C ended."""
-
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.own.subject import names_function
+from staticgraph.compare.records import INTERRUPTED
 from staticgraph.compiler.core.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:

@@ -14,6 +14,9 @@ from staticgraph.compiler.inspect.limits import Limits
 
 SCHEMA = "staticgraph-compare/1"
 
+INTERRUPTED = 130
+"""What a command returns that Ctrl-C ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Start:

@@ -14,13 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import KINDS, THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import this_machine
 from staticgraph.compare.meter import Meter, Need
 from staticgraph.compare.outcome import outcome
 from staticgraph.compare.race import Race, Taken
-from staticgraph.compare.records import Machine, Outcome, Report, Settings
+from staticgraph.compare.records import INTERRUPTED, Machine, Outcome, Report, Settings
 from staticgraph.compare.report.markdown import markdown
 from staticgraph.compare.report.table import print_limits, print_outcome, print_summary
 from staticgraph.compare.workloads import WORKLOADS, Workload, scaled

@@ -14,15 +14,15 @@ from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.state import State, holding
 from staticgraph.compiler.runners.compiled import CompiledRunner
 from staticgraph.compiler.runners.runner import Runner
-from staticgraph.compiler.runners.workspace import Workspace
+from staticgraph.compiler.runtime.workspace import Workspace
 from staticgraph.executables.inspected import Inspected
 
 if TYPE_CHECKING:
     from staticgraph.compiler.inspect.debug import Step
     from staticgraph.compiler.inspect.lost import Keeper
-    from staticgraph.transforms.for_scipy import ScipyFunctions
+    from staticgraph.executables.scipy_functions import ForScipy
 else:  # what hints say: its class is imported when it is asked for
-    ScipyFunctions = object
+    ForScipy = object
 
 _set = object.__setattr__  # what nobody else can
 
@@ -260,9 +260,9 @@ class Executable(Inspected):
         from staticgraph.compiler.export.kernel_file import export
 
         runner = self.runner.compiled("export").unchecked()
-        export(runner, path, inputs, runner.over(self._copied(copy.copy)))
+        export(runner, path, inputs, runner.over(self._copied(copy.copy), list))
 
-    def scipy(self, start: object = None, /, **data: object) -> ScipyFunctions:
+    def scipy(self, start: object = None, /, **data: object) -> ForScipy:
         """It as SciPy's solvers call functions: of one vector, with its derivatives.
 
         The output is a number, to be minimised or integrated, or a vector, such as residuals or
@@ -294,7 +294,7 @@ class Executable(Inspected):
             >>> bool(found.fun < 1e-6)
             True
         """
-        found: ScipyFunctions = provided.for_scipy(self, start, data)
+        found: ForScipy = provided.for_scipy(self, start, data)
         return found
 
     @property

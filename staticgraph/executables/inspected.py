@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel
     from staticgraph.compiler.inspect.debug import Trace
     from staticgraph.compiler.inspect.explanation import Explanation
+    from staticgraph.compiler.inspect.origins import Replay
     from staticgraph.compiler.inspect.plan import Plan
     from staticgraph.compiler.inspect.profile_table import Profile
-    from staticgraph.compiler.inspect.replay import Replay
     from staticgraph.draw import Drawing
     from staticgraph.view import Inputs, View
 
@@ -112,7 +112,9 @@ class Inspected:
                     v2 = x_1 * x_1                        # multiply  <- ...
             ...
         """
-        return self.runner.compiled("source").kernel.source
+        from staticgraph.compiler.codegen.listing import listing
+
+        return listing(self.runner.compiled("source").kernel)
 
     @property
     def plan(self) -> Plan:

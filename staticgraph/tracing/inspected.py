@@ -16,8 +16,8 @@ from staticgraph.tracing.tracing import Trace
 
 if TYPE_CHECKING:
     import staticgraph.compiler.inspect.debug
+    from staticgraph.compiler.inspect.origins import Replay
     from staticgraph.compiler.inspect.profile_table import Profile
-    from staticgraph.compiler.inspect.replay import Replay
     from staticgraph.view import View
 
 _OF_STEP = frozenset({"break_at", "commands", "stdin", "stdout"})

@@ -173,12 +173,17 @@ def _statements(body: Iterable[ast.AST], types: bool) -> Iterator[ast.AST]:
 
 @functools.cache
 def imports_within(root: Path, package: str) -> dict[str, set[str]]:
-    """Per module of a package the other modules of it that it imports when it runs."""
+    """Per module of a package the other modules of it that it imports, for types alone too.
+
+    What a package's own `__init__` imports for types alone are the names that editors find there,
+    of any room: they are imported when they are asked for.
+    """
     known = modules(root, package)
     found = {}
     for name, path in known.items():
         targets = {
-            one if one in known else one.rpartition(".")[0] for one in imported(path, types=False)
+            one if one in known else one.rpartition(".")[0]
+            for one in imported(path, types=name != package)
         }
         found[name] = {one for one in targets if one in known and one != name}
     return found

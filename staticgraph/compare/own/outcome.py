@@ -10,8 +10,9 @@ from typing import Any
 from staticgraph.compare.figures import Ahead, break_even
 from staticgraph.compare.kinds import COMPILED
 from staticgraph.compare.machine import this_machine
+from staticgraph.compare.own.comparison import Comparison
 from staticgraph.compare.own.contest import EAGER, AtSize, Contest, Taken, Task
-from staticgraph.compare.own.records import Comparison, Entry, OpTime, Point, StepTime
+from staticgraph.compare.own.records import Entry, OpTime, Point, StepTime
 from staticgraph.compare.own.specs import as_text
 from staticgraph.compare.own.verdict import verdict
 

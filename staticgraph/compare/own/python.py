@@ -15,9 +15,9 @@ import numpy as np
 from staticgraph.compare import peers as environments
 from staticgraph.compare.kinds import THREAD_VARIABLES, Contender
 from staticgraph.compare.machine import available_cores
+from staticgraph.compare.own.comparison import Comparison
 from staticgraph.compare.own.contender import Session
 from staticgraph.compare.own.contest import Task, task_of as words_for
-from staticgraph.compare.own.records import Comparison
 from staticgraph.compare.own.run import measured
 from staticgraph.compare.own.specs import Inputs, of_arrays, read_inputs
 from staticgraph.compare.own.subject import Subject, read_subject

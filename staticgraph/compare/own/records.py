@@ -1,6 +1,6 @@
 """What was found of a function: the records that become the JSON file and the report.
 
-The file is `Comparison`, field by field, times in seconds and sizes in bytes.
+The file is `Measured`, field by field, times in seconds and sizes in bytes.
 """
 
 from __future__ import annotations
@@ -116,10 +116,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A function in both paradigms, and by peers.
-
-    `print` shows a table, a notebook the report.
+class Measured:
+    """What was measured of a function in both paradigms, and of peers.
 
     Attributes:
         function: its name.
@@ -165,13 +163,3 @@ class Comparison:
     versions: Mapping[str, str] = field(default_factory=dict)
     verdict: tuple[str, ...] = ()
     schema: str = SCHEMA
-
-    def __str__(self) -> str:
-        from staticgraph.compare.own.text import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from staticgraph.compare.report.own_page import body
-
-        return body(self)

@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from staticgraph.compare import INTERRUPTED
 from staticgraph.compare.kinds import Contender
 from staticgraph.compare.meter import Meter
+from staticgraph.compare.own.comparison import Comparison
 from staticgraph.compare.own.contest import KINDS, Contest, Start, Task
 from staticgraph.compare.own.outcome import comparison
-from staticgraph.compare.own.records import Comparison, Entry
+from staticgraph.compare.own.records import Entry
+from staticgraph.compare.records import INTERRUPTED
 
 OURS = tuple(kind.name for kind in KINDS if not kind.peer)
 FAILED = 1

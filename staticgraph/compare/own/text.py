@@ -11,7 +11,7 @@ from staticgraph.compare.report import numbers
 from staticgraph.compare.report.numbers import duration
 
 if TYPE_CHECKING:
-    from staticgraph.compare.own.records import Comparison, Entry, Point
+    from staticgraph.compare.own.records import Entry, Measured, Point
 
 MOST_OPS = 6
 LEGEND = (
@@ -23,7 +23,7 @@ HEADS = ("", "threads", "median", "minimum", "of limit", "once", "memory", "ahea
          "when warm", "difference")  # fmt: skip
 
 
-def as_text(found: Comparison) -> str:
+def as_text(found: Measured) -> str:
     """Tables, size by size, then the verdict."""
     threads = found.settings.threads
     lines = [
@@ -45,7 +45,7 @@ def as_text(found: Comparison) -> str:
     return "\n".join(lines)
 
 
-def computed(found: Comparison) -> str:
+def computed(found: Measured) -> str:
     """What a call computes."""
     if not found.gradient:
         return "value"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from staticgraph.compare.kinds import COMPILED
-from staticgraph.compare.own.records import Comparison, Entry, Point
+from staticgraph.compare.own.records import Entry, Measured, Point
 from staticgraph.compare.own.specs import shown
 from staticgraph.compare.report.numbers import calls, duration, share
 
@@ -20,7 +20,7 @@ DOMINANT = 0.5
 """The share from which one op is said to be where the time goes."""
 
 
-def verdict(found: Comparison) -> Iterator[str]:
+def verdict(found: Measured) -> Iterator[str]:
     """The sentences, the answer first."""
     yield from _failures(found)
     pairs = [
@@ -80,7 +80,7 @@ def _times(ratio: float) -> str:
     return f"slower than eager, by a factor of {1 / ratio:.1f},"
 
 
-def _failures(found: Comparison) -> Iterator[str]:
+def _failures(found: Measured) -> Iterator[str]:
     """Why one of ours has nothing: the first failure of each, of one reason once."""
     reasons: dict[str, list[str]] = {}
     for name in (COMPILED, "sg.function", "eager"):
@@ -125,7 +125,7 @@ def _busy(pairs: Sequence[tuple[Point, Entry, Entry]], points: Sequence[Point]) 
         )
 
 
-def _paying(found: Comparison, pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
+def _paying(found: Measured, pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     """After how many calls, and for whom."""
     if found.compile_cold is None:
         return
@@ -217,7 +217,7 @@ def _memory(pairs: Sequence[tuple[Point, Entry, Entry]]) -> Iterator[str]:
     )
 
 
-def _peers(found: Comparison) -> Iterator[str]:
+def _peers(found: Measured) -> Iterator[str]:
     names = ("torch", "torch.compile", "jax")
     for point in _ends(found.points):
         ours = point.entry(COMPILED)
@@ -244,7 +244,7 @@ def _peers(found: Comparison) -> Iterator[str]:
         yield f"{name} did not run it: {failure}"
 
 
-def _agreement(found: Comparison) -> Iterator[str]:
+def _agreement(found: Measured) -> Iterator[str]:
     compared = [
         one
         for point in found.points

@@ -16,7 +16,7 @@ from staticgraph.compare.report.charts import Axis, Line, bars, colour_of, lines
 from staticgraph.compare.report.numbers import duration, megabytes, share
 
 if TYPE_CHECKING:
-    from staticgraph.compare.own.records import Comparison, Entry, Point
+    from staticgraph.compare.own.records import Entry, Measured, Point
 
 TIME = Axis("seconds of a call", lambda value: duration(value))
 MOST_ROWS = 10
@@ -24,17 +24,17 @@ CURVE = 40  # points of a line of total time
 SHORTEST = 1e-3  # seconds, at which the axis of memory over time begins
 
 
-def page(found: Comparison) -> str:
+def page(found: Measured) -> str:
     """The whole file."""
     return html.document(f"{found.function}: static or dynamic?", body(found))
 
 
-def body(found: Comparison) -> str:
+def body(found: Measured) -> str:
     """The page without its frame: what a notebook shows."""
     return html.framed("".join(_parts(found)))
 
 
-def _parts(found: Comparison) -> list[str]:
+def _parts(found: Measured) -> list[str]:
     ends = _ends(found.points)
     threads = found.settings.threads
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
@@ -99,7 +99,7 @@ def _at(point: Point) -> str:
     return shown(point.sizes) or "the given arrays"
 
 
-def _code(found: Comparison) -> str:
+def _code(found: Measured) -> str:
     left = f"<h3>Dynamic: the function</h3>{html.code(found.text)}"
     left += f"<h3>Static: how it is captured</h3>{html.code(found.static)}"
     if found.graph:
@@ -123,7 +123,7 @@ def _swept(points: Sequence[Point]) -> str | None:
     return next((name for name in names if len({x.sizes[name] for x in points}) > 1), None)
 
 
-def _times(found: Comparison) -> str:
+def _times(found: Measured) -> str:
     """Time against size as a chart, if there are sizes, and as a table."""
     kinds, points = _contenders(found.points), found.points
     rows = [
@@ -183,7 +183,7 @@ def _break_even(points: Sequence[Point], name: str) -> str:
     )
 
 
-def _totals(found: Comparison, point: Point) -> str:
+def _totals(found: Measured, point: Point) -> str:
     """Total time against calls at one size, with the crossing of eager and compiled."""
     ours, eager = point.entry(COMPILED), point.entry("eager")
     if ours is None or eager is None or found.compile_cold is None:
@@ -206,7 +206,7 @@ def _totals(found: Comparison, point: Point) -> str:
     return f"<h3>{escape(_at(point))}</h3>" + lines(series, calls, total_time, marked)
 
 
-def _once(found: Comparison, point: Point, one: Entry) -> float:
+def _once(found: Measured, point: Point, one: Entry) -> float:
     """What a contender did once, for this size or one before it, whichever took longest."""
     before = found.points[: found.points.index(point) + 1]
     same = (
@@ -303,7 +303,7 @@ def _work(point: Point) -> str:
     return ", ".join(part for part in (moved, flops) if part)
 
 
-def _machine(found: Comparison) -> str:
+def _machine(found: Measured) -> str:
     machine = found.machine
     rows = [
         ["processor", f"{machine.processor}, {machine.cores} cores"],

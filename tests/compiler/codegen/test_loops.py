@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.listing import listing
 from tests.graphs import kernel
 
 
 def loops_of(inputs: list[sg.Expression], output: sg.Expression) -> list[str]:
     """The heads of the loops of a kernel's first unit, and where elements are read and written."""
-    source = kernel((inputs, [output], {})).source.partition("def kernel")[0]
+    source = listing(kernel((inputs, [output], {}))).partition("def kernel")[0]
     lines = (line.partition("#")[0].strip() for line in source.splitlines())
     return [line for line in lines if line.startswith("for ") or "] = " in line or "= x[" in line]
 

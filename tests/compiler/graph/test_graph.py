@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.listing import listing
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.build import (
@@ -219,9 +220,10 @@ def test_text() -> None:
 
 PRINT = """
 from tests.graphs import DEFINITIONS, built, kernel
+from staticgraph.compiler.codegen.listing import listing
 from staticgraph.compiler.graph.definition import to_text
 for name, make in DEFINITIONS.items():
-    print(to_text(built(name)), kernel(make()).source, sep="\\n")
+    print(to_text(built(name)), listing(kernel(make())), sep="\\n")
 """
 
 
@@ -244,5 +246,5 @@ def test_text_and_kernels_are_the_same_in_every_process() -> None:
 
 @each
 def test_kernels_are_the_same_when_made_again(name: str) -> None:
-    first, second = (kernel(DEFINITIONS[name]()).source for _ in range(2))
+    first, second = (listing(kernel(DEFINITIONS[name]())) for _ in range(2))
     assert first == second

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import staticgraph as sg
-from staticgraph.compiler.inspect.replay import Origin
+from staticgraph.compiler.inspect.origins import Origin
 
 
 def here() -> str:

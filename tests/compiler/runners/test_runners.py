@@ -13,11 +13,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import staticgraph as sg
-from staticgraph.compiler.runners import workspace
 from staticgraph.compiler.runners.background import BackgroundRunner
 from staticgraph.compiler.runners.compiled import CompiledRunner
 from staticgraph.compiler.runners.debug import DebugRunner
-from staticgraph.compiler.runtime import threads
+from staticgraph.compiler.runtime import threads, workspace
 
 KINDS = {
     CompiledRunner: {},

@@ -22,7 +22,8 @@ from staticgraph.compare.agreement import against
 from staticgraph.compare.figures import Ahead
 from staticgraph.compare.given import given
 from staticgraph.compare.own import run
-from staticgraph.compare.own.records import SCHEMA, Comparison, Entry
+from staticgraph.compare.own.comparison import Comparison
+from staticgraph.compare.own.records import SCHEMA, Entry
 from staticgraph.compare.own.verdict import verdict
 from staticgraph.compare.own.work import least_work
 from staticgraph.compare.process import SERVER
