@@ -1,4 +1,4 @@
-"""SparseAdam, and options without a default, as PyTorch's."""
+"""Optimizers as public scripts use and derive them: values are PyTorch's."""
 
 from __future__ import annotations
 
@@ -54,3 +54,17 @@ def test_an_option_without_a_default_has_to_be_given() -> None:
     with pytest.raises(ValueError, match=text):
         Steps([x])
     assert repr(required) == "<required parameter>"
+
+
+def test_an_optimizer_around_another_need_not_be_initialised() -> None:
+    class Around(torch.optim.Optimizer):
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def step(self, closure: Any = None) -> None:
+            self.inner.step()
+
+    x = torch.ones(1, requires_grad=True)
+    x.sum().backward()
+    Around(torch.optim.SGD([x], lr=0.25)).step()
+    assert x.tolist() == [0.75]
