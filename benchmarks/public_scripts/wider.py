@@ -20,7 +20,7 @@ def _scripts() -> list[Job]:
             ("--blank_len", "20", "--levels", "3", "--cuda"), cwd=".", steps=8),
         *(Job(physics, f"experiment-{name}/train.py", ("--verbose",), roots=(f"experiment-{name}",))
           for name in ("spring", "pend")),
-        Job(physics, "experiment-spring/train.py", ("--baseline", "--use_rk4"),
+        Job(physics, "experiment-spring/train.py", ("--baseline",),
             roots=("experiment-spring",), kind="baseline"),
         Job("rtqichen/torchdiffeq", "examples/ode_demo.py",
             ("--niters", "6", "--data_size", "100", "--batch_size", "4"), steps=6),

@@ -60,8 +60,6 @@ _OLDER = (
     "is_same_size",
     "is_signed",
     "is_storage",
-    "lu",
-    "lu_solve",
     "lu_unpack",
     "nuclear_norm",
     "qr",

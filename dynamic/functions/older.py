@@ -30,8 +30,6 @@ __all__ = [
     "is_same_size",
     "is_signed",
     "is_storage",
-    "lu",
-    "lu_solve",
     "lu_unpack",
     "nuclear_norm",
     "qr",
@@ -192,12 +190,7 @@ class SVD(decompositions.SVD):
         return f"torch.return_types.svd(\nU={self[0]!r},\nS={self[1]!r},\nV={self[2]!r})"
 
 
-def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
-    """The factors of `linalg.lu_factor`, and with `get_infos` which pivot is 0: see `lu_unpack`."""
-    found = triangles.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    return tuple(found if get_infos else found[:2])
-
-
+@taking_out
 def lu_unpack(
     LU_data: Any,
     LU_pivots: Any,
@@ -217,8 +210,3 @@ def lu_unpack(
     empty = wrap(np.empty(0, LU_data._array.dtype))
     data = (found.L, found.U) if unpack_data else (empty, empty)
     return found.P if unpack_pivots else empty, *data
-
-
-def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """X with A X = b, of the factors of A: see `linalg.lu_solve`."""
-    return triangles.lu_solve(LU_data, LU_pivots, b)
