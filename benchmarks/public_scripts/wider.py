@@ -42,7 +42,6 @@ def _scripts() -> list[Job]:
             "--flow", "maf", "--no-cuda")),
         Job("Andras7/word2vec-pytorch", "word2vec/trainer.py", files=("input.txt",), data=TEXT),
         Job("cloneofsimo/minDiffusion", "superminddpm.py"),
-        Job("Po-Hsun-Su/pytorch-ssim", "max_ssim.py"),
         Job("1Konny/VIB-pytorch", "main.py", ("--cuda", "False", "--epoch", "1")),
         *(Job("vwxyzjn/cleanrl", f"cleanrl/{name}.py", arguments, steps=6) for name, arguments in (
             ("dqn", ("--learning-starts", "20", "--batch-size", "8", "--train-frequency", "1")),
@@ -157,7 +156,7 @@ x = torch.randn(2, 3, 16, 16)
 for name in ("GradCAM", "HiResCAM", "GradCAMPlusPlus", "XGradCAM", "EigenGradCAM", "LayerCAM",
              "GradCAMElementWise", "ScoreCAM", "AblationCAM", "EigenCAM"):
     with getattr(m, name)(model=net, target_layers=[net[2]]) as cam:
-        print(name, *cam(input_tensor=x).reshape(2, -1)[:, ::31].ravel())
+        print(name, *cam(input_tensor=x, targets=None).reshape(2, -1)[:, ::31].ravel())
 """
 _SUMMARY = """
 net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.BatchNorm2d(4),
@@ -274,13 +273,6 @@ def _text() -> list[Job]:
 
 
 def _graphs_and_points() -> list[Job]:
-    siren = (
-        "import torchmeta\nmodel_input = {'coords': torch.randn(2, 9, 2)}\n"
-        "def loss(found):\n"
-        "    x, y = found['model_in'], found['model_out']\n"
-        "    g = torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)[0]\n"
-        "    return (g ** 2).mean() + (y - 0.5).abs().mean()"
-    )
     edges = "torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])"
     return [
         model("Diego999/pyGAT", "models.py", "m.GAT(6, 8, 3, 0.6, 0.2, 2)",
@@ -303,9 +295,6 @@ def _graphs_and_points() -> list[Job]:
                    "use_viewdirs=True)\n"
                    "    def forward(self, x):\n        e = self.embed(x)\n"
                    "        return self.net(torch.cat([e, e], -1))"),
-        model("vsitzmann/siren", "modules.py",
-              "m.SingleBVPNet(type='sine', hidden_features=16, num_hidden_layers=2)",
-              "model_input", more=siren),
     ]  # fmt: skip
 
 
@@ -317,13 +306,11 @@ def _vision() -> list[Job]:
     }
     maps = {
         "SEAttention": "SEAttention(16, 4)", "SKAttention": "SKAttention(16, reduction=4)",
-        "CBAM": "CBAMBlock(16, 4, 7)", "BAM": "BAMBlock(16, 4, 2)",
-        "ECAAttention": "ECAAttention()",
-        "DANet": "DAModule(16, 3, 8, 8)", "A2Atttention": "DoubleAttention(16, 8, 8, True)",
-        "SGE": "SpatialGroupEnhance(4)", "CoTAttention": "CoTAttention(16, 3)",
-        "ResidualAttention": "ResidualAttention(16, 10, 0.2)", "S2Attention": "S2Attention(16)",
-        "TripletAttention": "TripletAttention()", "CoordAttention": "CoordAtt(16, 16)",
-        "ParNetAttention": "ParNetAttention(16)", "SimAM": "simam_module(16)",
+        "CBAM": "CBAMBlock(16, 4, 7)", "ECAAttention": "ECAAttention()",
+        "A2Atttention": "DoubleAttention(16, 8, 8, True)", "SGE": "SpatialGroupEnhance(4)",
+        "CoTAttention": "CoTAttention(16, 3)", "TripletAttention": "TripletAttention()",
+        "ResidualAttention": "ResidualAttention(16, 10, 0.2)",
+        "CoordAttention": "CoordAtt(16, 16)", "ParNetAttention": "ParNetAttention(16)",
         "PolarizedSelfAttention": "ParallelPolarizedSelfAttention(16)",
     }  # fmt: skip
     here = "xmu-xiaoma666/External-Attention-pytorch"
@@ -336,8 +323,8 @@ def _vision() -> list[Job]:
                 more="import torch.nn as nn")
           for name, make in maps.items()),
         model("lukemelas/EfficientNet-PyTorch", "efficientnet_pytorch/model.py",
-              "m.EfficientNet.from_name('efficientnet-b0', num_classes=4, image_size=32)",
-              "randn(2, 3, 32, 32)", steps=2),
+              "m.EfficientNet.from_name('efficientnet-b0', num_classes=4, image_size=64)",
+              "randn(4, 3, 64, 64)", steps=2),
         model("facebookresearch/mixup-cifar10", "models/resnet.py", "m.ResNet18()",
               "randn(2, 3, 32, 32)", steps=2),
         model("davda54/sam", "example/model/wide_res_net.py", "m.WideResNet(10, 1, 0.1, 3, 4)",
