@@ -111,7 +111,12 @@ def _lower(packed: Any) -> Any:
 
 
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> CheckedFactors:
-    """As `lu_factor`, which a pivot of 0 does not stop unless the errors are checked."""
+    """As `lu_factor`, which a pivot of 0 does not stop unless the errors are checked.
+
+    Example:
+        >>> dynamic.linalg.lu_factor_ex(dynamic.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+        tensor(2, dtype=torch.int32)
+    """
     require_matrices("linalg.lu_factor_ex", A)
     rows, columns = A.shape[-2:]
     count = min(rows, columns)

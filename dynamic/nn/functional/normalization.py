@@ -166,14 +166,7 @@ def batch_norm(
                 "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}"
             )
-    for name, value in (
-        ("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
-        ("bias", bias),
-    ):  # fmt: skip
-        if value is not None and differ(value.shape, (input.shape[1],)):
-            raise ModuleError(
-                f"{name} should contain {input.shape[1]} elements not {value.numel()}"
-            )
+    _check_channels(input, running_mean, running_var, weight, bias)
     if _is_plain(input, weight, bias, running_mean, running_var):
         return _on_arrays(input, running_mean, running_var, weight, bias, count, momentum, eps)
     if not training:
@@ -191,6 +184,14 @@ def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) 
     return fused.fits(input, weight, bias, mean, var) and all(
         one is None or not one.requires_grad for one in (mean, var)
     )
+
+
+def _check_channels(input: Any, *values: Any) -> None:
+    """RuntimeError unless statistics, weight and bias have an element for each channel."""
+    wanted = (input.shape[1],)
+    for name, value in zip(("running_mean", "running_var", "weight", "bias"), values, strict=True):
+        if value is not None and value.shape != wanted and differ(value.shape, wanted):
+            raise ModuleError(f"{name} should contain {wanted[0]} elements not {value.numel()}")
 
 
 def _on_arrays(
