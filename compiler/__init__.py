@@ -20,10 +20,10 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
-def _running(out: Any, x: Any, axis: int, sign: str) -> None:
+def _running(out: Any, x: Any, axis: int, sign: str, back: bool) -> None:
     from staticgraph.compiler.runtime.running import running
 
-    running(out, x, axis, sign)
+    running(out, x, axis, sign, back)
 
 
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:

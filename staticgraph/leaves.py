@@ -214,7 +214,10 @@ def arange(
     """
     limits: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
     first, last = limits
-    if stop is not None and any(isinstance(one, float | np.floating) for one in (*limits, step)):
+    if any(isinstance(one, float | np.floating) for one in (*limits, step)):
+        for one in (*limits, step):
+            if not isinstance(one, int | float | np.number):
+                raise OptionError(f"arange: {one!r} is no number beside one that is known")
         found = np.arange(first, last, step)
         return constant(found.astype(or_default(dtype)))
     for one in (first, last, step):

@@ -1,10 +1,10 @@
 """Checks of what a kernel gives for inf and nan: its outputs, and the new values of variables.
 
-A value is looked at where a long loop writes it. What short loops, or a block of a long one, have
-just written is in the cache: their unit goes over that once more, chunk by chunk, where a chunk
-writes elements that lie in a row. All else, such as products, is gone over when everything is
-computed. A value minus itself is 0, or nan if it is not finite; these are added up in vectors and
-without a branch, and nothing that is computed depends on them.
+A value is looked at where a long loop writes it. What short loops have just written is in the
+cache: their unit goes over that once more, chunk by chunk, where a chunk writes elements that lie
+in a row. All else, such as products, is gone over when everything is computed. Zero times a value
+is 0, or nan if it is not finite; these are added up in vectors and without a branch, by one
+instruction each, and nothing that is computed depends on them.
 """
 
 from __future__ import annotations
@@ -120,44 +120,28 @@ def look_on_the_way(block: Sequence[Stmt], pointer: Name, dtype: DType) -> list[
 
     None if that is not one long loop: short ones are gone over faster when they are done.
     """
-    is_one = _long_writes(block, pointer, 0, False) == [True]
+    is_one = _long_writes(block, pointer, None, False) == [True]
     return look(block, pointer, dtype) if is_one else None
 
 
-def look_by_blocks(block: Sequence[Stmt], pointer: Name, dtype: DType) -> list[Stmt] | None:
-    """The statements with what goes over the elements after each block of a loop that writes them.
-
-    None if there is no loop in blocks that writes each of them once, in order.
-    """
-    if len(_long_writes(block, pointer, 0, False)) != 1:
-        return None
-    for i, loop in enumerate(block):
-        for j, inner in enumerate(loop.body) if isinstance(loop, For) else ():
-            if isinstance(loop, For) and isinstance(inner, For) and _is_block(inner, loop):
-                writes = [x for x in inner.body if isinstance(x, Store) and x.pointer == pointer]
-                if [x.index for x in writes] == [Name(inner.variable)]:
-                    over = look_over(pointer, dtype, inner.start, inner.stop)
-                    body = (*loop.body[: j + 1], over, *loop.body[j + 1 :])
-                    made = For(loop.variable, loop.start, loop.stop, body, loop.step)
-                    return [*block[:i], made, *block[i + 1 :]]
-    return None
+def _long_writes(
+    block: Sequence[Stmt], pointer: Name, around: For | None, is_long: bool
+) -> list[bool]:
+    """For each statement that writes to an array, whether it stands in a long loop."""
+    found: list[bool] = []
+    for one in block:
+        if isinstance(one, For):
+            inner = around is None or _is_long(one) or _is_block(one, around)
+            found += _long_writes(one.body, pointer, one, inner)
+        elif isinstance(one, Store) and one.pointer == pointer:
+            found.append(is_long)
+    return found
 
 
 def _is_block(inner: For, loop: For) -> bool:
     """Whether a loop is over a block of so many iterations of the one around it."""
     step = loop.step
     return inner.start == Name(loop.variable) and isinstance(step, Const) and step.value >= LONG
-
-
-def _long_writes(block: Sequence[Stmt], pointer: Name, depth: int, is_long: bool) -> list[bool]:
-    """For each statement that writes to an array, whether it stands in a long loop."""
-    found: list[bool] = []
-    for one in block:
-        if isinstance(one, For):
-            found += _long_writes(one.body, pointer, depth + 1, not depth or _is_long(one))
-        elif isinstance(one, Store) and one.pointer == pointer:
-            found.append(is_long)
-    return found
 
 
 def _is_long(loop: For) -> bool:
@@ -220,8 +204,7 @@ def look_over(pointer: Expr, dtype: DType, start: Expr, stop: Expr) -> Stmt:
 
 def _add_up(element: Expr, dtype: DType) -> Stmt:
     total = _total(dtype)
-    element = cast(element, dtype, computing(dtype))
-    return Assign(total.name, Call("fsum", (total, element - element)))
+    return Assign(total.name, Call("add_lost", (total, cast(element, dtype, computing(dtype)))))
 
 
 def _total(dtype: DType) -> Name:

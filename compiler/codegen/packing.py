@@ -74,6 +74,11 @@ class Pieces(Record):
         return rows
 
     @property
+    def together(self) -> int:
+        """How many pieces are packed at a time: one of many columns is divided."""
+        return 1
+
+    @property
     def lines(self) -> Size:
         """The lines of a piece, such as those of an image: pieces of more columns are divided."""
         return product(self.shape[self.pack.split + 1 : self.pack.split + 2])
@@ -178,6 +183,8 @@ def copy_of(
     start = times(Name("chunk"), size(own)) - before - times(line, size(packed.width))
     bounds: dict[tuple[int, ...], tuple[Expr, Expr]]
     bounds = {(split,): (piece, piece + Name("count")), (split + 1,): (line, line + Name("lines"))}
+    if packed.together > 1:  # whole pieces: loops of known length are unrolled
+        bounds[split + 1,] = ZERO, size(packed.lines)
     if rows:
         bounds[pack.lead,] = rows[0], rows[1]
         start = start - times(rows[0], size(target.coefficient(pack.lead)))

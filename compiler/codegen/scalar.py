@@ -21,7 +21,8 @@ CONSTRUCTORS = REGISTERS
 
 
 CHEAP = frozenset({
-    "abs", "bfloat16_of_float32", "ceil", "copysign", "float16_of_float32", "float16_of_float64",
+    "abs", "add_lost", "bfloat16_of_float32", "ceil", "copysign",
+    "float16_of_float32", "float16_of_float64",
     "float32_of_bfloat16", "float32_of_float16", "floor", "fprod", "fsum", "maximum", "minimum",
     "rint", "sign_f", "sign_i", "sign_u", "sqrt", "trunc", "uint64_of_float64",
 })  # fmt: skip

@@ -11,7 +11,6 @@ from staticgraph.compiler.codegen.fills import pieces
 from staticgraph.compiler.codegen.finite import (
     keep_before,
     look,
-    look_by_blocks,
     look_on_the_way,
     look_over,
     noted,
@@ -214,7 +213,7 @@ class UnitBuilder:
         """Statements that check a value that they write: on the way, or once more over it all."""
         slot, dtype = self.memory.place[node], self.nodes[node].type.dtype
         pointer = self.pointer(slot, 0)
-        found = look_on_the_way(block, pointer, dtype) or look_by_blocks(block, pointer, dtype)
+        found = look_on_the_way(block, pointer, dtype)
         return found or [*block, look_over(pointer, dtype, *bounds)]
 
     def _noted(self, block: Sequence[Stmt], nodes: Sequence[int]) -> list[Stmt]:

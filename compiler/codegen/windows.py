@@ -47,7 +47,9 @@ WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
 MOST_PARTS = 8  # chunks that share a block
-SLAB = 144  # rows of windows, which are added to a part of the result, at a time
+SLAB = 576  # rows of windows, which are added to a part of the result, at a time
+SUMMED = 1 << 18  # elements of that part, unless it has few rows: it stays in the second cache
+FEW_ROWS = 144  # for which the other operand is worth packing
 SHARES = 4  # chunks for each processor: one may be held up
 
 
@@ -91,10 +93,14 @@ class Windows(Pieces):
         """How many channels are packed at a time."""
         if not self.is_left:
             return self.channels
-        most = max(1, SLAB // max(1, self.each))
-        slabs = -(-self.channels // most)
-        even = PROCESSORS * 2  # so that no processor has one more than the others
-        return -(-self.channels // min(self.channels, -(-slabs // even) * even))
+        rows = SLAB
+        if isinstance(self.other, int):
+            rows = min(SLAB, max(FEW_ROWS, SUMMED // max(1, self.other)))
+        slabs = -(-self.channels // max(1, rows // max(1, self.each)))
+        if not self._is_small:  # so that no processor has one more than the others
+            even = -(-PROCESSORS * 2 // max(1, self.matrices))
+            slabs = -(-slabs // even) * even
+        return -(-self.channels // min(self.channels, slabs))
 
     @property
     def slabs(self) -> int:

@@ -22,6 +22,16 @@ def refuse_masked(value: object) -> None:
         )
 
 
+def refuse_matrix(name: str, value: object) -> None:
+    """DTypeError for masked elements, and a matrix of NumPy, beside which `*` is another op."""
+    refuse_masked(value)
+    if type(value) is np.matrix:
+        raise DTypeError(
+            f"{name}: a matrix of NumPy, of which * is a product of matrices and each part has two "
+            "axes, meets an expression: give np.asarray(m)"
+        )
+
+
 def as_array(value: object) -> Array:
     """`value` as an array that means the same.
 

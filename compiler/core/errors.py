@@ -33,6 +33,16 @@ class DTypeError(StaticGraphError, TypeError):
     """The dtypes of the operands do not fit the op."""
 
 
+class DifferingError(StaticGraphError):
+    """What a loop or a branch goes by differs between the examples of a batch.
+
+    Attributes:
+        any: whether it holds for any of them.
+    """
+
+    any = False
+
+
 class ComplexError(DTypeError, NotImplementedError):
     """An op of real numbers is given complex ones."""
 

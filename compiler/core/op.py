@@ -90,6 +90,15 @@ class Operand:
     shape: Value
     dtype: Value
 
+    def standing(self) -> Value:
+        """What stands for it in the function that is being captured; itself where none is."""
+        return self
+
+
+def standing(value: object) -> Value:
+    """What stands for a tensor in the function that is being captured; else the value itself."""
+    return value.standing() if isinstance(value, Operand) else value
+
 
 @frozen(eq=False)
 class Op:

@@ -88,8 +88,9 @@ compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("static
 shuffle: Provided[[Any], Any] = Provided("staticgraph.compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
 
-running: Provided[[Any, Any, int, str], None] = Provided("staticgraph.compiler")
-"""`running(out, x, axis, sign)`: write the sums ("+") or products ("*") up to each element."""
+running: Provided[[Any, Any, int, str, bool], None] = Provided("staticgraph.compiler")
+"""`running(out, x, axis, sign, back)`: write the sums ("+") or products ("*") up to each element,
+or from it on."""
 
 share: Provided[[Callable[[int], None], int], None] = Provided("staticgraph.compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""

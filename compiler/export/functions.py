@@ -79,6 +79,12 @@ def fsum(a, b):
 
 
 @reordered
+def add_lost(total, x):
+    """total, or nan where x is inf or nan."""
+    return total + (x - x)
+
+
+@reordered
 def fprod(a, b):
     """a * b of a product that may be multiplied in another order."""
     return a * b

@@ -13,6 +13,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole
 from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.masked_moments import root
 
 __all__ = [
     "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
@@ -161,7 +162,7 @@ def nanstd(
         np.float64(1.0)
     """
     found = nanvar(x, axis, keepdims, ddof=ddof, dtype=dtype, where=where, mean=mean)
-    return ops.sqrt(found)
+    return root(found)
 
 
 def _nan_extremum(

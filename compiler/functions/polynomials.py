@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import known_size
@@ -175,8 +175,21 @@ def poly(roots: Value) -> Value:
     return found
 
 
-def polyfit(x: Value, y: Value, deg: int, *, w: Value = None) -> Value:
+def polyfit(
+    x: Value,
+    y: Value,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Value = None,
+    cov: bool | str = False,
+) -> Value:
     """The polynomial of degree `deg` of least squares through points, each with a weight `w`.
+
+    Singular values up to `rcond` times the largest count as 0: the number of points times eps
+    unless given. With `full` also the squared residuals, the rank, the singular values and rcond;
+    with `cov` the covariances of the coefficients, scaled by the residuals unless it is
+    "unscaled".
 
     Example:
         >>> sg.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1).round(6)
@@ -185,6 +198,13 @@ def polyfit(x: Value, y: Value, deg: int, *, w: Value = None) -> Value:
     x, y = floats(x), floats(y)
     if deg < 0 or x.ndim != 1:
         raise OptionError(f"polyfit: degree {deg} through points in {x.ndim} axes")
+    if full or cov:
+        points = known_size("polyfit", x, 0)
+        rcond = points * float(limits(np.dtype(x.dtype)).eps) if rcond is None else rcond
+        if cov and not full and cov != "unscaled" and points <= deg + 1:
+            raise OptionError(
+                f"polyfit: {points} points leave no covariance of {deg + 1} coefficients"
+            )
     left = vander(x, deg + 1)
     if w is not None:
         w = as_operand(w)
@@ -192,5 +212,13 @@ def polyfit(x: Value, y: Value, deg: int, *, w: Value = None) -> Value:
         y = y * (w if y.ndim == 1 else ops.expand_dims(w, 1))
     scale = ops.sqrt(ops.sum(ops.square(left), axis=0))
     right = y if y.ndim == 2 else ops.expand_dims(y, 1)
-    found = ops.lstsq(left / scale, right)[0] / ops.expand_dims(scale, 1)
-    return found if y.ndim == 2 else ops.squeeze(found, 1)
+    solved = ops.lstsq(left / scale, right, rcond)
+    found = solved[0] / ops.expand_dims(scale, 1)
+    found = found if y.ndim == 2 else ops.squeeze(found, 1)
+    if full:
+        return found, solved.residuals, solved.rank, solved.s, rcond
+    if not cov:
+        return found
+    base = ops.inv(ops.matmul(ops.transpose(left), left))
+    base = base if y.ndim == 1 else ops.expand_dims(base, 2)
+    return found, base if cov == "unscaled" else base * (solved.residuals / (points - deg - 1))

@@ -206,7 +206,7 @@ def unwrap(
 # -- order -----------------------------------------------------------------------------------------
 
 
-def partition(x: Value, kth: Places, axis: int | None = -1) -> Value:
+def partition(x: Value, kth: Places, axis: int | None = -1, kind: str = "introselect") -> Value:
     """The elements along an axis with the k-th in its place in order, none before it larger.
 
     It is the whole order: see `sort`. NumPy leaves that of the others open.
@@ -215,28 +215,39 @@ def partition(x: Value, kth: Places, axis: int | None = -1) -> Value:
         >>> sg.partition(np.array([3.0, 1.0, 2.0]), 1)
         array([1., 2., 3.])
     """
-    x, axis = _with_kth("partition", x, kth, axis)
-    return ops.sort(x, axis)
+    x, axis = _with_kth("partition", x, kth, axis, kind)
+    return _having(ops.sort(x, axis), kth, axis)
 
 
-def argpartition(x: Value, kth: Places, axis: int | None = -1) -> Value:
+def argpartition(x: Value, kth: Places, axis: int | None = -1, kind: str = "introselect") -> Value:
     """The places of the elements of `partition`: int64.
 
     Example:
         >>> sg.argpartition(np.array([3.0, 1.0, 2.0]), 1)
         array([1, 2, 0])
     """
-    x, axis = _with_kth("argpartition", x, kth, axis)
-    return ops.argsort(x, axis)
+    x, axis = _with_kth("argpartition", x, kth, axis, kind)
+    return _having(ops.argsort(x, axis), kth, axis)
 
 
-def _with_kth(name: str, x: Value, kth: Places, axis: int | None) -> tuple[Any, int]:
+def _with_kth(name: str, x: Value, kth: Places, axis: int | None, kind: str) -> tuple[Any, int]:
+    if kind != "introselect":
+        raise OptionError(f"{name}: kind is 'introselect', not {kind!r}")
     x, axis = axis_or_whole(name, x, axis)
     size = x.shape[axis]
     for one in np.atleast_1d(kth).tolist():
         if not isinstance(size, Dim) and not -size <= one < size:
             raise OptionError(f"{name}: kth={one} of {size} elements")
     return x, axis
+
+
+def _having(found: Any, kth: Places, axis: int) -> Any:
+    """What was found, once it is known to have these elements along an axis of unknown size."""
+    size = found.shape[axis]
+    if not isinstance(size, Dim):
+        return found
+    starts = [one if one >= 0 else size + one for one in np.atleast_1d(kth).tolist()]
+    return ops.after(found, *[slice_axis(found, axis, one, one + 1) for one in starts])
 
 
 def topk(x: Value, k: int, axis: int = -1) -> list[Value]:

@@ -11,10 +11,11 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.core.errors import ShapeError
+from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.arranging import known_size, ravel
+from staticgraph.compiler.functions.arranging import known_size, moveaxis, ravel
 from staticgraph.compiler.functions.counting import extract, flatnonzero, require_size
+from staticgraph.compiler.functions.sequences import lexsort
 from staticgraph.compiler.ops.declare import as_operand, common_dtype
 from staticgraph.compiler.ops.indexing import take_add
 from staticgraph.compiler.ops.reduction import positions
@@ -35,7 +36,7 @@ class Unique(NamedTuple):
     counts: Value
 
 
-def _distinct(name: str, x: Value, size: int | None, fill: Value) -> Unique:
+def _distinct(name: str, x: Value, size: int | None, fill: Value, equal_nan: bool = True) -> Unique:
     count = require_size(name, size)
     x = as_operand(x)
     shape, x = tuple(x.shape), ravel(x)
@@ -45,14 +46,41 @@ def _distinct(name: str, x: Value, size: int | None, fill: Value) -> Unique:
     order = ops.argsort(x)
     rows = ops.take(x, order)
     after, before = slice_axis(rows, 0, 1, length), slice_axis(rows, 0, 0, length - 1)
+    return _numbered(rows, order, _differ(after, before, equal_nan), count, fill, shape)
+
+
+def _differ(after: Any, before: Any, equal_nan: bool) -> Any:
     new = ops.not_equal(after, before)
-    if is_float(x.dtype):  # all nan are one
-        new = ops.logical_and(new, ops.logical_not(ops.isnan(before)))
+    if equal_nan and is_float(after.dtype):
+        both = ops.logical_and(ops.isnan(after), ops.isnan(before))
+        return ops.logical_and(new, ops.logical_not(both))
+    return new
+
+
+def _distinct_slices(x: Value, axis: int, size: int | None, fill: Value, equal_nan: bool) -> Unique:
+    count = require_size("unique", size)
+    x = moveaxis(as_operand(x), axis, 0)
+    length = known_size("unique", x, 0)
+    columns = ops.reshape(x, (length, -1)) if length else x
+    width = known_size("unique", columns, columns.ndim - 1)
+    if not (length and width):
+        raise ShapeError("unique: there is no element")
+    order = lexsort([columns[:, i] for i in reversed(range(width))])
+    rows = ops.take(columns, order, 0)
+    after, before = slice_axis(rows, 0, 1, length), slice_axis(rows, 0, 0, length - 1)
+    new = ops.any(_differ(after, before, equal_nan), axis=1)
+    found = _numbered(ops.take(x, order, 0), order, new, count, fill, (length,))
+    return found._replace(values=moveaxis(found.values, 0, axis))
+
+
+def _numbered(rows: Any, order: Any, new: Any, count: int, fill: Value, shape: Any) -> Unique:
+    """The first of equal rows in order, where `new` tells which differ from those before."""
+    length = rows.shape[0]
     number = ops.pad(ops.cumsum(ops.astype(new, "int64"), 0), (1, 0))
     found = slice_axis(number, 0, length - 1, length) + 1
     first = ops.concatenate([ops.broadcast_to(ops.equal(found, found), (1,)), new])
     starts = flatnonzero(first, size=count, fill_value=0)
-    values = ops.take(rows, starts)
+    values = ops.take(rows, starts, 0)
     inside = ops.less(positions(starts, 0), found)
     if fill is None:
         fill = ops.squeeze(slice_axis(rows, 0, 0, 1), 0)
@@ -60,8 +88,9 @@ def _distinct(name: str, x: Value, size: int | None, fill: Value) -> Unique:
     kept = ops.where(ops.less(number, count), ones, 0)
     counts = take_add(kept, ops.minimum(number, count - 1), 0, count) if count else starts
     inverse = take_add(number, order, 0, length)
+    there = ops.reshape(inside, (count,) + (1,) * (rows.ndim - 1))
     return Unique(
-        ops.where(inside, values, fill),
+        ops.where(there, values, fill),
         ops.where(inside, ops.take(order, starts), 0),
         ops.reshape(inverse, shape),
         counts,
@@ -73,7 +102,10 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
+    equal_nan: bool = True,
+    sorted: bool = True,
     size: int | None = None,
     fill_value: Value = None,
 ) -> Value:
@@ -81,7 +113,9 @@ def unique(
 
     Where there are fewer, `fill_value` follows, the smallest element if None. With `return_index`
     also where each is first, with `return_inverse` which of them each element of `x` is, with
-    `return_counts` how often each is there.
+    `return_counts` how often each is there. With `axis` the distinct slices along it, in the order
+    of their elements. All nan are one unless `equal_nan` is False. They are in order whatever
+    `sorted` says.
 
     Raises:
         OptionError: no `size` is given.
@@ -90,7 +124,10 @@ def unique(
         >>> sg.unique(np.array([3.0, 1.0, 3.0]), size=3, return_counts=True)
         (array([1., 3., 1.]), array([1, 2, 0]))
     """
-    found = _distinct("unique", x, size, fill_value)
+    if axis is None:
+        found = _distinct("unique", x, size, fill_value, equal_nan)
+    else:
+        found = _distinct_slices(x, axis, size, fill_value, equal_nan)
     wanted = (True, return_index, return_inverse, return_counts)
     results = tuple(one for one, asked in zip(found, wanted, strict=True) if asked)
     return results if len(results) > 1 else found.values
@@ -142,13 +179,24 @@ def unique_all(x: Value, /, *, size: int | None = None, fill_value: Value = None
     return _distinct("unique_all", x, size, fill_value)
 
 
-def isin(x: Value, test_elements: Value, invert: bool = False) -> Value:
+def isin(
+    x: Value,
+    test_elements: Value,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Value:
     """Per element whether it is among others; whether it is not, if `invert`.
+
+    All are compared with all, whatever `kind` ("sort" or "table") and `assume_unique` say.
 
     Example:
         >>> sg.isin(np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0]))
         array([ True, False,  True])
     """
+    if kind not in (None, "sort", "table"):
+        raise OptionError(f"isin: kind is 'sort' or 'table', not {kind!r}")
     x, others = as_operand(x), ravel(test_elements)
     found = ops.any(ops.equal(ops.expand_dims(x, x.ndim), others), axis=-1)
     return ops.logical_not(found) if invert else found
@@ -165,15 +213,6 @@ def union1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = 
     return _distinct("union1d", both, size, fill_value).values
 
 
-def _members(name: str, x: Value, y: Value, size: int | None, fill: Value, inside: bool) -> Value:
-    """The distinct elements of x that are in y, or are not."""
-    count = require_size(name, size)
-    x = ravel(x)
-    own = _distinct(name, x, known_size(name, x, 0), None)
-    there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, not inside))
-    return _kept(own.values, there, count, fill)
-
-
 def _kept(values: Any, there: Any, count: int, fill: Value) -> Any:
     if fill is None:
         places = flatnonzero(there, size=count, fill_value=-1)
@@ -183,30 +222,73 @@ def _kept(values: Any, there: Any, count: int, fill: Value) -> Any:
     return extract(there, values, size=count, fill_value=fill)
 
 
-def intersect1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
+def intersect1d(
+    x: Value,
+    y: Value,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Value = None,
+) -> Value:
     """The distinct elements that are in both tensors, in order, the first `size` of them.
+
+    With `return_indices` also where each is first in the flat tensors; 0 where there is none.
+    Elements are looked at alike whether `assume_unique` or not.
 
     Example:
         >>> sg.intersect1d(np.array([3.0, 1.0, 2.0]), np.array([2.0, 3.0]), size=2)
         array([2., 3.])
     """
-    x, y = as_operand(x), as_operand(y)
-    x = ops.astype(x, common_dtype(x, y))
-    return _members("intersect1d", x, y, size, fill_value, True)
+    count = require_size("intersect1d", size)
+    x, y = ravel(x), ravel(y)
+    dtype = common_dtype(x, y)
+    x, y = ops.astype(x, dtype), ops.astype(y, dtype)
+    own = _distinct("intersect1d", x, known_size("intersect1d", x, 0), None)
+    there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y))
+    values = _kept(own.values, there, count, fill_value)
+    if not return_indices:
+        return values
+    inside = ops.less(positions(values, 0), ops.sum(ops.astype(there, "int64")))
+    first = extract(there, own.indices, size=count)
+    same = ops.equal(ops.expand_dims(ops.take(x, first), 1), y)
+    return values, first, ops.where(inside, ops.argmax(same, axis=1), 0)
 
 
-def setdiff1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
+def setdiff1d(
+    x: Value,
+    y: Value,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Value = None,
+) -> Value:
     """The distinct elements of `x` that are not in `y`, in order, the first `size` of them.
+
+    They are, whether `assume_unique` or not, where NumPy keeps the order of x.
 
     Example:
         >>> sg.setdiff1d(np.array([3.0, 1.0, 2.0]), np.array([2.0]), size=2)
         array([1., 3.])
     """
-    return _members("setdiff1d", x, y, size, fill_value, False)
+    count = require_size("setdiff1d", size)
+    x = ravel(x)
+    own = _distinct("setdiff1d", x, known_size("setdiff1d", x, 0), None)
+    there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, invert=True))
+    return _kept(own.values, there, count, fill_value)
 
 
-def setxor1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
+def setxor1d(
+    x: Value,
+    y: Value,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Value = None,
+) -> Value:
     """The distinct elements that are in one of two tensors alone, in order, the first `size`.
+
+    `assume_unique` changes nothing.
 
     Example:
         >>> sg.setxor1d(np.array([3.0, 1.0]), np.array([2.0, 3.0]), size=2)
@@ -226,4 +308,4 @@ def _lone(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     if not size:
         return x, ops.astype(x, "bool")
     own = _distinct(name, x, size, None)
-    return own.values, ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, True))
+    return own.values, ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, invert=True))

@@ -131,25 +131,40 @@ METHODS = (
 
 
 def quantile(
-    x: Value, q: Value, axis: Axes = None, keepdims: bool = False, *, method: str = "linear"
+    x: Value,
+    q: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    method: str = "linear",
+    weights: Value = None,
 ) -> Value:
     """The numbers below which the shares `q` of the elements lie: new first axes as q has.
 
     Between two elements `method` is "linear", "lower", "higher", "midpoint" or "nearest", or any
-    other of NumPy's. nan where there is a nan.
+    other of NumPy's. nan where there is a nan. With `weights` of the shape of x, or of its one
+    axis, `method` is "inverted_cdf": elements count as often as they weigh.
 
     Raises:
-        OptionError: a share that is known is not within [0, 1], or the method is none of these.
+        OptionError: a share that is known is not within [0, 1], or the method is none of these, or
+            not "inverted_cdf" with weights.
+        ShapeError: the weights do not fit.
 
     Example:
         >>> sg.quantile(np.array([1.0, 2.0, 4.0]), 0.75)
         array(3.)
     """
-    return _quantile("quantile", x, q, axis, keepdims, method, False)
+    return _quantile("quantile", x, q, axis, keepdims, method, False, weights)
 
 
 def percentile(
-    x: Value, q: Value, axis: Axes = None, keepdims: bool = False, *, method: str = "linear"
+    x: Value,
+    q: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    method: str = "linear",
+    weights: Value = None,
 ) -> Value:
     """`quantile` of q / 100.
 
@@ -157,7 +172,7 @@ def percentile(
         >>> sg.percentile(np.array([1.0, 2.0, 4.0]), 75)
         array(3.)
     """
-    return quantile(x, _hundredths(q), axis, keepdims, method=method)
+    return quantile(x, _hundredths(q), axis, keepdims, method=method, weights=weights)
 
 
 def median(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
@@ -171,7 +186,13 @@ def median(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
 
 
 def nanquantile(
-    x: Value, q: Value, axis: Axes = None, keepdims: bool = False, *, method: str = "linear"
+    x: Value,
+    q: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    method: str = "linear",
+    weights: Value = None,
 ) -> Value:
     """`quantile` of the elements that are not nan; nan if there is none.
 
@@ -179,11 +200,17 @@ def nanquantile(
         >>> sg.nanquantile(np.array([1.0, np.nan, 3.0]), 0.5)
         array(2.)
     """
-    return _quantile("nanquantile", x, q, axis, keepdims, method, True)
+    return _quantile("nanquantile", x, q, axis, keepdims, method, True, weights)
 
 
 def nanpercentile(
-    x: Value, q: Value, axis: Axes = None, keepdims: bool = False, *, method: str = "linear"
+    x: Value,
+    q: Value,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    method: str = "linear",
+    weights: Value = None,
 ) -> Value:
     """`nanquantile` of q / 100.
 
@@ -191,7 +218,7 @@ def nanpercentile(
         >>> sg.nanpercentile(np.array([1.0, np.nan, 3.0]), 50)
         array(2.)
     """
-    return nanquantile(x, _hundredths(q), axis, keepdims, method=method)
+    return nanquantile(x, _hundredths(q), axis, keepdims, method=method, weights=weights)
 
 
 def nanmedian(x: Value, axis: Axes = None, keepdims: bool = False) -> Value:
@@ -209,16 +236,20 @@ def _hundredths(q: Value) -> Value:
 
 
 def _quantile(
-    name: str, x: Value, q: Value, axis: Axes, keepdims: bool, method: str, skip: bool
+    name: str,
+    x: Value,
+    q: Value,
+    axis: Axes,
+    keepdims: bool,
+    method: str,
+    skip: bool,
+    weights: Value,
 ) -> Any:
     if method not in METHODS:
         raise OptionError(f"{name}: method is one of {', '.join(METHODS)}, not {method!r}")
-    x = as_operand(x)
-    x = x if is_float(x.dtype) else ops.astype(x, "float64")
+    x = floats(x)
     axes = normalise_axes(name, axis, x.ndim)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    rows = ops.transpose(x, (*kept, *axes)) if x.ndim > 1 else x
-    rows = ops.reshape(rows, (*rows.shape[: len(kept)], dims.product(rows.shape[len(kept) :])))
+    rows = _rows(x, axes)
     if rows.shape[-1] == 0:
         raise ShapeError(f"{name}: there is no element along axes {axes}")
     if np.iscomplexobj(q):
@@ -226,10 +257,58 @@ def _quantile(
     levels = q if hasattr(q, "dtype") and not isinstance(q, np.ndarray) else np.asarray(q, float)
     if isinstance(levels, np.ndarray) and not ((levels >= 0) & (levels <= 1)).all():
         raise OptionError(f"{name}: the shares {q!r:.80} are not all within [0, 1]")
-    found = _between(ops.sort(rows), ops.reshape(levels, (-1,)), method, skip)
+    flat = ops.reshape(levels, (-1,))
+    if weights is None:
+        found = _between(ops.sort(rows), flat, method, skip)
+    else:
+        if method != "inverted_cdf":
+            raise OptionError(f"{name}: method='inverted_cdf' takes weights, {method!r} does not")
+        heavy = _rows(_weights_of(name, x, as_operand(weights), axes), axes)
+        found = _weighted(rows, heavy, flat, skip)
     if keepdims:
         found = ops.expand_dims(found, tuple(axis + 1 for axis in axes))
     return ops.reshape(found, (*levels.shape, *found.shape[1:]))
+
+
+def _rows(x: Any, axes: tuple[int, ...]) -> Any:
+    """x with some axes as one, the last."""
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    rows = ops.transpose(x, (*kept, *axes)) if x.ndim > 1 else x
+    lead = rows.shape[: len(kept)]
+    return ops.reshape(rows, (*lead, dims.product(rows.shape[len(kept) :])))
+
+
+def _weights_of(name: str, x: Any, weights: Any, axes: tuple[int, ...]) -> Any:
+    """The weights as float64, in the shape of x."""
+    weights = ops.astype(weights, "float64")
+    if weights.ndim == 1 and x.ndim > 1:
+        if len(axes) != 1:
+            raise ShapeError(f"{name}: weights of one axis for elements along {len(axes)}")
+        weights = ops.reshape(weights, (-1,) + (1,) * (x.ndim - 1 - axes[0]))
+    elif weights.ndim != x.ndim:
+        raise ShapeError(f"{name}: weights of {weights.ndim} axes for {x.ndim}")
+    return ops.broadcast_to(weights, x.shape)
+
+
+def _weighted(rows: Any, weights: Any, levels: Any, skip: bool) -> Any:
+    """The first elements in order below which the shares of the weight lie, as `_between`."""
+    missing = ops.isnan(rows)
+    order = ops.argsort(rows)
+    rows = ops.take_along_axis(rows, order, -1, wrap=False)
+    if skip:
+        weights = ops.where(missing, 0.0, weights)
+    weights = ops.stop_gradient(ops.take_along_axis(weights, order, -1, wrap=False))
+    shares = ops.cumsum(weights, -1)
+    shares = shares / ops.expand_dims(shares[..., -1], shares.ndim - 1)
+    levels = ops.reshape(ops.astype(levels, "float64"), (-1,) + (1,) * rows.ndim)
+    # what weighs nothing before the first that weighs is below every share, of 0 too
+    below = ops.logical_or(ops.less(shares, levels), ops.equal(shares, 0.0))
+    ranks = ops.sum(ops.astype(below, "int64"), axis=-1)
+    size = rows.shape[-1]
+    last = size_value(size - 1, ranks) if isinstance(size, Dim) else size - 1
+    found = _elements(rows, ops.minimum(ranks, last))
+    hidden = ops.all(missing, axis=-1) if skip else ops.any(missing, axis=-1)
+    return ops.where(hidden, math.nan, found)
 
 
 def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:

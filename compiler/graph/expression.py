@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 import numpy as np
 
 from staticgraph.compiler.core import provided
-from staticgraph.compiler.core.arrays import as_array, refuse_masked
+from staticgraph.compiler.core.arrays import as_array, refuse_matrix
 from staticgraph.compiler.core.deciding import decider_of_user
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact, promoted
@@ -433,7 +433,7 @@ def as_expression(op: Op, operand: object, dtype: DType | None) -> Expression:
             )
         )
     try:
-        refuse_masked(operand)
+        refuse_matrix(op.name, operand)
         array = np.asarray(operand, dtype)
     except OverflowError as error:
         raise DTypeError(f"{op.name}: {operand!r} does not fit {dtype}: {error}") from None

@@ -109,6 +109,8 @@ def _parts(name: str, axes: int, x: Any, wanted: Any) -> Parts:
         )
     if x.ndim not in (axes + 1, axes + 2):
         raise ShapeError(f"{name}: {shown(x)} has {x.ndim} axes, of {axes + 1} or {axes + 2}")
+    if 0 in x.shape[-axes:]:
+        raise ShapeError(f"{name}: {shown(x)} has nothing to pool along an axis")
     return parts
 
 

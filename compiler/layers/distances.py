@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -78,12 +77,7 @@ def norm_along(x: Value, p: float, dim: Value, keepdim: bool = False) -> Value:
         square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)
         zero = ops.equal(square, 0)
         return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, square)))
-    size = ops.absolute(x)
-    if p == 1:
-        return ops.sum(size, axis=dim, keepdims=keepdim)
-    if p == math.inf:
-        return ops.max(size, axis=dim, keepdims=keepdim)
-    return ops.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)
+    return ops.vector_norm(x, p, dim, keepdim)
 
 
 def pdist(x: Value, p: float = 2.0) -> Value:

@@ -10,6 +10,7 @@ from staticgraph.compiler.llvm.builtins import INT64, POINTER, Builtin
 from staticgraph.compiler.llvm.loop_words import (
     BY_ROW,
     COLUMN,
+    COLUMN_SUMS,
     EACH,
     HEAD,
     MOST_OPERANDS,
@@ -17,7 +18,7 @@ from staticgraph.compiler.llvm.loop_words import (
     OF_COLUMN,
     OPERAND,
     ROW_SUMS,
-    SHIFT,
+    ROWS,
     SLOT,
     STEP,
     SUM,
@@ -49,6 +50,7 @@ class Steps(Builtin):
         self.dims = builder.alloca(INT64, size=4)
         self.counts = builder.alloca(INT64, size=2)
         self.row = builder.alloca(INT64)
+        self.lines = builder.alloca(INT64)
         self.ndim, self.shape = builder.alloca(INT64), builder.alloca(WORDS)
         self.ndims = builder.alloca(INT64, size=MOST_SLOTS)
         self.shapes = builder.alloca(WORDS, size=MOST_SLOTS)
@@ -110,7 +112,7 @@ class Steps(Builtin):
         itemsize = builder.load(self.strides)
         done = builder.append_basic_block()
         cases = builder.switch(mode, done)
-        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT):
+        for number in (EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, ROWS, COLUMN_SUMS):
             block = builder.append_basic_block()
             cases.add_case(INT64(number), block)
             builder.position_at_end(block)
@@ -124,6 +126,12 @@ class Steps(Builtin):
                 if number == SUM:
                     sizes = [INT64(1), found]
                     steps = [INT64(0)] * 3 + [word_at(builder, strides, INT64(i)) for i in range(2)]
+                elif number == COLUMN_SUMS:
+                    sizes = [INT64(1), INT64(1), lines, columns]
+                    along = builder.mul(columns, itemsize)
+                    steps = [INT64(0)] * 3 + [
+                        builder.mul(lines, itemsize), itemsize, along, itemsize, along, itemsize
+                    ]  # fmt: skip
                 elif number == ROW_SUMS:
                     sizes = [INT64(1), lines, columns, INT64(1)]
                     along = builder.mul(columns, itemsize)

@@ -16,12 +16,27 @@ SMALLEST_SYMBOLS = {4: "staticgraph_smallest_4", 8: "staticgraph_smallest_8"}
 find the first largest or smallest float of all, or nan."""
 SHIFT_SYMBOLS = {4: "staticgraph_shift_4", 8: "staticgraph_shift_8"}
 """The same: loops that find what to subtract from rows before exp: `reference.direct.shift`."""
+PICK_SYMBOLS = {4: "staticgraph_pick_4", 8: "staticgraph_pick_8"}
+LESS_SYMBOLS = {4: "staticgraph_less_4", 8: "staticgraph_less_8"}
+"""The same: loops that take of each row the element that a number names, or make it less by 1."""
 NEAR = 8.0
 """Elements that differ by less than this are shifted by the largest of them all."""
 OWN_SYMBOLS = (
     *SELECT_SYMBOLS.values(), *WIDEN_SYMBOLS.values(), *LARGEST_SYMBOLS.values(),
     *SMALLEST_SYMBOLS.values(), *SHIFT_SYMBOLS.values(),
+    *PICK_SYMBOLS.values(), *LESS_SYMBOLS.values(),
 )  # fmt: skip
+RECORDER_SYMBOL, VIEWER_SYMBOL, RESHAPER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL = (
+    "staticgraph_recorder",
+    "staticgraph_viewer",
+    "staticgraph_reshaper",
+    "staticgraph_joining",
+    "staticgraph_product",
+)
+TENSOR_SYMBOLS = (
+    RECORDER_SYMBOL, VIEWER_SYMBOL, RESHAPER_SYMBOL, JOINING_SYMBOL, PRODUCT_SYMBOL,
+)  # fmt: skip
+"""The functions of tensors: `compiler.llvm.recorder`, `joining` and `small_products`."""
 
 # Addresses, and how many there are of each; a record per slot and per step follows.
 PYTHON_FUNCTIONS = (
@@ -50,9 +65,10 @@ STEP = ("loop", "data", "arity", "mode")
 """A loop of a ufunc, what it is given, of how many arrays, how it goes over them; these follow."""
 OPERAND = ("slot", "itemsize", "kind")
 MOST_OPERANDS = 4
-EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, SHIFT = range(6)
+EACH, SUM, BY_ROW, OF_COLUMN, ROW_SUMS, ROWS, COLUMN_SUMS = range(7)
 """How: all elements at once; a product of all with another array, summed; row by row; the numbers
-of the rows; products of rows with a vector, summed; what rows are shifted by."""
+of the rows; products of rows with a vector, summed; loops of our own that know the rows; products
+of a vector with columns, summed."""
 MOST_SLOTS = 48
 MOST_SCRATCH = 1 << 16
 """The bytes on the stack that the scratch arrays of a call may take."""

@@ -21,8 +21,10 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from staticgraph.compiler.llvm.builtins import I8, INT64, NULL, POINTER
+from staticgraph.compiler.llvm.joining import define_joining
 from staticgraph.compiler.llvm.loop_steps import I32, REPEATED, ROW, Steps
 from staticgraph.compiler.llvm.loop_words import (
+    COLUMN,
     LARGEST_INT,
     LOOPS_SYMBOL,
     NUMBER,
@@ -39,7 +41,10 @@ from staticgraph.compiler.llvm.own_loops import (
     word_at,
 )
 from staticgraph.compiler.llvm.parsed import parse
+from staticgraph.compiler.llvm.recorder import define_recorder
+from staticgraph.compiler.llvm.small_products import define_product
 from staticgraph.compiler.llvm.trampoline_words import Fields
+from staticgraph.compiler.llvm.viewer import define_views
 
 _ALIGNED = 0x0100
 _MOST_FLOAT, _MOST_DOUBLE = 3.4028234663852886e38, 1.7976931348623157e308
@@ -53,6 +58,10 @@ def loops_object(fields: Fields, machine: llvm.TargetMachine) -> bytes:
     kind = ir.FunctionType(POINTER, [POINTER, WORDS, INT64, POINTER])
     _Loops(ir.Function(module, kind, LOOPS_SYMBOL), fields).define()
     define_own_loops(module)
+    define_recorder(module, fields)
+    define_views(module, fields)
+    define_joining(module, fields)
+    define_product(module, fields)
     parsed = parse(str(module))
     parsed.verify()
     passes = llvm.create_new_module_pass_manager()
@@ -71,7 +80,7 @@ class _Loops(Steps):
         self.require(builder.icmp_unsigned("==", names, NULL))
         self.require(builder.icmp_signed("==", given, inputs))
         tensors = builder.icmp_signed("!=", self.constant("tensors"), INT64(0))
-        for place, value in ((self.ndim, -1), (self.row, 0), (self.noted, 0)):
+        for place, value in ((self.ndim, -1), (self.row, 0), (self.lines, 0), (self.noted, 0)):
             builder.store(INT64(value), place)
         with builder.if_then(tensors):
             paused = builder.inttoptr(self.constant("paused"), POINTER)
@@ -221,9 +230,14 @@ class _Loops(Steps):
         is_whole = builder.icmp_signed("==", kind, INT64(WHOLE))
         with builder.if_else(is_whole) as (whole, other):
             with other:
-                is_vector = builder.icmp_signed("==", kind, INT64(VECTOR))
-                expected = builder.zext(is_vector, INT64)
+                is_vector, is_column = (
+                    builder.icmp_signed("==", kind, INT64(one)) for one in (VECTOR, COLUMN)
+                )
+                expected = builder.zext(builder.or_(is_vector, is_column), INT64)
                 self.require(builder.icmp_signed("==", ndim, expected))
+                with builder.if_then(is_column):
+                    size = builder.load(self.field(array, fields.shape, WORDS))
+                    builder.store(size, self.lines)
                 with builder.if_then(is_vector):
                     size = builder.load(self.field(array, fields.shape, WORDS))
                     self.require(builder.icmp_signed("==", size, self.constant("columns")))
@@ -294,6 +308,10 @@ class _Loops(Steps):
             size = word_at(builder, builder.load(self.shape), last)
             self.require(builder.icmp_signed("==", size, columns))
             self.require(builder.icmp_signed(">", found, columns))
+        lines = builder.load(self.lines)
+        with builder.if_then(builder.icmp_signed("!=", lines, INT64(0))):
+            self.require(builder.icmp_signed("==", builder.load(self.ndim), INT64(2)))
+            self.require(builder.icmp_signed("==", builder.mul(lines, columns), found))
 
     def make_results(self, inputs: Any, results: object) -> Any:
         """The array of the only result, or the tuple of all."""
@@ -327,12 +345,19 @@ class _Loops(Steps):
         builder = self.builder
         dtype = builder.inttoptr(self.slot(at, "dtype"), POINTER)
         self.call("Py_IncRef", ir.VoidType(), dtype)  # the new array takes this reference
-        is_scalar = builder.icmp_signed("!=", self.slot(at, "kind"), INT64(WHOLE))
-        ndim = builder.select(is_scalar, INT64(0), builder.load(self.ndim))
+        kind = self.slot(at, "kind")
+        is_whole, is_column = (builder.icmp_signed("==", kind, INT64(i)) for i in (WHOLE, COLUMN))
+        ndim = builder.load(self.ndim)
+        before = builder.sub(ndim, INT64(1))
+        is_vector = builder.icmp_signed("==", kind, INT64(VECTOR))
+        skipped = builder.select(is_vector, before, INT64(0))
+        others = builder.select(is_column, before, builder.zext(is_vector, INT64))
+        ndim = builder.select(is_whole, ndim, others)
         kind = builder.inttoptr(self.constant("ndarray"), POINTER)
         return self.call(
             "PyArray_NewFromDescr", POINTER, kind, dtype, builder.trunc(ndim, I32),
-            builder.load(self.shape), ir.Constant(WORDS, None), NULL, I32(0), NULL,
+            builder.gep(builder.load(self.shape), [skipped]), ir.Constant(WORDS, None), NULL,
+            I32(0), NULL,
         )  # fmt: skip
 
     def place_scratch(self, first: Any) -> None:

@@ -14,7 +14,9 @@ from llvmlite import ir
 from staticgraph.compiler.llvm.builtins import I8, INT64, POINTER
 from staticgraph.compiler.llvm.loop_words import (
     LARGEST_SYMBOLS,
+    LESS_SYMBOLS,
     NEAR,
+    PICK_SYMBOLS,
     SELECT_SYMBOLS,
     SHIFT_SYMBOLS,
     SMALLEST_SYMBOLS,
@@ -37,6 +39,10 @@ def define_own_loops(module: ir.Module) -> None:
             _define_extreme(ir.Function(module, LOOP, symbol), _FLOATS[itemsize], order)
     for itemsize, symbol in SHIFT_SYMBOLS.items():
         _define_shift(ir.Function(module, LOOP, symbol), _FLOATS[itemsize])
+    for itemsize, symbol in PICK_SYMBOLS.items():
+        _define_pick(ir.Function(module, LOOP, symbol), _FLOATS[itemsize])
+    for itemsize, symbol in LESS_SYMBOLS.items():
+        _define_less(ir.Function(module, LOOP, symbol), _FLOATS[itemsize])
 
 
 _FLOATS = {4: FLOAT, 8: DOUBLE}
@@ -146,4 +152,53 @@ def _define_shift(function: Any, kind: Any) -> None:
     is_near = builder.fcmp_ordered("<", builder.fsub(*wide), DOUBLE(NEAR))
     with builder.if_then(is_near), loop_below(builder, rows) as row:
         builder.store(builder.load(greatest), builder.gep(target, [row]))
+    builder.ret_void()
+
+
+@contextmanager
+def _named(builder: Any, function: Any, kind: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Per row its number, where in all rows the element is that a number names, and the arrays.
+
+    A number out of range raises the exception of an invalid operation.
+    """
+    arrays, counts, _, _ = function.args
+    types = (kind, INT64, kind)
+    pointers = [
+        builder.inttoptr(word_at(builder, arrays, INT64(i)), one.as_pointer())
+        for i, one in enumerate(types)
+    ]
+    rows, columns = (builder.load(builder.gep(counts, [INT64(i)])) for i in range(2))
+    with loop_below(builder, rows) as row:
+        name = word_at(builder, pointers[1], row)
+        fits = builder.icmp_unsigned("<", name, columns)
+        place = builder.add(builder.mul(row, columns), builder.select(fits, name, INT64(0)))
+        yield row, place, pointers
+        with builder.if_then(builder.not_(fits), likely=False):
+            zero = builder.fmul(builder.sitofp(name, kind), kind(0.0))
+            invalid = builder.fdiv(zero, zero)
+            builder.store(invalid, builder.gep(pointers[2], [INT64(0)]))
+
+
+def _define_pick(function: Any, kind: Any) -> None:
+    """Per row the element that a number names."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    with _named(builder, function, kind) as (row, place, (source, _, target)):
+        value = builder.load(builder.gep(source, [place]))
+        builder.store(value, builder.gep(target, [row]))
+    builder.ret_void()
+
+
+def _define_less(function: Any, kind: Any) -> None:
+    """The rows with that element of each less by 1."""
+    builder = ir.IRBuilder(function.append_basic_block())
+    arrays, counts, _, _ = function.args
+    source, target = (
+        builder.inttoptr(word_at(builder, arrays, INT64(i)), kind.as_pointer()) for i in (0, 2)
+    )
+    rows, columns = (builder.load(builder.gep(counts, [INT64(i)])) for i in range(2))
+    with loop_below(builder, builder.mul(rows, columns)) as i:
+        builder.store(builder.load(builder.gep(source, [i])), builder.gep(target, [i]))
+    with _named(builder, function, kind) as (_, place, (_, _, rows_less)):
+        at = builder.gep(rows_less, [place])
+        builder.store(builder.fsub(builder.load(at), kind(1.0)), at)
     builder.ret_void()

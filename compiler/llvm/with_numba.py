@@ -47,6 +47,7 @@ from staticgraph.compiler.ir.walk import scalars_of
 from staticgraph.compiler.llvm import library, native, vecmath
 from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import rest
 from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.parsed import link, parse
@@ -272,7 +273,7 @@ def names() -> Mapping[str, Any]:
     """What emitted source can name, as Numba compiles it."""
     found: dict[str, Any] = {
         "address": address, "boolean": np.bool_, "inf": np.inf, "nan": np.nan, "offset": offset,
-        "select": select, "fsum": _reordering("fadd"),
+        "select": select, "fsum": _reordering("fadd"), "add_lost": _add_lost,
         "fprod": _reordering("fmul"), "gemm_f32": _gemm("gemm_f32", types.float32),
         "gemm_f64": _gemm("gemm_f64", types.float64), "whole_vectors": whole_vectors,
         REST: masked_rest, "min": _bound("<"), "max": _bound(">"), "threefry": random_block,
@@ -465,6 +466,11 @@ def _reordering(name: str) -> Any:
         return left(left, right), codegen
 
     return operation
+
+
+@intrinsic
+def _add_lost(typing: object, total: Any, value: object) -> Any:
+    return total(total, value), lambda context, builder, signature, args: add_lost(builder, *args)
 
 
 def _gemm(name: str, scalar: Any) -> Any:

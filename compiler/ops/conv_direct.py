@@ -13,6 +13,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from staticgraph.compiler.core.op import Attrs
@@ -23,6 +24,8 @@ from staticgraph.compiler.ops.windows import overlap_add, sliding_windows, windo
 
 MOST_PRODUCTS = 64  # per result: they are all written out
 REGISTERS = 32  # of vectors, where there are most
+MOST_WRITTEN = 1 << 22  # elements of columns that are written out, which a cache has room for
+IMAGES = 32  # of a batch whose size is not known before a call
 
 
 def is_direct(weight: Any, groups: int) -> bool:
@@ -115,11 +118,48 @@ def by_weight(g: object, x: object, weight: Any, attrs: Attrs) -> Any:
 
     One sum per place of a window: all read g once, in one loop.
     """
+    if _is_written(g, x, weight, attrs):
+        return _by_columns(g, x, weight, attrs)
     _, channels, height, width = weight.shape
     split, each = _split(x, attrs["groups"]), _split(g, attrs["groups"])
     places = itertools.product(range(channels), range(height), range(width))
     sums = [sum(_part(split, place, g, attrs) * each, axis=(0, 3, 4)) for place in places]
     return reshape(stack(sums, axis=2), weight.shape)
+
+
+def _is_written(g: Any, x: Any, weight: Any, attrs: Attrs) -> bool:
+    """Whether the columns of x that each column of the window meets are written out first.
+
+    Then a window's line meets all lines of an image as one: vectors are not cut at their ends. Of
+    256 channels of 7 x 7, 3 x 3, that is 2.5 times as fast, of 94 of 22 x 22, 7 x 7, 3 times; where
+    no cache has room for them, it is slower.
+    """
+    batch, channels, height = x.shape[:3]
+    sizes = (channels, height, g.shape[3], weight.shape[3])
+    if attrs["stride"] != (1, 1) or not all(isinstance(size, int) for size in sizes):
+        return False
+    if weight.shape[3] == 1:  # the lines of an image are one already
+        return False
+    images = batch if isinstance(batch, int) else IMAGES
+    return images * prod(sizes) <= MOST_WRITTEN
+
+
+def _by_columns(g: Any, x: Any, weight: Any, attrs: Attrs) -> Any:
+    """The cotangent of the weight: a sum over images per line of a window, of all its columns."""
+    _, _, height, width = weight.shape
+    down, right = attrs["dilation"]
+    lines, across = g.shape[2:]
+    split, each = _split(x, attrs["groups"]), _split(g, attrs["groups"])
+    sizes, steps = (*split.shape[:4], across), (1,) * 5
+    cuts = [strided_slice(split, (0, 0, 0, 0, at * right), sizes, steps) for at in range(width)]
+    flat = (*split.shape[:3], width, split.shape[3] * across)
+    columns = expand_dims(reshape(stack(cuts, axis=3), flat), 2)
+    each = expand_dims(reshape(each, (*each.shape[:3], lines * across)), (3, 4))
+    lead, whole = (0,) * 5, (*columns.shape[:5], lines * across)
+    met = [
+        strided_slice(columns, (*lead, at * down * across), whole, (1,) * 6) for at in range(height)
+    ]
+    return reshape(stack([sum(one * each, axis=(0, 5)) for one in met], axis=3), weight.shape)
 
 
 def _part(x: Any, place: tuple[int, int, int], g: Any, attrs: Attrs) -> Any:

@@ -57,7 +57,7 @@ def _total_into(sign: str) -> Callable[..., bool]:
     def into(result: Any, x: Any, *, axis: int) -> bool:
         if x.size < _MANY or x.dtype not in _COMPILED:
             return False
-        provided.running(result, x, axis, sign)
+        provided.running(result, x, axis, sign, False)
         return True
 
     return into
@@ -73,8 +73,12 @@ def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _from_the_end(x: object, axis: int) -> Any:
+def _from_the_end(x: Any, axis: int) -> Any:
     """Per element the sum of it and of all that come after it."""
+    if type(x) is np.ndarray and x.size >= _MANY and x.dtype in _COMPILED:
+        found = np.empty(x.shape, x.dtype)
+        provided.running(found, np.ascontiguousarray(x), axis, "+", True)
+        return found
     return flip(cumsum.bound((flip(x, axis),), {"axis": axis}), axis)
 
 

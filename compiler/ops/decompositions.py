@@ -18,15 +18,17 @@ from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Attrs, Op, register
 from staticgraph.compiler.core.types import TensorType, TupleType
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.arithmetic import square
+from staticgraph.compiler.ops.arithmetic import absolute, square
 from staticgraph.compiler.ops.batching import unchanged
-from staticgraph.compiler.ops.comparison import logical_and, logical_not, where
+from staticgraph.compiler.ops.comparison import less, logical_and, logical_not, where
 from staticgraph.compiler.ops.control import items
 from staticgraph.compiler.ops.declare import as_operand, zeros_like
 from staticgraph.compiler.ops.getting import getitem
+from staticgraph.compiler.ops.indexing import take_along_axis
 from staticgraph.compiler.ops.linalg import matmul
-from staticgraph.compiler.ops.shape import expand_dims
+from staticgraph.compiler.ops.shape import broadcast_to, expand_dims
 from staticgraph.compiler.ops.slicing import concatenate
+from staticgraph.compiler.ops.sorting import argsort, sort
 from staticgraph.compiler.ops.systems import (
     adjoint,
     computed_or_failing,
@@ -287,8 +289,13 @@ class SVD(NamedTuple):
     Vh: Any
 
 
-def svd(a: Value, full_matrices: bool = True) -> SVD:
+def svd(
+    a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> SVD | Value:
     """A = U diag(S) Vh, singular values from the largest on, of matrices (..., m, n).
+
+    The values alone unless `compute_uv`. Of Hermitian matrices, of which `hermitian` has the lower
+    triangle read alone, by their eigenvalues.
 
     The gradient by the vectors needs distinct singular values, full_matrices=False unless m = n,
     and a function that does not depend on their signs.
@@ -302,8 +309,24 @@ def svd(a: Value, full_matrices: bool = True) -> SVD:
         array([[3., 1.],
                [1., 3.]])
     """
+    if hermitian:
+        return _hermitian_svd(as_operand(a), compute_uv)
+    if not compute_uv:
+        return svdvals(a)
     attrs = {"full": bool(full_matrices)}
     return SVD(*items(svd_factors.bound((as_operand(a),), attrs)))
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    if not compute_uv:
+        return sort(absolute(eigvalsh(a)), descending=True)
+    values, vectors = eigh(a)
+    order = argsort(absolute(values), descending=True)
+    values = take_along_axis(values, order, -1, wrap=False)
+    places = broadcast_to(as_row(order), vectors.shape)
+    u = take_along_axis(vectors, places, -1, wrap=False)
+    signs = where(less(values, 0), -1, 1)
+    return SVD(u, absolute(values), adjoint(u * as_row(signs)))
 
 
 def _singular_type(a: TensorType) -> TensorType:

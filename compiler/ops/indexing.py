@@ -197,7 +197,24 @@ def _along_bind(
 ) -> tuple[Sequence[Any], Attrs]:
     x, axis = as_operand(x), one_axis("take_along_axis", axis, dim)
     axis = normalise_axis("take_along_axis", -1 if axis is None else axis, x.ndim)
-    return (x, as_operand(index)), {"axis": axis, "wrap": wrap}
+    return _meeting(x, as_operand(index), axis), {"axis": axis, "wrap": wrap}
+
+
+def _meeting(x: Any, index: Any, axis: int) -> tuple[Any, Any]:
+    """Both of one shape but for the axis, where one of them has size 1, as in NumPy."""
+    if index.ndim != x.ndim:
+        return x, index
+
+    def wide(one: Any, other: Any) -> Any:
+        shape = [b if a == 1 else a for a, b in zip(one.shape, other.shape, strict=True)]
+        shape[axis] = one.shape[axis]
+        if tuple(shape) == tuple(one.shape):
+            return one
+        if hasattr(other, "constant") and isinstance(one, np.ndarray):
+            one = other.constant(one)  # the sizes of the other may be unknown
+        return broadcast_to(one, tuple(shape))
+
+    return wide(x, index), wide(index, x)
 
 
 def _along_type(x: TensorType, index: TensorType, *, axis: int, wrap: bool) -> TensorType:

@@ -103,9 +103,13 @@ def _variance(
         centre = _mean(name, x, axes=axes, keepdims=True, where=there)
     centred = x - centre
     require_shape(f"{name}: mean=", tuple(x.shape), centred)
+    # before they are squared: the gradient of a square would be 0 * nan where x is nan
+    centred = select(there, centred, zeros_like(centred))
     squares = square(absolute(centred) if np.dtype(centred.dtype).kind == "c" else centred)
-    total = _sum(select(there, squares, zeros_like(squares)), axes, keepdims)
-    return divide(total, maximum(_counted(there, squares, axes, keepdims) - correction, 0))
+    return divide(
+        _sum(squares, axes, keepdims),
+        maximum(_counted(there, squares, axes, keepdims) - correction, 0),
+    )
 
 
 def root(variance: Any) -> Any:

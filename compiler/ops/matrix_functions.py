@@ -100,17 +100,26 @@ def matrix_power(a: Value, n: int) -> Value:
 
 
 def matrix_rank(
-    a: Value, *, rtol: float | None = None, atol: float | None = None, hermitian: bool = False
+    a: Value,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Value:
     """How many singular values of matrices exceed max(atol, rtol times the largest): int64 (...).
 
-    `rtol` is max(m, n) times eps unless it or `atol` is given. Of symmetric matrices (`hermitian`)
-    the magnitudes of the eigenvalues are counted. Without a gradient.
+    `rtol` is max(m, n) times eps unless it or `atol` is given; `tol` is NumPy's name of `atol`.
+    Of symmetric matrices (`hermitian`) the magnitudes of the eigenvalues are counted. Without a
+    gradient.
 
     Example:
         >>> sg.linalg.matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))
         np.int64(1)
     """
+    if tol is not None and (rtol is not None or atol is not None):
+        raise OptionError(f"matrix_rank: tol={tol} beside rtol={rtol} and atol={atol}")
+    atol = tol if atol is None else atol
     a = _floating(a)
     require_matrices("matrix_rank", _type(a))
     rows, columns = a.shape[-2:]
@@ -121,7 +130,7 @@ def matrix_rank(
     if rtol is None:
         eps = float(limits(np.dtype(a.dtype)).eps)
         size = size_value(dims.maximum(rows, columns), values)
-        limit = largest * (size * (0.0 if atol else eps))
+        limit = largest * (size * (0.0 if atol or tol is not None else eps))
     else:
         limit = largest * float(rtol)
     limit = maximum(limit, float(atol or 0.0))

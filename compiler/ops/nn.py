@@ -160,8 +160,17 @@ def _is_number(bound: Any) -> bool:
     return isinstance(bound, np.generic) or not hasattr(bound, "dtype")
 
 
-def clip(x: Value, min: Value = None, max: Value = None) -> Value:
+def clip(
+    x: Value,
+    min: Value = None,
+    max: Value = None,
+    *,
+    a_min: Value = None,
+    a_max: Value = None,
+) -> Value:
     """`x` limited to [min, max]; either may be None, a number or a tensor.
+
+    `a_min` and `a_max` are NumPy's older names.
 
     The gradient passes where min <= x <= max, edges included (PyTorch's convention).
 
@@ -169,6 +178,7 @@ def clip(x: Value, min: Value = None, max: Value = None) -> Value:
         >>> sg.clip(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
         array([0. , 0.5, 1. ])
     """
+    min, max = (a_min if min is None else min), (a_max if max is None else max)
     if min is None and max is None:
         raise OptionError("clip: needs min, max or both")
     x = as_operand(x)

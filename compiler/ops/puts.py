@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dims import Size, product
-from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError
+from staticgraph.compiler.core.errors import OptionError, OutOfRangeError, ShapeError
 from staticgraph.compiler.core.op import Attrs, Op, register
 from staticgraph.compiler.core.types import Shape, TensorType, broadcast_shapes
-from staticgraph.compiler.ops.arithmetic import astype
+from staticgraph.compiler.ops.arithmetic import astype, maximum, minimum
 from staticgraph.compiler.ops.batching import Apply, Example, aligned, evaluated, full, widened
 from staticgraph.compiler.ops.comparison import equal, less, where
 from staticgraph.compiler.ops.declare import INT64, as_operand, composite, size_value, unbroadcast
@@ -89,8 +89,25 @@ def _put_arrays(
     ]
 
 
-def _put_bind(x: object, index: object, values: object) -> tuple[Sequence[Any], Attrs]:
-    return (as_operand(x), number_or_operand(values), as_operand(index)), {}
+def _inside(name: str, index: object, size: Size, mode: str) -> Any:
+    """Indices that are moved into an axis as `mode` says, or as they are for "raise"."""
+    index = as_operand(index)
+    if mode == "raise":
+        return index
+    if mode not in ("wrap", "clip"):
+        raise OptionError(f"{name}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    limit = size_value(size, index)
+    return index % limit if mode == "wrap" else minimum(maximum(index, 0), limit - 1)
+
+
+def _put_bind(
+    x: Any, index: object, values: object, mode: str = "raise"
+) -> tuple[Sequence[Any], Attrs]:
+    x = as_operand(x)
+    if hasattr(x, "constant") and isinstance(index, np.ndarray):
+        index = x.constant(index)  # the size of x may be unknown
+    index = _inside("put", index, product(x.shape), mode)
+    return (x, number_or_operand(values), index), {}
 
 
 def _batched_put(
@@ -116,7 +133,7 @@ put: Op = composite(
     exact=True, complex="linear",
     doc="x with `values` at integer positions of the flat x: NumPy's `put`, as a new array. "
     "`values` broadcast to the index; of several for one place the last one stays. Negative "
-    "indices count from the end; OutOfRangeError outside.",
+    "indices count from the end; OutOfRangeError outside, unless `mode` is \"wrap\" or \"clip\".",
     example=">>> sg.put(np.array([1.0, 2.0, 3.0]), np.array([0, -1]), np.array([10.0, 30.0]))\n"
     "array([10.,  2., 30.])",
 )  # fmt: skip
@@ -139,8 +156,23 @@ def _ravel_numpy(*indices: object, shape: tuple[int, ...]) -> Any:
     return np.asarray(total)
 
 
-def _ravel_bind(indices: Sequence[Any], shape: Sequence[Size]) -> tuple[Sequence[Any], Attrs]:
-    return tuple(map(as_operand, indices)), {"shape": tuple(shape)}
+def _ravel_bind(
+    indices: Sequence[Any],
+    shape: Sequence[Size],
+    mode: str | Sequence[str] = "raise",
+    order: str = "C",
+) -> tuple[Sequence[Any], Attrs]:
+    if order not in ("C", "F"):
+        raise OptionError(f"ravel_multi_index: order is 'C' or 'F', not {order!r}")
+    modes = [mode] * len(shape) if isinstance(mode, str) else list(mode)
+    if not len(indices) == len(shape) == len(modes):
+        raise ShapeError(f"ravel_multi_index: {len(indices)} indices for {len(shape)} axes")
+    given = [
+        _inside("ravel_multi_index", index, size, one)
+        for index, size, one in zip(indices, shape, modes, strict=True)
+    ]
+    step = 1 if order == "C" else -1
+    return tuple(given[::step]), {"shape": tuple(shape)[::step]}
 
 
 def _ravel(*indices: Any, shape: Shape) -> Any:
@@ -163,7 +195,8 @@ ravel_multi_index: Op = register(
         exact=True,
         doc="The positions in a flat array of `shape` of the elements that one integer index per "
         "axis names; the indices broadcast. Negative ones count from the end; OutOfRangeError "
-        "outside of an axis. int64.",
+        'outside of an axis, unless its `mode` is "wrap" or "clip". Of an array in columns with '
+        '`order="F"`. int64.',
         example=">>> sg.ravel_multi_index((np.array([1, 0]), np.array([2, 1])), (2, 3))\n"
         "array([5, 1])",
     )

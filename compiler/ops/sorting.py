@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.ops.along import axis_or_flat, host_along
 from staticgraph.compiler.ops.declare import INT64
@@ -16,6 +17,10 @@ from staticgraph.compiler.ops.indexing import along_add
 from staticgraph.compiler.reference.orders import order
 
 __all__ = ["argsort", "sort"]
+
+
+_KINDS: tuple[Any, ...] = (None, "quicksort", "mergesort", "heapsort", "stable")
+"""NumPy's names: equal elements keep their order in all of them."""
 
 
 def _bind_as(name: str) -> Any:
@@ -26,7 +31,10 @@ def _bind_as(name: str) -> Any:
         dim: int | None = None,
         descending: bool = False,
         stable: bool = True,
+        kind: str | None = None,
     ) -> tuple[Sequence[Any], Attrs]:
+        if kind not in _KINDS:
+            raise OptionError(f"{name}: kind is one of {', '.join(_KINDS[1:])}, not {kind!r}")
         x, axis = axis_or_flat(name, x, None if dim is not None and axis == -1 else axis, dim)
         return (x,), {"axis": axis, "descending": bool(descending)}
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import limits, part_dtype
-from staticgraph.compiler.core.errors import LinAlgError, ShapeError
+from staticgraph.compiler.core.errors import LinAlgError, OptionError, ShapeError
 from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Attrs, Meaning, Op, Rule, register
 from staticgraph.compiler.core.types import (
@@ -427,7 +427,16 @@ def _pinv_vjp(g: object, o: object, a: Any, *, rtol: float | None, hermitian: bo
     return first - adjoint(matmul(k, o)) + ok - matmul(matmul(ok, o), a)
 
 
-def _pinv_bind(a: object, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+def _pinv_bind(
+    a: object,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: float | None = None,
+) -> Any:
+    if rcond is not None and rtol is not None:
+        raise OptionError(f"pinv: rcond={rcond} and rtol={rtol} are one argument")
+    rtol = rcond if rtol is None else rtol
     rtol = None if rtol is None else float(rtol)
     return (as_operand(a),), {"rtol": rtol, "hermitian": bool(hermitian)}
 
@@ -446,7 +455,8 @@ pinv: Op = register(
         batching=unchanged,
         complex="own",
         doc="The pseudoinverses (Moore, Penrose) of matrices: (..., m, n) -> (..., n, m). Singular "
-        "values up to `rtol` times the largest count as 0; max(m, n) times eps unless given.",
+        "values up to `rtol` (or `rcond`, NumPy's older name) times the largest count as 0; "
+        "max(m, n) times eps unless given.",
         example=">>> sg.linalg.pinv(np.array([[1.0], [1.0]]))\narray([[0.5, 0.5]])",
     )
 )

@@ -23,32 +23,64 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
 def _places(x: Any, target: object) -> Any:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
-    return check_range("cross_entropy", target, classes, wrap=False) + _starts(rows, classes)
+    return check_range("cross_entropy", target, classes, wrap=False) + row_starts(rows, classes)
 
 
 @functools.lru_cache(maxsize=64)
-def _starts(rows: int, columns: int) -> Any:
+def row_starts(rows: int, columns: int) -> Array:
     """Where the rows of a matrix start in the flat one."""
     return np.arange(0, rows * columns, columns)
 
 
 def cross_entropy(x: Array, target: Array, *, reduction: str) -> Array:
     """The cross entropy of x (n, c) and class indices (n,)."""
-    shifted, _, sums = _shifted(x)
-    losses: Array = np.log(sums, sums)
-    np.subtract(losses, shifted.take(_places(x, target)), losses)
+    return reduced(losses_of(x, target), reduction)
+
+
+def reduced(losses: Array, reduction: str) -> Array:
+    """Losses as they are, their mean, or their sum."""
     if reduction == "none":
         return losses
     return whole(losses) / len(losses) if reduction == "mean" else whole(losses)
 
 
-def cross_entropy_vjp(g: Any, x: object, target: Any, *, reduction: str) -> Any:
+def cross_entropy_vjp(g: Any, x: Any, target: Any, *, reduction: str) -> Any:
     """(softmax(x) - one_hot(target)) g for x (n, c)."""
     if reduction == "mean":
         g = g / len(target)
     elif reduction == "none":
         g = g[:, None]
+    return slopes_of(x, target, g)
+
+
+def losses_of(x: Array, target: Array) -> Array:
+    """The cross entropy of each row."""
+    shifted, _, sums = _shifted(x)
+    losses: Array = np.log(sums, sums)
+    np.subtract(losses, named(shifted, target), losses)
+    return losses
+
+
+def slopes_of(x: Array, target: Array, g: Array) -> Array:
+    """(softmax(x) - one_hot(target)) g."""
     _, result, sums = _shifted(x)
-    np.divide(result, sums[:, None], result)
-    result.reshape(-1)[_places(x, target)] -= 1
-    return np.multiply(result, g, result)
+    result = less(np.divide(result, sums[:, None], result), target)
+    slopes: Array = np.multiply(result, g, result)
+    return slopes
+
+
+def named(x: Any, target: Any) -> Any:
+    """Of each row of x (n, c) the element that a target (n,) names."""
+    note: Any = getattr(x, "note_named", None)
+    if note is not None:  # an array that notes what is done with it, for `compiler.runtime.loops`
+        return note(target)
+    return x.take(_places(x, target))
+
+
+def less(x: Any, target: Any) -> Any:
+    """x with these elements less by 1, in place."""
+    note: Any = getattr(x, "note_less", None)
+    if note is not None:
+        return note(target)
+    x.reshape(-1)[_places(x, target)] -= 1
+    return x

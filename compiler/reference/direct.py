@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.reference.extremes import largest
 from staticgraph.compiler.reference.numbers import ONE
 from staticgraph.compiler.reference.scratch import LARGE, floats, scratch
@@ -179,6 +180,23 @@ def layer_norm_vjp(
         np.subtract(rows, np.multiply(normal, along, normal), rows)
         np.multiply(rows, scale, rows)
     return [results[i] for i in positions]
+
+
+def layer_norm_slopes(
+    g: Array, x: Array, weight: Array, *, eps: float
+) -> tuple[Array, Array, Array]:
+    """`layer_norm_vjp` of all operands for a few rows, of which each step is noted."""
+    size = x.shape[1]
+    normal = np.empty_like(x)
+    scale = _centre(x, eps, normal)
+    normal = np.multiply(normal, scale, normal)
+    of_weight = total(np.multiply(g, normal), (0,), False)
+    rows: Array = np.multiply(g, weight)
+    along = np.divide(_sums(np.multiply(rows, normal), 1), size)
+    rows = np.subtract(rows, np.divide(_sums(rows, 1), size))
+    rows = np.subtract(rows, np.multiply(normal, along))
+    rows = np.multiply(rows, scale)
+    return rows, of_weight, total(g, (0,), False)
 
 
 def _column_sum(rows: object, like: Any) -> Any:

@@ -56,7 +56,11 @@ def total(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         return x.ravel().dot(ones[size]).reshape((1,) * ndim)
     shape = x.shape
     if ndim == 2:
-        result = x.dot(ones[shape[1]]) if axes[0] else ones[shape[0]].dot(x)
+        if axes[0]:
+            result = x.dot(ones[shape[1]])
+        else:
+            note: Any = getattr(x, "note_columns", None)  # of `compiler.runtime.loops`
+            result = ones[shape[0]].dot(x) if note is None else note(ones.longest)
         return result[(slice(None), None) if axes[0] else None] if keepdims else result
     if axes[-1] == count - 1:  # the first ones
         rows = math.prod(shape[:count])

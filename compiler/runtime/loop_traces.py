@@ -20,14 +20,17 @@ from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.llvm.loop_words import (
     BY_ROW,
     COLUMN,
+    COLUMN_SUMS,
     EACH,
     LARGEST_SYMBOLS,
+    LESS_SYMBOLS,
     NUMBER,
     OF_COLUMN,
+    PICK_SYMBOLS,
     ROW_SUMS,
+    ROWS,
     SCALAR,
     SELECT_SYMBOLS,
-    SHIFT,
     SHIFT_SYMBOLS,
     SMALLEST_SYMBOLS,
     SUM,
@@ -35,6 +38,7 @@ from staticgraph.compiler.llvm.loop_words import (
     WHOLE,
     WIDEN_SYMBOLS,
 )
+from staticgraph.compiler.runtime.loop_places import Places
 from staticgraph.compiler.runtime.loops import (
     MOST,
     Program,
@@ -46,6 +50,7 @@ from staticgraph.compiler.runtime.loops import (
 )
 
 _I8 = np.dtype(np.int8)
+_I64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
 _SHAPES = ((3, 5), (4, 7))
 
@@ -98,7 +103,10 @@ def _operands(
         if one.value is not None:
             arrays.append(np.array(one.value, one.dtype))
             continue
-        sizes = {WHOLE: shape, VECTOR: shape[-1:]}.get(one.kind, ())
+        sizes = {WHOLE: shape, VECTOR: shape[-1:], COLUMN: shape[:1]}.get(one.kind, ())
+        if one.dtype == _I64:
+            arrays.append(generator.integers(0, shape[-1], sizes))
+            continue
         drawn = generator.uniform(0.1, 0.9, sizes)
         arrays.append(np.array(drawn > 0.5 if one.dtype == _BOOL else drawn, one.dtype))
     return arrays
@@ -273,6 +281,8 @@ class _Trace:
             return SCALAR
         if self.columns and array.shape in (rows, (*rows, 1)):
             return COLUMN
+        if self.columns and array.shape == self.shape[-1:]:
+            return VECTOR
         raise UntraceableError
 
     def mode_of(self, kind: int, operands: set[int]) -> int:
@@ -292,7 +302,7 @@ class _Trace:
         steps = [(one, tuple([self.roots[i] for i, _, _ in one.operands])) for one in self.steps]
         if len(set(given)) < len(given) or not {slots[-1] for _, slots in steps}.issuperset(given):
             raise UntraceableError  # an operand itself, or a value twice
-        places = _Places([slots for _, slots in steps], count, given, self.constants)
+        places = Places([slots for _, slots in steps], count, given, self.constants)
         kinds = {self.slots[i].kind for i in places.between}
         if SCALAR in kinds and len(kinds) > 1:
             raise UntraceableError
@@ -320,44 +330,6 @@ class _Trace:
             len(placed) == 1 and count == 2 and len(placed[0].operands) == 3 and not self.columns,
             self.columns,
         )  # fmt: skip
-
-
-class _Places:
-    """Where values are: a scratch array is used again when its value is read no more.
-
-    Attributes:
-        found: by the slot of the trace that of the program.
-        scratch: how many scratch arrays there are.
-    """
-
-    def __init__(
-        self,
-        steps: Sequence[tuple[int, ...]],
-        inputs: int,
-        results: Sequence[int],
-        constants: Sequence[int],
-    ) -> None:
-        self.found = {i: i for i in range(inputs)}
-        self.found |= {slot: inputs + i for i, slot in enumerate(results)}
-        self.between: list[int] = []
-        last = {slot: i for i, slots in enumerate(steps) for slot in slots}
-        fixed = {*self.found, *constants}
-        free: list[int] = []
-        self.scratch = 0
-        base = inputs + len(results)
-        for i, slots in enumerate(steps):
-            made = slots[-1]
-            if made not in fixed:
-                self.between.append(made)
-                if not free:
-                    free.append(base + self.scratch)
-                    self.scratch += 1
-                self.found[made] = free.pop()
-            for slot in set(slots):
-                if slot not in fixed and last[slot] == i:
-                    free.append(self.found[slot])
-        base += self.scratch
-        self.found |= {slot: base + i for i, slot in enumerate(constants)}
 
 
 def _is_repeated(given: Any) -> bool:
@@ -459,6 +431,16 @@ class _Noting(np.ndarray[Any, Any]):
         loop = ufunc_loop(product, (self.dtype,) * 3)
         return trace.step(loop, (self, other), (self.dtype,) * 2, result, None, mode)
 
+    def note_columns(self, ones: Any) -> Any:
+        """The sums of columns, as the product with ones: `compiler.reference.totals.total`."""
+        trace = self._own()
+        if not trace.columns or self.ndim != 2:
+            raise UntraceableError
+        result = np.asarray(ones[: len(self)].dot(self.view(np.ndarray)))
+        loop = ufunc_loop(np.matmul, (self.dtype,) * 3)
+        given = ones[: len(self)], self
+        return trace.step(loop, given, (self.dtype,) * 2, result, None, COLUMN_SUMS)
+
     def note_shift(self, axis: int) -> Any:
         """What is subtracted before exp: `compiler.reference.direct.shift`."""
         trace = self._own()
@@ -466,7 +448,26 @@ class _Noting(np.ndarray[Any, Any]):
             raise UntraceableError
         result = np.maximum.reduce(self.view(np.ndarray), 1, keepdims=True)
         loop = own_loop(SHIFT_SYMBOLS, self.dtype, "f")
-        return trace.step(loop, (self,), (self.dtype,), result, None, SHIFT)
+        return trace.step(loop, (self,), (self.dtype,), result, None, ROWS)
+
+    def note_named(self, names: Any) -> Any:
+        """Of each row the element that a number names: `compiler.reference.classes.named`."""
+        plain = self.view(np.ndarray)
+        result = plain[np.arange(len(plain)), names.view(np.ndarray)]
+        return self._by_names(PICK_SYMBOLS, names, result)
+
+    def note_less(self, names: Any) -> Any:
+        """The rows with that element less by 1: `compiler.reference.classes.less`."""
+        result = self.view(np.ndarray).copy()
+        result[np.arange(len(result)), names.view(np.ndarray)] -= 1
+        return self._by_names(LESS_SYMBOLS, names, result)
+
+    def _by_names(self, symbols: Any, names: Any, result: Any) -> Any:
+        trace = self._own()
+        if not trace.columns or self.ndim != 2:
+            raise UntraceableError
+        loop = own_loop(symbols, self.dtype, "f")
+        return trace.step(loop, (self, names), (self.dtype, _I64), result, None, ROWS)
 
     def argmax(self) -> Any:  # type: ignore[override]
         """Where the first largest element is."""

@@ -155,7 +155,7 @@ def loops_function(
             words += (slot, dtype.itemsize, kind)
         words += (0,) * (len(OPERAND) * (MOST_OPERANDS - len(step.operands)))
     code = loops_code()
-    kept = _Module("staticgraph.dynamic")
+    kept = Module("staticgraph.dynamic")
     kept.held = general, program, code, holder, finish
     convention = METH_FASTCALL | METH_KEYWORDS
     shown = name, documentation
@@ -168,7 +168,7 @@ def _head(program: Program, general: object) -> dict[str, int]:
         "general": id(general),
         "ndarray": id(np.ndarray),
         "PyArray_NewFromDescr": numpy_api()[NEW_FROM_DESCR],
-        "exceptions": _EXCEPTIONS[platform.machine()],
+        "exceptions": exceptions(),
         "inputs": len(program.inputs),
         "results": len(program.results),
         "scratch": program.scratch,
@@ -181,8 +181,13 @@ def _head(program: Program, general: object) -> dict[str, int]:
         "float": id(float),
         "int": id(int),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
-        **{name: _c_function(name) for name in C_FUNCTIONS},
+        **{name: c_function(name) for name in C_FUNCTIONS},
     }
+
+
+def exceptions() -> int:
+    """The bits of the exceptions of which NumPy warns."""
+    return _EXCEPTIONS[platform.machine()]
 
 
 def _most(program: Program) -> int:
@@ -191,7 +196,7 @@ def _most(program: Program) -> int:
     return min(most, MOST_SCRATCH // (8 * program.scratch)) if program.scratch else most
 
 
-class _Module(str):
+class Module(str):
     """The name of the module of a function; it keeps what the function needs."""
 
     held: object = None
@@ -220,7 +225,7 @@ def loops_are_there() -> bool:
         and object.__basicsize__ == 16  # an interpreter with a lock
         and platform.machine() in _EXCEPTIONS
         and sys.platform in ("linux", "darwin")
-        and all(_c_function(name) for name in ("feclearexcept", "fetestexcept"))
+        and all(c_function(name) for name in ("feclearexcept", "fetestexcept"))
         and ufunc_fields_are_right()
         and _other_fields_are_right()
     )
@@ -284,7 +289,8 @@ def own_loop(symbols: Mapping[int, str], dtype: DType, kinds: str) -> tuple[int,
 
 
 @cache
-def _c_function(name: str) -> int:
+def c_function(name: str) -> int:
+    """The address of a function of the C library, or 0."""
     found = getattr(ctypes.CDLL(None), name, None)
     return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
 

@@ -25,7 +25,7 @@ def running(
         for j in range(width):
             totals[j] = f64({first})
         for i in range(count):
-            base = start + (row * count + i) * step
+            base = start + (row * count + {at}) * step
             for j in range(width):
                 total = totals[j] {sign} f64(x[base + j])
                 totals[j] = total
@@ -39,9 +39,10 @@ def running(
     for row in range(rows):
         first = start + row * count
         total = f64({first})
-        for i in range(first, first + count):
-            total = total {sign} f64(x[i])
-            out[i] = {t}(total)
+        for i in range(count):
+            place = first + {at}
+            total = total {sign} f64(x[place])
+            out[place] = {t}(total)
     return 0
 """
 """Where the elements along the axis lie side by side, the total is in a register."""
@@ -57,12 +58,15 @@ FIRST = {"+": "-0.0", "*": "1.0"}
 """What changes no number."""
 
 
-def running(out: Array, x: Array, axis: int, sign: str) -> None:
-    """Write the sums ("+") or products ("*") up to each element along an axis; both row-major."""
+def running(out: Array, x: Array, axis: int, sign: str, back: bool) -> None:
+    """Write the sums ("+") or products ("*") up to each element along an axis; both row-major.
+
+    `back`: those of it and all that come after it, added from the end.
+    """
     count, step = x.shape[axis], prod(x.shape[axis + 1 :])
     if not x.size:
         return
-    call = _kernel(NAMES[x.dtype.name], sign, step == 1)
+    call = _kernel(NAMES[x.dtype.name], sign, step == 1, back)
     rows, widths = x.size // (count * step), -(-step // WIDTH)
     group = max(1, TASK // (count * min(step, WIDTH)))  # of rows
     groups = -(-rows // group)
@@ -76,8 +80,9 @@ def running(out: Array, x: Array, axis: int, sign: str) -> None:
 
 
 @cache
-def _kernel(dtype: str, sign: str, alone: bool) -> Callable[..., None]:
-    source = (ALONE if alone else SOURCE).format(t=dtype, sign=sign, first=FIRST[sign])
+def _kernel(dtype: str, sign: str, alone: bool, back: bool) -> Callable[..., None]:
+    at = "count - 1 - i" if back else "i"
+    source = (ALONE if alone else SOURCE).format(t=dtype, sign=sign, first=FIRST[sign], at=at)
     loaded = load_unit(parsed_function(source), source)
     step = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(
         loaded.addresses[0]

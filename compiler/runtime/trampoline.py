@@ -32,7 +32,8 @@ from staticgraph.compiler.runtime.signals import process_address, words_of_a_cal
 
 NUMPY_ABI = 0x02000000
 METH_KEYWORDS, METH_NOARGS, METH_FASTCALL = 0x0002, 0x0004, 0x0080
-NEW_FROM_DESCR = 94  # where NumPy's table of functions has PyArray_NewFromDescr
+NEW_FROM_DESCR, SET_BASE_OBJECT = 94, 282
+"""Where NumPy's table of functions has PyArray_NewFromDescr and PyArray_SetBaseObject."""
 HEAD = object.__basicsize__  # larger in a free-threaded CPython
 FIELDS = Fields(
     type=HEAD - 8, data=HEAD, ndim=HEAD + 8, shape=HEAD + 16, descr=HEAD + 40, flags=HEAD + 48,
@@ -258,7 +259,7 @@ def numpy_api() -> Sequence[int]:
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
     address = pointer_of(capsule, None)
-    return [word or 0 for word in (ctypes.c_void_p * 95).from_address(address)]
+    return [word or 0 for word in (ctypes.c_void_p * (SET_BASE_OBJECT + 1)).from_address(address)]
 
 
 class _MethodDef(ctypes.Structure):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -33,6 +33,8 @@ from staticgraph.compiler.transforms.zero_gradients import note_zeros
 
 Cotangent: TypeAlias = "Expression | dict[int, Expression]"
 """Of a tuple, that of each item which has one."""
+Hooks: TypeAlias = "Mapping[int, Callable[[Expression], Expression]]"
+NO_HOOKS: Hooks = {}
 
 
 def gradients(
@@ -92,15 +94,17 @@ def cotangents_of(
     wrt: Sequence[Expression],
     seeds: Sequence[Expression],
     regions: bool = True,
+    hooks: Hooks | None = None,
 ) -> list[Expression | None]:
     """What `pullback` gives, with None where no output depends on an element of `wrt`.
 
     Without `regions`, nothing is computed again: checkpointed regions are as if there were none.
+    `hooks`: by the serials of expressions what becomes of their cotangents before these go on.
     """
     cotangents: dict[int, Any] = {}
     for output, seed in zip(outputs, seeds, strict=True):
         _add(cotangents, output, seed)
-    _walk(ancestors(outputs), cotangents, wrt, regions)
+    _walk(ancestors(outputs), cotangents, wrt, regions, hooks or {})
     return [cotangents.get(target.serial) for target in wrt]
 
 
@@ -139,13 +143,17 @@ def _walk(
     cotangents: dict[int, Any],
     wrt: Sequence[Expression],
     regions: bool = True,
+    hooks: Hooks = NO_HOOKS,
 ) -> None:
     """Add to `cotangents` those of the operands of `nodes`, as far as `wrt` depends on them."""
     needed = depending_on(nodes, wrt)
-    targets = {target.serial for target in wrt}
-    found = regions_of(nodes, wrt) if regions else {}
+    seen = [*wrt, *(node for node in nodes if node.serial in hooks)] if hooks else wrt
+    targets = {one.serial for one in seen}
+    found = regions_of(nodes, seen) if regions else {}
     copied = {result.serial for results in found.values() for result in results}
     for node in reversed(nodes):
+        if node.serial in hooks and node.serial in cotangents and node.serial in needed:
+            cotangents[node.serial] = hooks[node.serial](cotangents[node.serial])
         if node.serial in found:
             _through_region(found[node.serial], cotangents, needed)
         elif node.serial not in cotangents or node.serial not in needed or node.serial in copied:

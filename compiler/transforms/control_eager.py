@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.errors import DTypeError
+from staticgraph.compiler.core.errors import DifferingError, DTypeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure
 from staticgraph.compiler.core.values import Tree
@@ -108,9 +108,44 @@ def _stacked(ys: list[Any], step: Callable[..., object]) -> Any:
 def while_loop(cond: Callable[..., object], body: Callable[..., object], init: object) -> Any:
     """`compiler.transforms.control_flow.while_loop` of tensors and arrays."""
     carry = init
-    while truth("while_loop: the condition", cond(carry)):
-        carry = _checked("while_loop: carry", carry, body(carry), body, init)
-    return own(carry)
+    while True:
+        holds = cond(carry)
+        going, differs = goes_on(holds)
+        if not going:
+            return own(carry)
+        after = _checked("while_loop: carry", carry, body(carry), body, init)
+        carry = selected(holds, after, carry) if differs else after
+
+
+def goes_on(holds: object) -> tuple[bool, bool]:
+    """Whether a condition holds, of a batch for any example, and whether it is one of a batch."""
+    try:
+        return truth("while_loop: the condition", holds), False
+    except DifferingError as error:
+        return error.any, True
+
+
+def selected(holds: object, one: object, other: object) -> Any:
+    """Each leaf of one tree where a condition holds, of the other where not: of each example."""
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return rebuilt(one, [ops.where(holds, a, b) for a, b in pairs])
+
+
+def chosen(
+    pred: object,
+    true_fn: Callable[..., object],
+    false_fn: Callable[..., object],
+    operands: Sequence[object],
+) -> Any:
+    """`compiler.transforms.control_flow.cond`; of a batch both, as long as examples differ."""
+    try:
+        return (true_fn if truth("cond: the predicate", pred) else false_fn)(*operands)
+    except DifferingError:
+        pass
+    first = true_fn(*operands)
+    second = aligned(false_fn(*operands), first)
+    require_same("cond: result", first, second, false_fn)
+    return selected(pred, first, second)
 
 
 def own(tree: Tree) -> Tree:

@@ -16,10 +16,17 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import standing
 from staticgraph.compiler.core.pytree import leaves, mapped
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree
-from staticgraph.compiler.graph.expression import Handle, closed, handle_among, is_symbolic, opened
+from staticgraph.compiler.graph.expression import (
+    Handle,
+    closed,
+    handle_among,
+    is_symbolic,
+    opened,
+)
 from staticgraph.compiler.transforms import control_eager as eager
 from staticgraph.compiler.transforms.control_checks import paths
 from staticgraph.compiler.transforms.effects import check
@@ -59,6 +66,7 @@ def scan(
     """
     if not isinstance(reverse, bool):
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
+    init, xs = mapped(standing, (init, xs))
     handle = handle_among(leaves((init, xs)))
     if handle is not None:
         given = mapped(opened, (init, xs))
@@ -128,6 +136,7 @@ def while_loop(
         >>> sg.while_loop(lambda x: x < 100, lambda x: x * 2, 3)
         np.int64(192)
     """
+    init = mapped(standing, init)
     handle = handle_among(leaves(init))
     if handle is not None:
         test, step = on_handles(cond, handle), on_handles(body, handle)
@@ -162,6 +171,8 @@ def _bounded(
 
     last, _ = _repeated(test, lambda s: (body(s[0]), s[1] + 1), (init, np.int64(0)), max_steps)
     goes_on = cond(last)
+    if not is_symbolic(goes_on):
+        goes_on = np.bool_(eager.goes_on(goes_on)[0])
     check(ops.logical_not(goes_on), f"while_loop goes on after max_steps={max_steps} steps")
     return last
 
@@ -172,7 +183,7 @@ def cond(
     """`true_fn(*operands)` where `pred` holds, else `false_fn(*operands)`.
 
     Only one of them is computed, also when the predicate is symbolic; differentiable to any order.
-    As `jax.lax.cond`.
+    As `jax.lax.cond`; `vmap` computes both where the predicate differs between examples.
 
     Args:
         pred: a bool scalar.
@@ -187,6 +198,7 @@ def cond(
         >>> f(np.array([4.0, 9.0])), f(np.array([-4.0, -9.0]))
         (array([2., 3.]), array([4., 9.]))
     """
+    pred, operands = mapped(standing, (pred, operands))
     handle = handle_among(leaves((pred, operands)))
     if handle is not None:
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
@@ -195,8 +207,7 @@ def cond(
         from staticgraph.compiler.transforms import control_symbolic as symbolic
 
         return symbolic.cond(pred, true_fn, false_fn, operands)
-    chosen = true_fn if eager.truth("cond: the predicate", pred) else false_fn
-    return eager.own(chosen(*operands))
+    return eager.own(eager.chosen(pred, true_fn, false_fn, operands))
 
 
 def on_handles(function: Callable[..., object], handle: Handle) -> Callable[..., Any]:
@@ -205,7 +216,7 @@ def on_handles(function: Callable[..., object], handle: Handle) -> Callable[...,
     @functools.wraps(function)
     def wrapper(*args: object) -> Any:
         with handle.in_body():
-            return mapped(opened, function(*_closed(args, handle)))
+            return mapped(lambda one: opened(standing(one)), function(*_closed(args, handle)))
 
     return wrapper
 

@@ -15,6 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import atoms, evaluate
 from staticgraph.compiler.core.dtypes import is_inexact
+from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Iota, Pointwise, SizeValue
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
@@ -38,6 +39,15 @@ def stand_in(type: TensorType, name: str | None) -> Expression:
     return Expression(leaves.placeholder, (), attrs, name)
 
 
+def require_expressions(name: str, operands: Sequence[object]) -> None:
+    """GraphError for tensors of `dynamic.func`, in whose graphs no compiled loop is."""
+    if not all(isinstance(one, Expression) for one in operands):
+        raise GraphError(
+            f"{name}: the gradient of a compiled one by tensors of dynamic.func: use vmap and grad "
+            "of dynamic.func inside too, not those of sg"
+        )
+
+
 def scan_cotangents(
     positions: Sequence[int],
     gs: Sequence[object],
@@ -46,6 +56,7 @@ def scan_cotangents(
     **attrs: object,
 ) -> list[Any]:
     """The cotangents of the operands of a scan at `positions`, given those of its items."""
+    require_expressions("scan", operands)
     loop = open_loop(operands, {**attrs, "body": without_effects(attrs["body"])})
     reverse = _reverse_of(loop, positions, gs)
     if any(node.op is ops.checkpoint for node in loop.nodes):
@@ -265,6 +276,7 @@ def cond_cotangents(
     on_false: Body,
 ) -> list[Any]:
     """The cotangents of the operands of a cond at `positions`: a cond of those of the branches."""
+    require_expressions("cond", operands)
     given = [i for i, g in enumerate(gs) if g is not None]
     branches = []
     for body in (without_effects(on_true), without_effects(on_false)):

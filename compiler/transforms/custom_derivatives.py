@@ -18,9 +18,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import GraphError, OptionError, OutputError, ShapeError
-from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
-from staticgraph.compiler.core.pytree import leaves, rebuilt, same_structure, structure
+from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure, structure
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.graph.evaluate import replaced
@@ -70,7 +70,7 @@ class CustomFunction:
         bound.apply_defaults()
         if bound.kwargs:
             raise OptionError(f"{self.name}: the function takes arguments by position alone")
-        call = Call(self, bound.args)
+        call = Call(self, mapped(standing, bound.args))
         operands = [one for one in call.leaves if isinstance(one, Operand)]
         if not operands:
             return self.function(*bound.args)

@@ -12,7 +12,8 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.graph.expression import Expression, constant
-from staticgraph.dynamic.capture.effects import Draw, Effects, Step, requires
+from staticgraph.dynamic.capture.effects import Draw, Effects, Step
+from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.func.tracer import Tracer
 from staticgraph.dynamic.tape.grad_mode import recording

@@ -10,7 +10,8 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.protocols import CompiledFunction, CompiledPullback
-from staticgraph.dynamic.capture.effects import Call, Effects, requires
+from staticgraph.dynamic.capture.effects import Call, Effects
+from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.func.tracer import Tracer

@@ -29,14 +29,13 @@ from staticgraph.dynamic.capture.effects import (
     Step,
     View,
     Write,
-    is_leaf,
-    requires,
     sizes_are_given,
 )
-from staticgraph.dynamic.capture.flagged import Flagged
+from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
+from staticgraph.dynamic.capture.questions import grad_state, is_leaf
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of
 from staticgraph.dynamic.capture.unknown import Unknown
@@ -73,7 +72,7 @@ class Capture(Refusing):
         self._values: dict[tuple[int, str], Any] = {}
         self._steps: list[Step] = []
         self.keeping = Keeping()
-        self.flagged = Flagged()
+        self.flagged = Flagged(self)
         self._outputs: list[Expression] = []
         self._stepped: dict[int, int] = {}
         self._optimizers: dict[int, tuple[Any, str]] = {}
@@ -204,10 +203,13 @@ class Capture(Refusing):
     # what it asks
 
     def requires(self, place: int) -> bool:
-        """Whether an operand requires grad, which each call must have in common."""
-        answer = requires(self._given[place])
-        self._operands.asked[requires, place] = answer
-        return answer
+        """Whether an operand requires grad as a call begins, which each must have in common."""
+        state = grad_state(self._given[place])
+        return self._operands.asked.setdefault((grad_state, place), state) is not False
+
+    def is_hooked_by(self, place: int, question: Callable[[Any], bool]) -> None:
+        """Note which hooks an operand has, which each call must have in common."""
+        self._operands.asked[question, place] = True
 
     def is_leaf(self, place: int) -> bool:
         """Whether nothing that is recorded made an operand, which each call must have in common."""
@@ -257,6 +259,7 @@ class Capture(Refusing):
                 "changes an array of NumPy by a tensor on its memory, once and not at each call",
                 "make the tensor with torch.tensor(array), which copies it",
             )
+        recorded = recorded and self.flagged.records_writes(place)
         before, _, times = self._written.get(place, (False, "", 0))
         self._written[place] = before or recorded, user_place(), times + 1
 
@@ -332,6 +335,7 @@ class Capture(Refusing):
         self._late[where] = Late(len(self._breaks), place)
         self._later.setdefault(place, []).append(new)
         x.becomes(new)
+        self.flagged.renewed(x, place)
 
     def _check_stages(self, values: Sequence[Expression]) -> None:
         """Refuse values of several stages that the tape would have to go through."""
@@ -357,8 +361,8 @@ class Capture(Refusing):
         return -len(self._outputs)
 
     def add(self, step: Step) -> None:
-        """Add a step."""
-        self._steps.append(step)
+        """Add a step; a flag that is put back at once is none."""
+        add_step(self._steps, step)
 
     def flush(self) -> None:
         """Turn what is pending into steps."""
@@ -415,7 +419,10 @@ class Capture(Refusing):
         written += [one.result for one in self._steps if isinstance(one, Assign)]
         written += self.keeping.results
         self._check_stages([self._outputs[-1 - i] for i in written])
-        self._check_stages([one for one in made if isinstance(one, Expression)])
+        expressions = [one for one in made if isinstance(one, Expression)]
+        self._check_stages(expressions)
+        self.flagged.refuse_thawed(expressions)
+        self.gradients.hooked.refuse_returned(expressions)
         effects = Effects(
             [one.shape for one in self._inputs[: self._count]],
             self._operands.lifted,

@@ -21,8 +21,9 @@ from staticgraph.compiler.core.pytree import parts_of, with_parts
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import Shape, mapped
 from staticgraph.dynamic.capture.apart import Apart, refuse_shared, share
+from staticgraph.dynamic.capture.questions import gradient_of, memory_of_gradient
 from staticgraph.dynamic.tape.engine import run
-from staticgraph.dynamic.tape.grad_mode import mode, no_grad, recording
+from staticgraph.dynamic.tape.grad_mode import no_grad, recording
 from staticgraph.dynamic.tape.gradients import look_at_step
 from staticgraph.dynamic.tape.noted import waiting
 from staticgraph.dynamic.tensors.inplace import check_writable
@@ -153,6 +154,18 @@ class SetTraining:
     def __call__(self, call: Call) -> None:
         """Set it."""
         self.table["training"] = self.training
+
+
+@frozen
+class SetFlag:
+    """An operand is frozen, or requires gradients."""
+
+    operand: int
+    value: bool
+
+    def __call__(self, call: Call) -> None:
+        """Set it."""
+        call.operands[self.operand].requires_grad_(self.value)
 
 
 @frozen
@@ -386,7 +399,7 @@ class Effects:
             arrays = [getattr(one, "_array", one) for one in operands]
             for i in self.late:
                 arrays[i] = None
-            arrays += [_memory_of_gradient(operands[i]) for i in self._passes]
+            arrays += [memory_of_gradient(operands[i]) for i in self._passes]
             if self._apart is None:
                 added = {len(operands) + i: line for i, line in enumerate(self._passes.values())}
                 self._apart = Apart(self.changed | added)
@@ -450,32 +463,3 @@ def sizes_are_given(attrs: Attrs, shapes: Sequence[Shape]) -> bool:
 
     with_sizes(attrs, keep)
     return atoms(found) <= given
-
-
-def requires(operand: object) -> bool:
-    """Whether an operand requires grad: an array does not."""
-    return isinstance(operand, Tensor) and operand._node is not None
-
-
-def is_leaf(operand: object) -> bool:
-    """Whether nothing that is recorded made an operand: nothing makes an array."""
-    return not isinstance(operand, Tensor) or bool(operand.is_leaf)
-
-
-def _memory_of_gradient(operand: Any) -> Any:
-    home = operand._home
-    return None if home is None else getattr(home.grad, "_array", home.grad)
-
-
-def has_gradient(operand: Any) -> bool | None:
-    """Whether a leaf has a gradient; None of what is none, whose gradient the tape keeps."""
-    return gradient_of(operand) is not None if operand.is_leaf else None
-
-
-def gradient_of(operand: Any) -> Any:
-    """The gradient that a tensor has, whether a capture is running or not."""
-    capture, mode.capture = mode.capture, None
-    try:
-        return operand.grad
-    finally:
-        mode.capture = capture

@@ -23,6 +23,8 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.transforms.autodiff import cotangents_of, depending_on
 from staticgraph.compiler.transforms.zero_gradients import note_zeros
 from staticgraph.dynamic.capture.effects import Backward, SetGrad
+from staticgraph.dynamic.capture.hooked import Hooked
+from staticgraph.dynamic.capture.questions import grad_state
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.tape.grad_mode import record_if
 from staticgraph.dynamic.tape.gradients import refuse_complex_output
@@ -51,10 +53,15 @@ class _Grad:
 
 
 class Gradients:
-    """The gradients of the tensors of a function that is captured."""
+    """The gradients of the tensors of a function that is captured.
+
+    Attributes:
+        hooked: those that are looked at on their way.
+    """
 
     def __init__(self, capture: Any) -> None:
         self._capture = capture
+        self.hooked = Hooked(capture)
         self._grads: dict[int, _Grad] = {}
         self._leaves: dict[int, Any] = {}
         self._freed: set[int] = set()
@@ -69,6 +76,8 @@ class Gradients:
         found = self._grads.get(id(x))
         if found is not None:
             return found.value
+        if id(x) in self.hooked.grads:
+            return self.hooked.grads[id(x)]
         place = self._capture.place_of(x)
         if place is not None:
             return self._before(x, place)
@@ -130,17 +139,17 @@ class Gradients:
         found: bool = self._capture.outside_requires(expression)
         return found
 
-    @unwatched
     def pulled(
         self,
         outputs: Sequence[Any],
         targets: Sequence[Expression],
         seeds: Sequence[Any],
         keep: bool,
+        create: bool,
     ) -> list[Expression | None]:
         """The cotangents of expressions; the graph is freed unless it is to `keep`.
 
-        RuntimeError, PyTorch's, if it was freed before.
+        RuntimeError, PyTorch's, if it was freed before. `create`: whether hooks are recorded.
         """
         roots = [one.expression for one in outputs]
         nodes = ancestors(roots)
@@ -152,7 +161,11 @@ class Gradients:
         if not keep:
             self._freed |= read
         try:
-            return cotangents_of(roots, targets, [one.expression for one in seeds])
+            given = [one.expression for one in seeds]
+            if not self.hooked:
+                return unwatched(cotangents_of)(roots, targets, given)
+            hooks = self.hooked.functions(create)
+            return cotangents_of(roots, targets, given, hooks=hooks)
         except DeferredError as error:
             assert error.__cause__ is not None
             raise error.__cause__ from None
@@ -163,11 +176,16 @@ class Gradients:
         freed = [node for node in nodes if node.serial in self._freed]
         return bool(freed) and expression.serial in depending_on(nodes, freed)
 
-    @unwatched
     def backward(
         self, tensors: Sequence[Any], given: Any, retain: bool | None, create: bool, inputs: Any
     ) -> None:
         """`backward` of traced tensors."""
+        run = self._backward if self.hooked.calls() else unwatched(self._backward)
+        run(tensors, given, retain, create, inputs)
+
+    def _backward(
+        self, tensors: Sequence[Any], given: Any, retain: bool | None, create: bool, inputs: Any
+    ) -> None:
         capture = self._capture
         if capture.body is not capture.top:
             refuse(
@@ -177,12 +195,12 @@ class Gradients:
         seeds = _seeds(tensors, given)
         roots = [one.expression for one in tensors]
         wanted = self._targets(ancestors(roots), {root.serial for root in roots}, inputs)
-        if not wanted:
+        if not wanted and not any(one.requires_grad for one in tensors):
             raise AutogradError(
                 "element 0 of tensors does not require grad and does not have a grad_fn"
             )
         keep = create if retain is None else retain
-        found = self.pulled(tensors, [target for _, target in wanted], seeds, keep)
+        found = self.pulled(tensors, [target for _, target in wanted], seeds, keep, create)
         if len(roots) == 1:
             by = [target for (_, target), g in zip(wanted, found, strict=True) if g is not None]
             results = [g for g in found if g is not None]
@@ -200,14 +218,14 @@ class Gradients:
                 if state is None and place is not None:
                     pairs.append((place, capture.output(made.expression)))
                     self._added.setdefault(place, []).append(made)
-                elif state is None or state.value is None:
-                    self._accumulates(place)
+                    continue
+                if place is not None:
+                    made = self.hooked.of_leaf(place, made, create)
+                if state is None or state.value is None:
                     self.put(x, made)
                 elif state.before and not create:
-                    self._accumulates(place)
                     state.value.add_(made)
                 else:
-                    self._accumulates(place)
                     self.put(x, state.value + made)
         finally:
             record_if(before)
@@ -215,12 +233,9 @@ class Gradients:
             biases = biases_of(define(capture.inputs, roots))
             capture.add(Backward(tuple(pairs), bool(keep), biases, user_place()))
 
-    def _accumulates(self, place: int | None) -> None:
-        """Refuse what hooks of a leaf would do."""
-        if place is None:
-            return
-        node = self._capture.tensor_at(place)._node
-        if node is not None and node.hooks is not None and _is_hooked(node.hooks):
+    def _accumulates(self, place: int) -> None:
+        """Refuse what hooks of a leaf do, which the pass outside calls too."""
+        if grad_state(self._capture.tensor_at(place)) is None:
             refuse(
                 "backward() reaches a tensor that has hooks",
                 "remove them, or call backward() outside",
@@ -236,17 +251,28 @@ class Gradients:
             if not listed:
                 raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
             given = [self._capture.lifted(one) for one in listed]
+            self.ask(given)
             return [(one, self.target(one)) for one in given]
+        capture = self._capture
         found = [(x, node) for node in nodes if (x := self._leaves.get(node.serial)) is not None]
-        for place, x, expression in self._capture.floating_operands(nodes):
-            if depending_on(nodes, [expression]) & roots and self._capture.requires(place):
+        for place, x, expression in capture.floating_operands(nodes):
+            if depending_on(nodes, [expression]) & roots and capture.requires(place):
                 found.append((x, expression))
-        return found
+        return [one for one in found if not capture.flagged.is_frozen(capture.place_of(one[0]))]
+
+    def ask(self, given: Sequence[Any]) -> None:
+        """Ask of operands that are differentiated by what each call must have in common."""
+        for one in given:
+            place = self._capture.place_of(one)
+            if place is not None:
+                self._capture.requires(place)
 
     def target(self, x: Any) -> Expression:
         """What is differentiated by where a tensor is meant."""
         place = self._capture.place_of(x)
-        found: Expression = x.expression if place is None else self._capture.input_at(place)
+        is_leaf = any(one is x for one in self._leaves.values())
+        known = place is not None and not is_leaf
+        found: Expression = self._capture.input_at(place) if known else x.expression
         for node in ancestors([found]):
             if self._leaves.get(node.serial) is x:
                 return node
@@ -278,10 +304,6 @@ def _reached(roots: Sequence[Expression], needed: set[int]) -> list[Expression]:
 
 def _same(one: tuple[Any, int], other: tuple[Any, int]) -> bool:
     return one[0] is other[0] and one[1] == other[1]
-
-
-def _is_hooked(hooks: Any) -> bool:
-    return bool(hooks.tensor or hooks.accumulated or hooks.before or hooks.after)
 
 
 def _seeds(tensors: Sequence[Any], given: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.expression import Expression, Handle, construct
 from staticgraph.compiler.ops.arithmetic import copy
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, recording
+from staticgraph.dynamic.tape.hooks import refuse_hooks
 
 
 class OnTape:
@@ -91,6 +92,28 @@ class OnTape:
     def grad(self, value: object) -> None:
         mode.capture.gradients.put(self, None if value is None else mode.capture.lifted(value))
 
+    def register_hook(self, hook: object) -> Any:
+        """Call `hook` with its gradient, in reverse passes of the function."""
+        if not self.requires_grad:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._outside:
+            refuse_hooks()
+        return mode.capture.gradients.hooked.add(self, hook)
+
+    def retain_grad(self) -> None:
+        """Have reverse passes of the function put its gradient into `grad`."""
+        if not self.requires_grad:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            if self._outside:
+                refuse_hooks()
+            mode.capture.gradients.hooked.retain(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called."""
+        return id(self) in mode.capture.gradients.hooked.grads
+
     def backward(
         self,
         gradient: object = None,
@@ -118,14 +141,20 @@ class OnTape:
         record: bool | None,
     ) -> list[Any]:
         capture = mode.capture
-        targets = [capture.gradients.target(capture.lifted(one)) for one in inputs]
+        by = [capture.lifted(one) for one in inputs]
+        capture.gradients.ask(by)
+        targets = [capture.gradients.target(one) for one in by]
         seeds = [capture.lifted(one) for one in cotangents]
         if not all(isinstance(one, Handle) for one in seeds):
             refuse("takes derivatives in many directions at once", "use sg.jacobian or sg.hessian")
-        found = capture.gradients.pulled(outputs, targets, seeds, True)
-        if record is False:
-            found = [None if g is None else ops.stop_gradient(g) for g in found]
-        return [None if g is None else mode.capture.made(g) for g in found]
+        create, hooked = record is not False, capture.gradients.hooked
+        found = capture.gradients.pulled(outputs, targets, seeds, True, create)
+        made = []
+        for x, g in zip(by, found, strict=True):
+            one = None if g is None else capture.made(g if create else ops.stop_gradient(g))
+            place = None if one is None else capture.place_of(x)
+            made.append(one if place is None else hooked.of_leaf(place, one, create))
+        return made
 
 
 def refuse_tape(what: str) -> NoReturn:

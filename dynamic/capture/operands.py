@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression, Handle, as_expression, construct
 from staticgraph.compiler.graph.promoted import note_promoted
 from staticgraph.compiler.ops import leaves
@@ -28,6 +29,8 @@ _LOGICAL = (ops.logical_and, ops.logical_not, ops.logical_or, ops.logical_xor)
 
 def operand(op: Op, value: object) -> Any:
     """An operand as a traced tensor, or a Python number."""
+    if getattr(value, "is_sparse", False):
+        refuse(f"{op.name} of a sparse tensor", "take its to_dense() before the function is called")
     if isinstance(value, Handle | bool | int | float | complex):
         return value
     if isinstance(value, Tensor):

@@ -8,7 +8,8 @@ from typing import Any
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import leaves
-from staticgraph.dynamic.capture.effects import Draw, gradient_of, has_gradient
+from staticgraph.dynamic.capture.effects import Draw
+from staticgraph.dynamic.capture.questions import gradient_of, has_gradient
 
 
 class Operands:

@@ -144,6 +144,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
                     self._refuse_copy(link.parent._changed)
                 self._value = evaluated(link.op, [link.parent], link.attrs)._value
                 self._seen, self._stamp = link.parent._stamp, self._stamp + 1
+                self._changed = link.parent._changed
         if self._lost:
             self._refuse_copy(self._lost)
         if self._outside:

@@ -10,16 +10,17 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.types import DType, Shape, TensorType
 
 _NUMBER = (
-    "write x.item() for float(x) and int(x), compute with tensors rather than with math, or return "
-    "it and take its number of what the function returned"
+    "write x.item() for float(x) and int(x) (losses.append(loss.item()) is done at each call), "
+    "compute with tensors rather than with math (x.sqrt(), x.isfinite()), or return it, and take "
+    "its number of what the function returned"
 )
 _ARRAY = (
     "compute with tensors, put into tensors (torch.zeros(n), torch.stack) rather than arrays, or "
     "compute it outside"
 )
 _TEXT = (
-    "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error, or return the "
-    "value and make the text outside"
+    "write sg.print('loss {:.3f}', loss) for print(f'loss {loss:.3f}'), and sg.check(condition, "
+    "'the loss is {}', loss) for an error, or return the value and make the text outside"
 )
 _PLAIN = "use where, clamp, sg.cond or sg.while_loop, or compute it outside and pass it by keyword"
 

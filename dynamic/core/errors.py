@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.core.errors import OutOfRangeError, ShapeError, StaticGraphError
+from staticgraph.compiler.core.errors import (
+    DifferingError,
+    OutOfRangeError,
+    ShapeError,
+    StaticGraphError,
+)
 
 
 class AutogradError(StaticGraphError, RuntimeError):
@@ -27,6 +32,14 @@ class MissingKernelError(StaticGraphError, NotImplementedError):
 
 class MutationContextError(StaticGraphError, AssertionError):
     """A pass is outside of the context that its graph was recorded in; PyTorch asserts it."""
+
+
+class ControlError(AutogradError, DifferingError):
+    """The truth of a tensor that stands for one example of a batch is asked for."""
+
+    def __init__(self, message: str, any: bool) -> None:
+        super().__init__(message)
+        self.any = any
 
 
 class MixedError(AutogradError):

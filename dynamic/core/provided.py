@@ -26,3 +26,6 @@ wrapping: Provided[[type], None] = Provided("staticgraph.dynamic.autograd.wrappe
 
 array_namespace: Provided[[str | None], Any] = Provided("staticgraph.dynamic.assembly")
 """`dynamic.xp`, which is imported when it is asked for; ValueError for an unknown version."""
+
+many_views: Provided[[], None] = Provided("staticgraph.dynamic.fast_paths.views")
+"""`many_views()`: have machine code make views from now on."""

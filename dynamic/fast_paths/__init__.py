@@ -22,7 +22,8 @@ from staticgraph.dynamic.fast_paths import inplace, pairs, single, views
 from staticgraph.dynamic.fast_paths.loops import WAYS, Way, watch_methods, watch_op
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tensors.dims import along
-from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
+from staticgraph.dynamic.tensors.recorders import new_value_of_several, recording_by
+from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 
@@ -53,7 +54,8 @@ def _finished_where(array: object, *operands: object) -> Any:
     return new_value_of_several(ops.where, operands, array, {})
 
 
-WAYS[_where] = Way(np.where, _finished_where, "ttt")
+_recorded = recording_by(ops.where, 3, _finished_where)
+WAYS[_where] = Way(np.where, _finished_where, "ttt", recorded=_recorded)
 
 
 def _check_condition(condition: Any) -> None:

@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import repeat
 from typing import Any
 
 from staticgraph.compiler.core import fork
@@ -42,6 +43,10 @@ _TRACES = "staticgraph.compiler.runtime.loop_traces"
 Function = Callable[..., Any]
 
 
+def _nothing(of_number: bool) -> None:
+    """What has no faster way to finish."""
+
+
 @record
 class Way(Record):
     """What a short way does.
@@ -51,12 +56,18 @@ class Way(Record):
         finish: `(array, *operands) -> tensor`, recorded if need be.
         takes: a letter per operand: t for a tensor, n for a number, x for either.
         watched: whether there may be a builtin function.
+        recorded: what makes a faster `finish`, of operands of which one is a number or none, or
+            None.
+        whole: what makes a builtin function that does all of it, of the general function and what
+            is shown of it, or None.
     """
 
     evaluate: Function
     finish: Function
     takes: str = "t"
     watched: bool = True
+    recorded: Callable[[bool], Function | None] = _nothing
+    whole: Callable[[Function, tuple[str, str]], Function | None] | None = None
 
 
 WAYS: dict[Function, Way] = {}
@@ -76,31 +87,44 @@ class Watched:
     """A short way that is counted.
 
     Attributes:
-        function: the way.
         way: what it does.
+        function: the way.
         names: the methods of Tensor that it is, and the op.
+        ticks: what is taken of with each call until operands are looked at: in a loop, which is
+            the shortest way to count.
     """
 
-    def __init__(self, function: Function, way: Way) -> None:
-        self.function = function
+    function: Function
+
+    def __init__(self, way: Way) -> None:
         self.way = way
         self._made = False
         self.names: list[str] = []
         self.op: Op | None = None
         self._known: set[object] = set()
         self._by_value: set[object] = set()  # those of which there is a program per number
-        self._left = OFTEN
+        self.ticks = repeat(None, OFTEN - 1)
 
     def count(self, operands: Sequence[Any]) -> None:
-        """Note a call; the operands of some calls are looked at."""
-        self._left -= 1
-        if not self._left:
-            _total.calls += OFTEN
-            self._left = OFTEN
-            if _total.calls >= ENOUGH and len(self._known) < TRIES:
-                self._look(operands)
+        """Note the calls since it was called last, and look at the operands of this one."""
+        _total.calls += OFTEN
+        self.ticks = repeat(None, OFTEN - 1)
+        if _total.calls >= ENOUGH and len(self._known) < TRIES:
+            self._look(operands)
+
+    def counts(self, function: Function) -> Function:
+        """Note that a function counts its calls here by itself."""
+        self.function = function
+        _states[function] = self
+        WAYS[function] = self.way
+        return function
 
     def _look(self, operands: Sequence[Any]) -> None:
+        if self.way.whole is not None:
+            if not self._made:
+                self._made = True
+                self._put(self.way.whole)
+            return
         kinds, second = _kinds(operands, self.way.takes), _other_class(operands)
         if kinds is None or COMPILE_SMALL_OPS.is_off:
             return
@@ -122,33 +146,44 @@ class Watched:
             program = traces.program_of(self.way.evaluate, given)
             self._by_value.add((kinds, second))
         if program is not None:
-            self._replace(loops, program, loops.Holder((Tensor, second), paused))
+            of_number = any(kind == NUMBER for _, kind in kinds)
+            self._replace(loops, program, loops.Holder((Tensor, second), paused), of_number)
         elif not self._made:
             self._forget()
 
     def _forget(self) -> None:
         """Count no more: what it does is not noted."""
+        self.ticks = repeat(None)
         for name in self.names:
             if vars(Tensor)[name] is _methods.get(name) and _methods[name] in _states:
                 setattr(Tensor, name, self.function)
         if self.op is not None:
             self.op.shorten(self.function)
 
-    def _replace(self, loops: Any, program: object, holder: object) -> None:
-        finish = self.way.finish
+    def _replace(self, loops: Any, program: object, holder: object, of_number: bool) -> None:
+        finish = self.way.recorded(of_number) or self.way.finish
+
+        def make(general: Function, shown: tuple[str, str]) -> Function | None:
+            made: Function | None = loops.loops_function(program, general, holder, finish, *shown)
+            return made
+
         self._made = True
+        self._put(make)
+
+    def _put(self, make: Callable[[Function, tuple[str, str]], Function | None]) -> None:
+        """Put builtin functions where the way is, each with what was there for other calls."""
         for name in self.names:
             before: Any = vars(Tensor)[name]
             if before is not _methods.get(name):  # somebody else's
                 continue
             general: Any = getattr(before, "__func__", before)
-            made = loops.loops_function(program, general, holder, finish, *_shown(general))
+            made = make(general, shown(general))
             if made is not None:
-                _methods[name] = _as_method(made)
+                _methods[name] = as_method(made)
                 setattr(Tensor, name, _methods[name])
         if self.op is not None:
             general = vars(type(self.op))["__call__"].__func__
-            made = loops.loops_function(program, general, holder, finish)
+            made = make(general, ("kernel", ""))
             if made is not None:
                 self.op.shorten(made)
 
@@ -195,7 +230,7 @@ def _other_class(operands: Sequence[Any]) -> type:
     return next((kind for kind in kinds if kind is not Tensor), Tensor)
 
 
-def _shown(function: Function) -> tuple[str, str]:
+def shown(function: Function) -> tuple[str, str]:
     """The name of a function, and its documentation behind its signature, as builtin ones have."""
     name = function.__name__
     documentation = function.__doc__ or ""
@@ -214,7 +249,7 @@ def _instance_method() -> Function:
     return kind(("PyInstanceMethod_New", ctypes.pythonapi))
 
 
-def _as_method(function: Function) -> Any:
+def as_method(function: Function) -> Any:
     """What a class needs to have a builtin function for a method."""
     return _instance_method()(function)
 
@@ -235,17 +270,24 @@ _states: dict[Function, Watched] = {}
 
 def watched(function: Function) -> Function:
     """A short way that is counted and one day replaced; others as they are."""
+    if function in _states:
+        return function
     if function in _watched:
         return _watched[function]
     way = WAYS.get(function)
     if way is None or not way.watched:
         return function
-    state = Watched(function, way)
+    state = Watched(way)
+    state.function = function
 
     def counted(*operands: Any, **options: Any) -> Any:
-        if not options:
+        if options:
+            return function(*operands, **options)
+        for _ in state.ticks:
+            break
+        else:
             state.count(operands)
-        return function(*operands, **options)
+        return function(*operands)
 
     functools.update_wrapper(counted, function)
     counted.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]

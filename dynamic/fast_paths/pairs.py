@@ -7,25 +7,29 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.op import Op, Operand
+from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import by_position
+from staticgraph.compiler.llvm.small_products_words import MATRICES
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.whole_numbers import refuse_difference
-from staticgraph.dynamic.fast_paths.loops import WAYS, Way
+from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
 from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
+from staticgraph.dynamic.tensors.recorders import multiplied_by, recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
+_NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
 
-def _plans(op: Op, number: bool) -> Plans:
+def plans_of(op: Op, number: bool) -> Plans:
+    """The recipes of an op of two operands, of which one may be a number."""
     both, first, second = (True, True), (True, False), (False, True)
     return recipe(op, both, number), recipe(op, first, number), recipe(op, second, number)
 
@@ -43,7 +47,7 @@ def _long_way(op: Op) -> Any:
 
 def forward(op: Op) -> Any:
     """`tensor op other`: two tensors of one floating dtype, or a tensor and a number."""
-    evaluate, plans, number_plans = op.evaluate, _plans(op, False), _plans(op, True)
+    evaluate, plans, number_plans = op.evaluate, plans_of(op, False), plans_of(op, True)
     general = _long_way(op)
 
     def method(self: Tensor, other: Any) -> Any:
@@ -68,15 +72,62 @@ def forward(op: Op) -> Any:
         x = left._array
         if isinstance(right, Tensor):
             return new_value_of_two(plans, left, right, x, right._array, array)
-        return new_value_of_two(number_plans, left, None, x, _array(right, x.dtype), array)
+        return finish_number(array, left, _array(right, x.dtype))
 
-    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise)
+    def finish_number(array: object, left: Tensor, right: object) -> Tensor:
+        return new_value_of_two(number_plans, left, None, left._array, right, array)
+
+    def recorded(of_number: bool) -> Any:
+        if not of_number:
+            return recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
+        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
+        if record is None:
+            return None
+        return lambda array, left, right: record(array, left, _array(right, left._array.dtype))
+
+    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise, recorded)
     return method
+
+
+def product() -> Any:
+    """`tensor @ other`: two tensors of one floating dtype; `forward` takes all else."""
+    op = ops.matmul
+    evaluate, plans, usual = op.evaluate, plans_of(op, False), forward(op)
+
+    def finish(array: object, left: Tensor, right: Tensor) -> Tensor:
+        return new_value_of_two(plans, left, right, left._array, right._array, array)
+
+    def whole(general: Any, shown: tuple[str, str]) -> Any:
+        record = recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
+        return multiplied_by(general, record or finish, MATRICES, shown)
+
+    state = Watched(Way(evaluate, finish, "tt", whole=whole))
+
+    def method(self: Tensor, other: Any) -> Any:
+        x, kind = self._array, type(other)
+        if (kind is Tensor or kind in PLAIN) and x.size < LARGE:
+            y, dtype = other._array, x.dtype
+            if y.dtype is dtype and (dtype is F32 or dtype is F64):
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((self, other))
+                try:
+                    if x.ndim == 2 and y.ndim <= 2 and x.size > 1 and y.size > 1:
+                        value = x.dot(y)  # as `evaluate`, without its call
+                    else:
+                        value = evaluate(x, y)
+                except ValueError as error:
+                    explain(op, (x, y), {}, error)
+                return new_value_of_two(plans, self, other, x, y, value)
+        return usual(self, other)
+
+    return state.counts(method)
 
 
 def backward(op: Op) -> Any:
     """`number op tensor`; other left operands take the long way."""
-    evaluate, plans = op.evaluate, _plans(op, True)
+    evaluate, plans = op.evaluate, plans_of(op, True)
     general = _long_way(op)
 
     def method(self: Tensor, other: object) -> Any:
@@ -88,10 +139,18 @@ def backward(op: Op) -> Any:
         return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
 
     def finish(array: object, right: Tensor, left: object) -> Tensor:
-        y = right._array
-        return new_value_of_two(plans, None, right, _array(left, y.dtype), y, array)
+        return finish_number(array, _array(left, right._array.dtype), right)
 
-    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise)
+    def finish_number(array: object, left: object, right: Tensor) -> Tensor:
+        return new_value_of_two(plans, None, right, left, right._array, array)
+
+    def recorded(of_number: bool) -> Any:
+        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
+        if record is None:
+            return None
+        return lambda array, right, left: record(array, _array(left, right._array.dtype), right)
+
+    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded)
     return method
 
 
@@ -154,6 +213,7 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 """Python's operators that have no form for a number on the left: it asks the mirrored one."""
 
 _operators = {op: forward(op) for op in (*_OPERATORS.values(), *_FUNCTIONS.values())}
+_operators[ops.matmul] = product()
 PAIRS: dict[Op, Any] = {op: pair(op, operator) for op, operator in _operators.items()}
 PAIRS[ops.divide] = quotient(ops.divide, _operators[ops.divide])
 """The short way of an op of two operands as a function."""

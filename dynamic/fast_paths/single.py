@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,13 @@ from staticgraph.compiler.ops import library
 from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.compiler.ops.declare import one_axis
 from staticgraph.compiler.reference import totals
+from staticgraph.compiler.reference.classes import row_starts
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, MOST_F32
 from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
-from staticgraph.dynamic.fast_paths.loops import WAYS, Way
+from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -31,13 +33,16 @@ from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.tape import new_node
 from staticgraph.dynamic.tape.watching import watching
 from staticgraph.dynamic.tensors import dims
+from staticgraph.dynamic.tensors.recorders import Recorder, recorded_by, recording_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh, new_value
 
 _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
+_asarray = np.asarray
 _NOTHING = object()  # what stands for an operand that is not given
 _LAST_OF_TWO: Attrs = {"axis": 1}
+_LAST = (1,)
 _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
@@ -51,7 +56,7 @@ def _way(op: Op, plan: Recipe) -> Way:
     def finish(array: object, operand: Tensor) -> Tensor:
         return new_value(plan, operand, array, _NO_ATTRS)
 
-    return Way(op.evaluate, finish)
+    return Way(op.evaluate, finish, recorded=recording_by(op, 1, finish))
 
 
 def unary(op: Op) -> Any:
@@ -59,6 +64,7 @@ def unary(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
     row = known(op)
     prepared = _counted if row.counts else _truth if row.of_truth else None
+    state = Watched(_way(op, plan))
 
     def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
         kind = type(input)
@@ -66,6 +72,10 @@ def unary(op: Op) -> Any:
             x = input._array
             dtype = x.dtype
             if (dtype is F32 or dtype is F64) and x.size < LARGE:
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((input,))
                 return new_value(plan, input, evaluate(x), _NO_ATTRS)
         if input is _NOTHING:
             return op.general(**options)
@@ -73,8 +83,7 @@ def unary(op: Op) -> Any:
             input = prepared(input)
         return op.general(input, *more, **options)
 
-    WAYS[function] = _way(op, plan)
-    return named_after(op, function)
+    return named_after(op, state.counts(function))
 
 
 def _counted(input: Any) -> Any:
@@ -107,17 +116,41 @@ def flat_unary(op: Op) -> Any:
     """A function of each element whose derivative is 0 everywhere, which is noted for the lint."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
-    def function(*operands: Any, **options: object) -> Any:
-        if not options and len(operands) == 1 and type(input := operands[0]) in PLAIN:
-            x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and x.size < LARGE:
-                result = new_value(plan, input, evaluate(x), _NO_ATTRS)
-                if type(result) is Tensor and result._maker is not None:
-                    flat.note(op.name, result._maker)
-                return result
-        return op.general(*operands, **options)
+    def unnoted(array: object, input: Tensor) -> Tensor:
+        return new_value(plan, input, array, _NO_ATTRS)
 
-    return named_after(op, function)
+    def finish(array: object, input: Tensor) -> Tensor:
+        return noted(unnoted(array, input))
+
+    def noted(result: Tensor) -> Tensor:
+        if type(result) is Tensor and result._maker is not None:
+            flat.note(op.name, result._maker)
+        return result
+
+    def recorded(of_number: bool) -> Any:
+        record = recorded_by(op, 1, unnoted, [_NO_ATTRS for _ in _RANKS])
+        return record and (lambda array, operand: noted(record(array, operand)))
+
+    state = Watched(Way(evaluate, finish, recorded=recorded))
+
+    def function(input: Any = _NOTHING, /, *more: object, **options: object) -> Any:
+        kind = type(input)
+        if (kind is Tensor or kind in PLAIN) and not more and not options:
+            x = input._array
+            dtype = x.dtype
+            if (dtype is F32 or dtype is F64) and x.size < LARGE:
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((input,))
+                value = evaluate(x)
+                if input._maker is None and input._note is None:
+                    return new_value(plan, input, value, _NO_ATTRS)
+                return finish(value, input)
+        given = () if input is _NOTHING else (input,)
+        return op.general(*given, *more, **options)
+
+    return named_after(op, state.counts(function))
 
 
 def with_options(op: Op) -> Any:
@@ -173,10 +206,10 @@ def _takes_defaults(bind: Callable[..., object]) -> bool:
 
 def along_axis(op: Op) -> Any:
     """A function of the rows along one axis, such as softmax."""
-    evaluate, plan = op.evaluate, recipe(op, (True,))
+    evaluate = op.evaluate
     general = dims.along(op.general, op.name)
     ready = [[{"axis": axis} for axis in range(ndim)] for ndim in _RANKS]
-    quick = QuickRows(evaluate)
+    quick, recorder = QuickRows(evaluate), Recorder(op, 1)
 
     def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
@@ -192,7 +225,7 @@ def along_axis(op: Op) -> Any:
                     value = quick.value((x.dtype is F32, shape[axis]), (x,), _LAST_OF_TWO)
                 if value is None:
                     value = evaluate(x, axis=axis)
-                return new_value(plan, input, value, attrs)
+                return recorder.function(value, attrs, input)
         if "dtype" in options:  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)
@@ -222,7 +255,7 @@ def reduction(
     the gradient rule reads.
     """
     evaluate, floating = op.evaluate, op.floating
-    along_plan = None if along is None else recipe(along, (True,))
+    recorder = None if along is None else Recorder(along, 1)
     plan = recipe(op, (True,))
     every, single = _ready(options)
     if whole is None:
@@ -253,10 +286,10 @@ def reduction(
             try:
                 if dim is None and keepdim is False:
                     return new_value(plan, self, whole(x), every[x.ndim])
-                if type(dim) is int and along_plan is not None:
+                if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
-                    return new_value(along_plan, self, value, attrs)
+                    return recorder.function(_asarray(value), attrs, self)
             except (IndexError, ValueError):  # no such axis, more than are ready, or no element
                 pass
         return general(self, dim, keepdim)
@@ -264,7 +297,8 @@ def reduction(
     def finish(array: object, input: Tensor) -> Tensor:
         return new_value(plan, input, array, every[input._array.ndim])
 
-    WAYS[method] = Way(whole, finish, "t", op.floating or op in (ops.sum, ops.max, ops.min))
+    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
+    WAYS[method] = Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every))
     method.__doc__ = general.__doc__
     return method
 
@@ -278,6 +312,7 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
     of_all = reduction(op, None, general, whole, ties="even")
     of_all.__name__ = of_all.__qualname__ = op.name
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
+    recorder, places_of = Recorder(op, 1), methodcaller(position.name, 1)
     every, _ = _ready({"ties": "even"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
@@ -295,9 +330,13 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
             attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
         except IndexError:  # no such axis, or more than are ready
             return general(self, dim, keepdim)
-        values = new_value(plan, self, op.evaluate(x, **attrs), attrs)
-        indices = new_value(of_places, self, position.evaluate(x, **of_place), of_place)
-        return result(values, indices)
+        if keepdim is False and x.ndim == 2 and attrs["axes"] == _LAST and x.flags.c_contiguous:
+            at = places_of(x)  # where they are: to look for the values as well takes twice as long
+            found = x.take(at + row_starts(*x.shape))
+        else:
+            found, at = op.evaluate(x, **attrs), position.evaluate(x, **of_place)
+        values = recorder.function(found, attrs, self)
+        return result(values, new_value(of_places, self, at, of_place))
 
     WAYS[method] = WAYS[of_all]
     method.__doc__ = general.__doc__
@@ -341,8 +380,27 @@ def _finished_clamp(array: Any, input: Tensor, min: object, max: object) -> Any:
     return _of_bounds(array, input, np.array(min, dtype), np.array(max, dtype))
 
 
+def _of_clamp(of_number: bool) -> Any:
+    """A faster `_finished_clamp`."""
+
+    def general(array: object, input: Tensor, low: object, high: object) -> Tensor:
+        if paused and (mode.capture is not None or watching):
+            return _clamp(input, *[float(one) for one in (low, high)])  # type: ignore[arg-type]
+        return _of_bounds(array, input, low, high)
+
+    record = recorded_by(ops.clamp, 3, general, [_NO_ATTRS for _ in _RANKS], True)
+    if record is None:
+        return None
+    return lambda array, x, low, high: record(
+        array, x, np.array(low, array.dtype), np.array(high, array.dtype)
+    )
+
+
 WAYS[_clamp] = Way(
-    lambda x, low, high: np.minimum(np.maximum(x, low), high), _finished_clamp, "tnn"
+    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    _finished_clamp,
+    "tnn",
+    recorded=_of_clamp,
 )
 
 _general_clamp: Any = Tensor.clamp

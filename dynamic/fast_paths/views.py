@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.core.results import missing
+from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tensors import tensor
 from staticgraph.dynamic.tensors.indexing import Indexing
+from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
-_INDICES = frozenset((int, slice, type(None)))
-"""The types of keys that make a view, beside one Ellipsis."""
 _SEQUENCES = (tuple, list)
-_FLAT = (-1,)
 _FIRST: Attrs = {"axis": 0}
 _take = (recipe(ops.take, (True, False)),) * 3  # an index has no gradient
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
 
 Arranged = tuple[Any, Attrs]
+
+
+def _view_by_machine_code() -> None:
+    """Replace `new_view`, which the functions here look up at each call, and what makes shapes."""
+    tensor.few_views = repeat(None)  # count no more
+    made = viewed_by(tensor.new_view)
+    if made is not None:
+        globals()["new_view"] = made
+    for name in ("reshape", "view"):
+        general = METHODS[name]
+        if vars(Tensor)[name] is general:  # nobody else's
+            made = reshaped_by(general, _reshape, shown(general))
+            if made is not None:
+                setattr(Tensor, name, as_method(made))
+
+
+provided.many_views.provide(_view_by_machine_code)
 
 
 def _getitem(self: Any, key: Any) -> Any:
@@ -44,10 +62,12 @@ def _getitem(self: Any, key: Any) -> Any:
     elif kind is tuple:
         basic = (*key, Ellipsis)
         for one in key:
-            if one is Ellipsis and basic is not key:
-                basic = key
-            elif type(one) not in _INDICES or (type(one) is slice and one.step is not None):
+            kind = type(one)
+            if kind is int or one is None or (kind is slice and one.step is None):
+                continue
+            if one is not Ellipsis or basic is key:
                 return Indexing.__getitem__(self, key)
+            basic = key
     elif kind in PLAIN:
         return _rows(self, key)
     else:
@@ -72,11 +92,10 @@ def _rows(self: Any, key: Any) -> Any:
     return Indexing.__getitem__(self, key)
 
 
-def _has_less_than_one(shape: tuple[object, ...]) -> bool:
-    """Whether a size, given one by one or in a sequence, is negative and not -1."""
-    first = shape[0]
-    sizes = first if len(shape) == 1 and isinstance(first, _SEQUENCES) else shape
-    return bool(min(sizes, default=0) < -1)
+def _is_refused(shape: Any) -> bool:
+    """Whether a shape that NumPy took has a negative size that is not -1, which it takes for it."""
+    sizes = shape if isinstance(shape, _SEQUENCES) else (shape,)
+    return -1 not in sizes and bool(min(sizes, default=0) < -1)
 
 
 def reshaping(general: Callable[..., Any], copies: bool) -> Any:
@@ -86,13 +105,14 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
         kind = type(input)
         if (kind is Tensor or kind in PLAIN) and given:
             x = input._array
+            shape = given[0] if len(given) == 1 else given
             try:
-                array = x.reshape(*given)
+                array = x.reshape(shape)
             except (TypeError, ValueError):
                 return general(input, *given)
             sizes = array.shape
-            if sizes != given and given != _FLAT and _has_less_than_one(given):
-                return general(input, *given)  # NumPy takes any negative size for -1
+            if sizes != shape and shape != -1 and _is_refused(shape):
+                return general(input, *given)
             base = array.base
             if not copies and copying and mode.capture is not None:
                 return mode.capture.lifted(input).view(*given)

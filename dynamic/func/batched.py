@@ -12,7 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.dynamic.core import eager_ops
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, ControlError
 from staticgraph.dynamic.func.pull import pull
 from staticgraph.dynamic.func.tracer import Level, Tracer, batch_of, evaluated, open_batches
 from staticgraph.dynamic.tensors.inplace import overwrite
@@ -211,7 +211,10 @@ class Batched(Tracer, plain=False):
         return self
 
     def __bool__(self) -> bool:
-        raise AutogradError(_CONTROL)
+        whole: Any = self
+        while isinstance(whole, Tracer):
+            whole = whole._held
+        raise ControlError(_CONTROL, bool(np.any(whole._array)))
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Batched) and key.ndim and key._array.dtype.kind in "iu":

@@ -12,11 +12,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
-from staticgraph.compiler.llvm.loop_words import SCALAR, WHOLE
-from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
+from staticgraph.compiler.llvm.loop_words import COLUMN, SCALAR, VECTOR, WHOLE
+from staticgraph.compiler.reference import classes, direct
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
 OFTEN = 100
@@ -223,6 +226,60 @@ class QuickRows:
         return made or 0
 
 
+_classes = QuickRows(classes.losses_of, COLUMN)
+
+
+def losses_of(x: Any, target: Any) -> Any:
+    """The cross entropy of each row of x (n, c) by machine code; None if NumPy has to find it."""
+    return _classes.value((x.dtype is F32, x.shape[1]), (x, target), {})
+
+
+class QuickClasses:
+    """What finds the cotangent of a cross entropy: see `Quick`."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows = QuickRows(classes.slopes_of, COLUMN, SCALAR)
+
+    def found(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
+        """The cotangent of the logits, with their edge; None if the rule has to find it."""
+        x, target = saved[0], saved[1]
+        if x.ndim != 2 or x.size > FEW or attrs["reduction"] == "none":
+            return None
+        if (x.dtype is not F32 and x.dtype is not F64) or target.dtype is not INT64:
+            return None
+        slope = g / len(target) if attrs["reduction"] == "mean" else g
+        operands = x, target, np.asarray(slope)
+        part = self._rows.value((x.dtype is F32, x.shape[1]), operands, {})
+        return None if part is None else [(edges[0], part)]
+
+
+class QuickNorm:
+    """What finds the cotangents of layer norm and of its weight and bias: see `Quick`."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows = QuickRows(direct.layer_norm_slopes, WHOLE, VECTOR)
+
+    def found(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
+        """The cotangents, each with the edge of its operand; None if the rule has to find them."""
+        x, weight = saved[0], saved[1]
+        if attrs["axes"] != 1 or x.size > FEW or x.ndim < 2 or x.size == x.shape[-1]:
+            return None
+        dtype, eps = x.dtype, attrs["eps"]
+        if (dtype is not F32 and dtype is not F64) or weight.dtype is not dtype:
+            return None
+        operands = np.ascontiguousarray(g), x, weight
+        parts = self._rows.value((dtype is F32, x.shape[-1], eps), operands, {"eps": eps})
+        return None if parts is None else list(zip(edges, parts, strict=True))
+
+
 def rows_function(
     function: Callable[..., Any],
     kinds: Sequence[tuple[Any, int]],
@@ -231,7 +288,7 @@ def rows_function(
 ) -> Callable[..., Any] | None:
     """The builtin function of what goes along a last axis of so many elements, or None."""
     few = 1 < columns <= MOST_COLUMNS
-    if not few or COMPILE_SMALL_OPS.is_off or any(one not in (F32, F64) for one, _ in kinds):
+    if not few or COMPILE_SMALL_OPS.is_off or kinds[0][0] not in (F32, F64):
         return None
     with fork.importing():
         loops, traces = import_module(_LOOPS), import_module(_TRACES)

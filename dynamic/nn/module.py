@@ -338,8 +338,10 @@ class Module(Conversion, State):
         for parameter in self.parameters():
             if set_to_none:
                 parameter.grad = None
-            elif (grad := parameter.grad) is not None:
-                parameter.grad = grad.detach().zero_()
+            elif parameter.grad is not None:
+                if parameter.grad.requires_grad:
+                    parameter.grad.detach_()
+                parameter.grad.zero_()
 
     def _get_name(self) -> str:
         return type(self).__name__

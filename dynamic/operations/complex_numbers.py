@@ -157,6 +157,12 @@ def complex(real: Any, imag: Any) -> Any:
         >>> dynamic.complex(dynamic.tensor([1.0, 2.0]), dynamic.tensor([0.0, -1.0]))
         tensor([1.+0.j, 2.-1.j])
     """
+    _require_floats(real, imag)
+    return ops.make_complex(real, imag)
+
+
+def _require_floats(real: Any, imag: Any) -> None:
+    """RuntimeError unless two tensors have one floating dtype."""
     if isinstance(real, Operand) and isinstance(imag, Operand):
         first, second = (DTYPES.get(np.dtype(one.dtype)) for one in (real, imag))
         if first is None or second is None or {first.kind, second.kind} != {"f"}:
@@ -169,17 +175,17 @@ def complex(real: Any, imag: Any) -> Any:
                 f"Expected object of scalar type {first.legacy} but got scalar type "
                 f"{second.legacy} for second argument"
             )
-    return ops.make_complex(real, imag)
 
 
 @called("Polar")
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers of their absolute values and angles.
+    """Complex numbers of their absolute values and angles, of one floating dtype.
 
     Example:
         >>> dynamic.real(dynamic.polar(dynamic.tensor([2.0]), dynamic.tensor([0.0])))
         tensor([2.])
     """
+    _require_floats(abs, angle)
     return complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
 

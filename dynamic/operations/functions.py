@@ -19,7 +19,7 @@ from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.outputs import put_out
-from staticgraph.dynamic.tensors.short_ways import stacked
+from staticgraph.dynamic.tensors.short_ways import stacking
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
@@ -147,8 +147,7 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | 
     dim = dim if axis is None else axis
     if out is not None:
         return put_out("stack", out, stack(tensors, dim), tuple(tensors))
-    short = stacked(eager_ops.stack, tensors, dim)
-    return _stack(tensors, dim) if short is None else short
+    return _stacking.function(tensors, dim)
 
 
 def _stack(tensors: Sequence[Any], dim: int) -> Any:
@@ -161,6 +160,9 @@ def _stack(tensors: Sequence[Any], dim: int) -> Any:
         raise AutogradError("stack expects a non-empty TensorList")
     axis = axis_of("stack", dim, tensors[0].ndim + 1)
     return tensors[0].apply(eager_ops.stack, tensors, {"axis": axis})
+
+
+_stacking = stacking(_stack)
 
 
 def is_inference(input: Any) -> Any:

@@ -20,7 +20,7 @@ from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.outputs import put_out
-from staticgraph.dynamic.tensors.short_ways import joined
+from staticgraph.dynamic.tensors.short_ways import joining
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
 from staticgraph.dynamic.tensors.views import computed, writable
 
@@ -180,6 +180,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     for dim, size in ((dim1, rows), (dim2, columns)):
         grow[dim] = (0, max(0, size - mask.shape[dim]))
     mask, placed = (ops.pad(one, grow)[tuple(cut)] for one in (mask, placed))
+    placed = ops.astype(placed, np.dtype(input.dtype))
     return ops.where(ops.not_equal(mask, 0), placed, input)  # a diagonal of bools is of int64
 
 
@@ -270,8 +271,7 @@ def concat(tensors: Any, dim: int = 0, *, out: Any = None, axis: int | None = No
     dim = dim if axis is None else axis
     if out is not None:
         return put_out("cat", out, concat(tensors, dim), tuple(tensors))
-    short = joined(ops.concatenate, tensors, dim)
-    return _concat(tensors, dim) if short is None else short
+    return _joining.function(tensors, dim)
 
 
 def _concat(tensors: Any, dim: int) -> Any:
@@ -297,6 +297,9 @@ def _concat(tensors: Any, dim: int) -> Any:
     except (AttributeError, TypeError) as error:
         refuse_others("cat", concat, (tensors,), {}, error)
         raise
+
+
+_joining = joining(_concat)
 
 
 def _unlike(tensors: Any, axis: int) -> str:

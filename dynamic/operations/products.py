@@ -18,7 +18,7 @@ from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.operations.diagonals import diagonal
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import put_out
-from staticgraph.dynamic.tensors.short_ways import product_of_stacks
+from staticgraph.dynamic.tensors.short_ways import stack_products
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
@@ -78,13 +78,16 @@ def bmm(input: object, mat2: object, *, out: Any = None) -> Any:
     """
     if out is not None:
         return put_out("bmm", out, bmm(input, mat2), (input, mat2))
-    return product_of_stacks(eager_ops.bmm, _bmm, input, mat2)
+    return _products.function(input, mat2)
 
 
 def _bmm(input: object, mat2: object) -> Any:
     _require_rank("bmm", "batch1", input, 3)
     _require_rank("bmm", "batch2", mat2, 3)
     return eager_ops.bmm(input, mat2)
+
+
+_products = stack_products(_bmm)
 
 
 @called("Addmm")

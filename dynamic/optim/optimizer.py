@@ -143,7 +143,8 @@ class Optimizer(State):
                 if set_to_none:
                     param.grad = None
                 elif param.grad is not None:
-                    param.grad.detach_()
+                    if param.grad.requires_grad:
+                        param.grad.detach_()
                     param.grad.zero_()
 
     @with_hooks

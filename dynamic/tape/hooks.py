@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.refusals import refuse
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape import handles
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 Hook = Callable[..., Any]
@@ -71,6 +73,22 @@ def hooks_of(node: Any) -> Hooks:
     return found
 
 
+def hooks_to_change(node: Any) -> Hooks:
+    """The hooks of a node that exists outside of a function that is captured, if one is."""
+    refuse_hooks()
+    return hooks_of(node)
+
+
+def refuse_hooks() -> None:
+    """Refuse to put a hook on what exists outside, if a function is captured."""
+    if paused and mode.capture is not None:
+        refuse(
+            "puts a hook on a tensor from outside, or retains its gradient: once, and not at each "
+            "call",
+            "do it outside, before the call",
+        )
+
+
 def as_tensor(g: object) -> Any:
     """A cotangent as a tensor; None where there is none."""
     if g is UNDEFINED:
@@ -78,7 +96,7 @@ def as_tensor(g: object) -> Any:
     return g if g is None or isinstance(g, Operand) else provided.wrap(g)
 
 
-def _replacement(hook: Hook, before: Any, after: object) -> Any:
+def replacement(hook: Hook, before: Any, after: object) -> Any:
     """What a hook returned for one gradient, a tensor; None leaves the gradient as it is."""
     if after is None:
         return before
@@ -103,7 +121,7 @@ def at_tensor(hooks: Hooks, g: object, create_graph: bool) -> Any:
     if hooks.tensor:
         value = as_tensor(g)
         for hook in tuple(hooks.tensor.values()):
-            value = _replacement(hook, value, hook(value))
+            value = replacement(hook, value, hook(value))
         if value is None:
             return UNDEFINED
         g = value if create_graph else value._array
@@ -140,6 +158,6 @@ def _all_replaced(hook: Hook, before: tuple[object, ...], after: object) -> tupl
             f"expected {len(before)})"
         )
     return tuple(
-        None if other is None else _replacement(hook, one, other)
+        None if other is None else replacement(hook, one, other)
         for one, other in zip(before, after, strict=True)
     )

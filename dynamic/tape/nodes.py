@@ -16,14 +16,14 @@ from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.handles import RemovableHandle
-from staticgraph.dynamic.tape.hooks import Hook, Hooks, as_tensor, hooks_of
+from staticgraph.dynamic.tape.hooks import Hook, Hooks, as_tensor, hooks_to_change
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 PackHooks: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 """What makes something of a saved tensor, and what makes the tensor of that again."""
 
-_numbers = itertools.count()
-next_number = _numbers.__next__
+numbers = itertools.count()
+next_number = numbers.__next__
 """The number of the next node."""
 
 NAMESPACE = "torch::autograd::"
@@ -121,11 +121,11 @@ class GraphNode(Spec):
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node; a tuple replaces grad_inputs."""
-        return hooks_of(self).after.add(hook)
+        return hooks_to_change(self).after.add(hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node; a tuple replaces them."""
-        return hooks_of(self).before.add(hook)
+        return hooks_to_change(self).before.add(hook)
 
     def _sequence_nr(self) -> int:
         return self.serial

@@ -40,8 +40,8 @@ class Notes:
         Of one place only each node that doubles their number is noted, so that a healthy loop is
         looked at a few times.
         """
-        self._count += 1
-        if state.level == "off" or (self._count > OFTEN and self._count & (self._count - 1)):
+        count = self._count = self._count + 1
+        if (count > OFTEN and count & (count - 1)) or state.level == "off":
             return
         place = user_place()
         if len(self._often) >= MOST_PLACES:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.ops.arithmetic import is_flat
-from staticgraph.dynamic.kernels.quick import Quick
+from staticgraph.dynamic.kernels.quick import Quick, QuickClasses, QuickNorm
 
 
 @frozen
@@ -41,7 +42,7 @@ class Recipe:
     number: bool = False
     flat: bool = False
     narrow: bool = False
-    quick: Quick | None = None
+    quick: Quick | QuickClasses | QuickNorm | None = None
 
 
 def _reduces(op: Op) -> bool:
@@ -53,7 +54,11 @@ def _reduces(op: Op) -> bool:
 
 def _quick(
     op: Op, steps: tuple[tuple[int, Rule], ...], keeps: tuple[bool, ...], keeps_output: bool
-) -> Quick | None:
+) -> Quick | QuickClasses | QuickNorm | None:
+    if op is ops.cross_entropy and steps:
+        return QuickClasses()
+    if op is ops.layer_norm and len(steps) == len(keeps):
+        return QuickNorm()
     along_rows = op.sweep == "rows" and op.vjp_arrays is not None and len(keeps) == 1
     if not (op.elementwise or along_rows) or not steps or not isinstance(op.vjp, tuple):
         return None

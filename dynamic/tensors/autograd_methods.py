@@ -18,7 +18,7 @@ from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad, freeze, lea
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.gradients import backward
 from staticgraph.dynamic.tape.handles import RemovableHandle
-from staticgraph.dynamic.tape.hooks import Cell, hooks_of
+from staticgraph.dynamic.tape.hooks import Cell, hooks_of, hooks_to_change
 from staticgraph.dynamic.tape.nodes import Failing, Output, graph_edge
 from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
 from staticgraph.dynamic.tensors.copies import rebuild, warn_of_hooks, with_memory
@@ -199,17 +199,17 @@ class Autograd(Operand):
     def grad(self, value: Any) -> None:
         if paused and mode.capture is not None:
             mode.capture.lifted(self).grad = value
-            return
-        if value is None:
-            if self._home is not None:
+        elif value is None:
+            try:
                 self._home.grad = None
-            return
-        _check_grad(self, value)
-        if self._home is None:
-            self._home = Cell()
-        self._home.grad = value
-        if value._cell is not None and type(self._home) is AccumulateGrad:
-            hooks_of(self._home)  # not before the last node has run: they may have saved its memory
+            except AttributeError:  # it has no home; most have one, and are not asked
+                return
+        else:
+            _check_grad(self, value)
+            home = self._home = self._home or Cell()
+            home.grad = value
+            if value._cell is not None and type(home) is AccumulateGrad:
+                hooks_of(home)  # not before the last node has run: they may have saved its memory
 
     @grad.deleter
     def grad(self) -> None:
@@ -230,7 +230,7 @@ class Autograd(Operand):
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None and not self.is_leaf:
-            hooks = hooks_of(self._node)
+            hooks = hooks_to_change(self._node)
             if hooks.cell is None:
                 home = self._home
                 if type(home) is not Cell:
@@ -262,7 +262,7 @@ class Autograd(Operand):
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if type(self._node) is Output:
             hooks_of(self._node.edges[0])  # which calls the hook where this output has no gradient
-        return hooks_of(self._node).tensor.add(hook)
+        return hooks_to_change(self._node).tensor.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(tensor)` after a backward pass has accumulated the gradient of this leaf."""
@@ -272,7 +272,7 @@ class Autograd(Operand):
             raise AutogradError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        return hooks_of(self._node).accumulated.add(hook)
+        return hooks_to_change(self._node).accumulated.add(hook)
 
     def backward(
         self,
@@ -320,10 +320,10 @@ class Autograd(Operand):
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).detach()
         result = self.constant(self._array)
-        if self._cell is UNTRACKED and not mode.inference:
-            result._cell = TrackedInference([0, None])
-        else:
-            result._counter = self._counter
+        cell = self._cell or self._counter
+        if cell is UNTRACKED and not mode.inference:
+            cell = TrackedInference([0, None])
+        result._cell = cell
         return result
 
     def detach_(self) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,6 +150,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
     def constant(array: object) -> Tensor:
         """A tensor on the memory of `array`, without a gradient."""
         return wrap(_asarray(array))
+
+    def standing(self) -> Value:
+        """What stands for it in the function that is being captured; itself where none is."""
+        return mode.capture.lifted(self) if paused and mode.capture is not None else self
 
     def apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
@@ -298,8 +303,18 @@ def new_value_of_two(
     return result
 
 
+FEW_VIEWS = 5000
+"""How many views are made before machine code makes them: loading it takes as long."""
+few_views: Iterator[None] = repeat(None, FEW_VIEWS)
+"""What is taken of with each view: in a loop, which is the shortest way to count."""
+
+
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
+    for _ in few_views:
+        break
+    else:
+        provided.many_views()
     result = _new(Tensor)
     result._array = array
     result._home = result._maker = None

@@ -13,7 +13,7 @@ from staticgraph.compiler.functions import NAMES
 from staticgraph.compiler.llvm.vecmath.accuracy import ULP_BOUND
 from staticgraph.compiler.ops import LIBRARY, PUBLIC
 from staticgraph.compiler.ops.declare import Refused
-from staticgraph.listing import names, reasons
+from staticgraph.listing import composed, names, reasons
 from staticgraph.listing.measured import errors
 
 
@@ -174,7 +174,8 @@ def markdown() -> str:
         f"{len(sg.nn.__all__)} of layers and losses in `sg.nn`, which `dynamic.nn.functional` has "
         f"too. {len(whole)} ops have "
         "a gradient, to any order: the rules are written in ops. Those of "
-        f"{len(errors())} were measured.",
+        f"{len(errors())} were measured, and those of {len(composed.measured())} composed "
+        "functions.",
         "",
         "## Ops",
         "",
@@ -194,6 +195,7 @@ def markdown() -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     lines += ["| " + " | ".join((f"`{one.name}`", *one[1:])) + " |" for one in made]
+    lines += ["", *composed.section()]
     for library, listed in found.items():
         lines += ["", f"## {library}", ""]
         ours = ", ".join(f"`{one.ours}`" for one in listed if one.ours)

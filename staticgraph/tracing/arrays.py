@@ -31,7 +31,10 @@ _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
 _ASKED = frozenset((np.ndim, np.shape, np.size, np.iscomplexobj, np.result_type))
 """NumPy's functions of types alone."""
-_TEXT = "use sg.print(...), or sg.check(condition, 'the loss is {}', loss) for an error"
+_TEXT = (
+    "write sg.print('loss {:.3f}', loss) for print(f'loss {loss:.3f}'), and "
+    "sg.check(condition, 'the loss is {}', loss) for an error"
+)
 _PLAIN = (bool, int, float, np.ndarray)
 _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""

@@ -401,7 +401,7 @@ def _better(what: str, instead: str) -> str:
     """What to write instead, naming what there is for it."""
     package = sys.modules.get("staticgraph")
     if what == "prints" and hasattr(package, "print"):
-        return f"use sg.print, or {instead}"
+        return f"write sg.print('loss {{:.3f}}', loss) for print(f'loss {{loss:.3f}}'), {instead}"
     return instead
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
 from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
-from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
 from staticgraph.compiler.graph.expression import Expression, closed, handle_among
@@ -142,6 +143,16 @@ def _modules_of(f: object) -> list[Any]:
     return [owner] if is_module(owner) else []
 
 
+def _takes_keywords(f: Any) -> bool:
+    """Whether a function has `**kwargs`, or does not say what it has."""
+    try:
+        called = f.forward if is_module(f) else f
+        found = inspect.signature(called, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found)
+
+
 class Function(InspectedFunction):
     """A function compiled when it is called; made by `function`.
 
@@ -166,6 +177,7 @@ class Function(InspectedFunction):
         self._own = _modules_of(f if of is None else of)
         self._root: Any = f if isinstance(f, FunctionType) else _name_of
         self._code = self._root.__code__
+        self._ordered = _takes_keywords(f)
         self._shapes = shapes
         self._options = options
         self._known: dict[Any, Callable[..., Any]] = {}
@@ -228,12 +240,16 @@ class Function(InspectedFunction):
         if self._root.__code__ is not self._code:
             self._known.clear()
             self._code = self._root.__code__
-        found = take_apart(self.name, args, kwargs)
+        found = take_apart(self.name, args, kwargs, self._ordered)
         first = next((x for x in found.arrays if isinstance(x, Operand)), None)
         handle = handle_among(found.arrays)
         if handle is not None:
             return mapped(lambda leaf: closed(leaf, handle), self._f(*args, **kwargs))
         if isinstance(first, Expression):
+            return self._f(*args, **kwargs)
+        if first is not None and first.standing() is not first:
+            # a part of what is captured, of tensors around that: their values may change
+            args, kwargs = mapped(standing, (args, kwargs))
             return self._f(*args, **kwargs)
         kind = None if first is None else type(first)
         try:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -233,6 +233,31 @@ def reads_of_containers(value: object, name: str) -> list[Read]:
         for one in value:
             found += reads_of_containers(one, name)
     return found
+
+
+MEMORY = "_array"
+"""The slot in which a tensor has its array."""
+
+
+def kind_of(tensor: object) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
+    """The dtype and shape of a tensor, and how it lies in memory."""
+    array = getattr(tensor, MEMORY)
+    return array.dtype, array.shape, array.strides
+
+
+def reads_of_kind(tensor: object, name: str, place: str) -> list[Read]:
+    """The reads of dtype and shape of a tensor; none of what stands for one."""
+    if type(getattr(type(tensor), MEMORY, None)) is not MemberDescriptorType:
+        return []
+    return [Read("state", tensor, kind_of, kind_of(tensor), f"dtype and shape of {name}", place)]
+
+
+def reads_of_tensor(tensor: Any, is_operand: bool, name: str, place: str) -> list[Read]:
+    """The reads of a tensor: of all that it holds, unless each call reads that as an operand."""
+    if is_operand:
+        return reads_of_kind(tensor, name, place)
+    (array,) = type(tensor).arrays([tensor])
+    return reads_of_array(array, name, place)
 
 
 def reads_of_array(array: Any, name: str, place: str) -> list[Read]:

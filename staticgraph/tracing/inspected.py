@@ -33,6 +33,7 @@ class InspectedFunction:
 
     name: str
     _f: Callable[..., Any]
+    _ordered: bool
     _signatures: dict[Any, Signature]
 
     def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
@@ -43,7 +44,7 @@ class InspectedFunction:
         self, args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[Call, Any, list[Any]]:
         """What serves a call, one of its tensors or None, and the inputs of its executable."""
-        call, operands = self._find(take_apart(self.name, args, dict(kwargs)))
+        call, operands = self._find(take_apart(self.name, args, dict(kwargs), self._ordered))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
         arrays = operands if tensor is None else list(tensor.arrays(operands))
@@ -80,7 +81,7 @@ class InspectedFunction:
             >>> print(compiled.trace, len(operands))
             share(float64[x.0]) -> float64[x.0] 1
         """
-        call, operands = self._find(take_apart(self.name, args, kwargs))
+        call, operands = self._find(take_apart(self.name, args, kwargs, self._ordered))
         return call.compiled, call.compiled.complete(operands)
 
     def view(self, path: str | os.PathLike[str] | None = None, *, inputs: Sequence[object]) -> View:

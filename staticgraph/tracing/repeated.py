@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.tracing.calls import NUMBERS, Call
 from staticgraph.tracing.checks import guarded
-from staticgraph.tracing.guards import Guards
+from staticgraph.tracing.guards import Guards, Read, kind_of, reads_of_kind
 from staticgraph.tracing.modules import ModuleTensors
 from staticgraph.tracing.words import with_words
 
@@ -43,10 +44,19 @@ def repeated(
         run = _with_tensors(call, kind, run, otherwise)
     if not call.steady:
         run = _fitting(call, run, otherwise)
+    lifted = () if call.effects is None else call.effects.lifted
+    reads = [*reads, *_of_kinds([*call.own, *lifted], reads)]
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
     reads = with_words(reads, call.versions)
     own = [] if with_own else call.own
     return guarded(reads, count, run, otherwise, own) if reads else run
+
+
+def _of_kinds(tensors: Sequence[object], reads: Sequence[Read]) -> list[Read]:
+    """That operands of the surroundings are of the kinds that they were, unless that is read."""
+    known = {id(one.owner) for one in reads if one.key is kind_of}
+    others = [x for x in tensors if isinstance(x, Operand) and id(x) not in known]
+    return [read for one in others for read in reads_of_kind(one, "a tensor", "?")]
 
 
 def _with_tensors(

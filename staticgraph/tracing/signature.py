@@ -7,8 +7,9 @@ keyword too: part of the key under which a trace is kept.
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,11 +159,16 @@ class Arguments:
     modules: list[Any]
 
 
-def take_apart(name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> Arguments:
-    """The arguments of a call of the function `name`; OptionError if a static one has no hash."""
+def take_apart(
+    name: str, args: tuple[object, ...], kwargs: dict[str, Any], ordered: bool
+) -> Arguments:
+    """The arguments of a call of the function `name`; OptionError if a static one has no hash.
+
+    `ordered`: whether the function can tell in which order keywords are given, by `**kwargs`.
+    """
     found = Arguments(None, [], [])
     by_position = tuple(_flatten(name, value, found, True) for value in args)
-    names = tuple(sorted(kwargs))
+    names = tuple(kwargs if ordered else sorted(kwargs))
     by_name = tuple(_flatten(name, kwargs[key], found, False) for key in names)
     found.structure = (tuple, None, by_position), (dict, names, by_name)
     return found
@@ -172,8 +178,13 @@ def _flatten(
     name: str, value: object, found: Arguments, numbers: bool, by_value: bool = False
 ) -> Structure:
     """A value taken apart; with `by_value` dataclasses without arrays are, too."""
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, _ARRAYS) or (numbers and kind in _NUMBERS):
+        if changed := _changed_methods(kind):
+            raise OptionError(
+                f"{name}: an argument is of {kind.__name__}, a class of arrays with {changed} of "
+                f"its own, which a graph does not call: pass np.asarray(x) ({user_place()})"
+            )
         found.arrays.append(value)
         return LEAF
     if value is None or kind is Same:
@@ -195,7 +206,29 @@ def _flatten(
     return _static(name, value)
 
 
+_KEPT = frozenset(
+    ("__doc__", "__module__", "__new__", "__array_finalize__", "__array_wrap__", "__repr__")
+) | {"__str__", "__reduce__", "__setstate__", "__array_priority__", "__dict__", "__init__"}
+"""What a class of arrays may have of its own, and still be computed with as others are."""
+
+
+@functools.lru_cache(256)
+def _changed_methods(kind: Hashable) -> str:
+    """What a class of arrays does in its own way, as far as a graph would not; "" if nothing."""
+    if kind is np.ndarray or not (isinstance(kind, type) and issubclass(kind, np.ndarray)):
+        return ""
+    if issubclass(kind, np.memmap | np.recarray | np.ma.MaskedArray):  # the last is no feed
+        return ""
+    own = kind.__mro__[: kind.__mro__.index(np.ndarray)]
+    names = {key for one in own for key in vars(one)} & {*dir(np.ndarray), "__array_ufunc__"}
+    return min(names - _KEPT, default="")
+
+
 def _static(name: str, value: object) -> Static:
+    if type(value) is slice:
+        ends = value.start, value.stop, value.step
+        if all(one is None or type(one) is int for one in ends):
+            return Static(slice, ends, value)
     try:
         hash(value)
     except TypeError:

@@ -34,7 +34,7 @@ FRAME = "reads the frames of its callers", "pass what they have as an argument"
 _QUEUE = "changes a queue", "do it outside, and pass what it gives as an argument"
 
 _CALLS: dict[Any, Why] = {
-    print: ("prints", "return the value, and print it outside"),
+    print: ("prints", "or return the value, and print it outside"),
     input: ("reads input", "read it outside, and pass it as an argument"),
     builtins.open: FILE,
     io.open_code: FILE,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.runtime import unchanged
-from staticgraph.tracing.guards import Read
+from staticgraph.tracing.guards import MEMORY, Read, kind_of
 
 _OF_DICTS = frozenset(("item", "absent", "keys", "pairs", "values", "length", "disjoint"))
 OFTEN = 3
@@ -24,7 +24,10 @@ OFTEN = 3
 
 
 class Versions:
-    """The versions of the dicts that a call reads, and how often each was found to be another."""
+    """The versions of the dicts that a call reads, and how often each was found to be another.
+
+    So it is of the arrays of tensors.
+    """
 
     __slots__ = ("_changes", "_seen")
 
@@ -37,11 +40,18 @@ class Versions:
         if not unchanged.has_version(table):
             return None
         word = unchanged.version_of(table)
-        before = self._seen.setdefault(id(table), word[1])
-        if before != word[1]:
-            self._seen[id(table)] = word[1]
-            self._changes[id(table)] += 1
-        return None if self._changes[id(table)] > OFTEN else word
+        return None if self._changes_often(table, word[1]) else word
+
+    def is_exchanged(self, owner: object, content: object) -> bool:
+        """Whether what an object has, such as `content` now, was often found to be another."""
+        return self._changes_often(owner, id(content))
+
+    def _changes_often(self, owner: object, now: int) -> bool:
+        before = self._seen.setdefault(id(owner), now)
+        if before != now:
+            self._seen[id(owner)] = now
+            self._changes[id(owner)] += 1
+        return self._changes[id(owner)] > OFTEN
 
 
 def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
@@ -53,7 +63,7 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
     rest: list[Read] = []
     of_dicts: dict[int, tuple[Any, list[Read]]] = {}
     for one in reads:
-        found = _words_of(one)
+        found = _words_of_kind(one, versions) if one.key is kind_of else _words_of(one)
         table = _table_of(one.owner)
         if table is not None and one.kind in _OF_DICTS:
             of_dicts.setdefault(id(table), (table, []))[1].append(one)
@@ -79,6 +89,14 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
         return rest
     # it has those that it stands for as its owner: their memory is read for as long as it is
     return [Read("words", told, None, unchanged.unchanged(words), "words of memory", "?"), *rest]
+
+
+def _words_of_kind(read: Read, versions: Versions) -> list[unchanged.Word]:
+    """That a tensor has the array that it has, unless it often has another one."""
+    array = getattr(read.owner, MEMORY)
+    if versions.is_exchanged(read.owner, array) or not read.holds(read.now()):
+        return []
+    return unchanged.slot_of(read.owner, MEMORY, array)
 
 
 def _words_of_array(read: Read) -> list[unchanged.Word]:

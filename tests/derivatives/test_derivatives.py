@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from staticgraph.listing import measured as recorded
+import staticgraph as sg
+from staticgraph.listing import composed, measured as recorded
 from staticgraph.listing.table import differentiable
 from tests.derivatives.__main__ import main
 from tests.derivatives.case import Case, between
 from tests.derivatives.cases import CASES, WITHOUT
+from tests.derivatives.composed import COMPOSED
 from tests.derivatives.measure import KINDS, LIMITS, measured
+from tests.derivatives.quotients import LIMITS as COMPOSED_LIMITS, above, figures, measured_composed
 
 BY_NAME = {case.name: case for case in CASES}
 FEW = ("power", "i1", "softmax", "solve", "dft", "while_loop")
@@ -42,6 +47,48 @@ def test_a_few_are_what_they_should_be() -> None:
 def test_all_are_what_they_should_be(name: str) -> None:
     errors = measured(BY_NAME[name], 100, seed=1)
     assert all(error <= LIMITS[kind] for kind, error in errors.items()), errors
+
+
+def test_every_composed_function_is_compared_or_has_a_reason() -> None:
+    compared = {*COMPOSED}
+    assert composed.composed() <= compared | composed.WITHOUT.keys()
+    assert composed.WITHOUT.keys() <= composed.composed() - compared
+    assert composed.measured().keys() == compared
+    for name, found in composed.measured().items():
+        assert all(found.values()), name
+        for kind in ("first", "second", "forward"):
+            assert float(found[kind]) <= COMPOSED_LIMITS[kind], name
+
+
+@pytest.mark.slow
+def test_a_few_composed_functions_are_what_they_should_be() -> None:
+    for name in ("median", "nn.unfold", "fft.rfft"):
+        errors, _ = measured_composed(name, 2, seed=1)
+        assert not above(errors), (name, errors)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMPOSED)
+def test_all_composed_functions_are_what_they_should_be(name: str) -> None:
+    errors, host_steps = measured_composed(name, 20, seed=1)
+    assert not above(errors), errors
+    assert figures(errors, host_steps)["kernel"] == composed.measured()[name]["kernel"]
+
+
+def test_a_wrong_derivative_of_a_composed_function_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def slightly(x: Any) -> Any:
+        return x * x + sg.stop_gradient(x) * 1e-6
+
+    monkeypatch.setitem(COMPOSED, "fliplr", slightly)
+    monkeypatch.setattr("tests.derivatives.__main__.composed.FILE", tmp_path / "composed.json")
+    monkeypatch.setattr(
+        sys, "argv", ["derivatives", "fliplr", "--composed", "--points", "1", "--write"]
+    )
+    assert main() == 1
+    assert "ABOVE: forward first" in capsys.readouterr().out
+    assert set(json.loads((tmp_path / "composed.json").read_text())) == {"fliplr"}
 
 
 def test_a_wrong_derivative_is_found(

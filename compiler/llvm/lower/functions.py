@@ -14,6 +14,7 @@ from staticgraph.compiler.core.scalars import ScalarFunction
 from staticgraph.compiler.llvm import library, vecmath
 from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
+from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import values
 from staticgraph.compiler.llvm.lower.values import (
     BOOL,
@@ -116,6 +117,10 @@ def _reordering(name: str, translator: Any, left: Value, right: Value) -> Value:
     return Value(operation(left.ir, right.ir, flags=("reassoc",)), left.type)
 
 
+def _add_lost(translator: Any, total: Value, value: Value) -> Value:
+    return Value(add_lost(translator.builder, total.ir, value.ir), total.type)
+
+
 def _abs(translator: Any, value: Value) -> Value:
     builder = translator.builder
     if value.type.kind == "f":
@@ -205,6 +210,7 @@ FUNCTIONS: dict[str, Function] = {
     **{name: partial(_library, function) for name, function in library.NAMES.items()},
     **{name: partial(_conversion, name) for name in CONVERSIONS},
     "abs": _abs,
+    "add_lost": _add_lost,
     "address": _address,
     "atomic_add": _atomic_add,
     "atomic_load": _atomic_load,

@@ -22,7 +22,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS
+from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS, TENSOR_SYMBOLS
 from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
 from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
 from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
@@ -273,10 +273,15 @@ def loops_code() -> Loaded:
 
     def make() -> Code:
         loops_object = fork.imported(LOOPS).loops_object
-        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS)
+        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS, *TENSOR_SYMBOLS)
         return Code(symbols, loops_object(FIELDS, fork.imported(MACHINE).target_machine()))
 
     return _same_for_all(f"loops {FIELDS!r}", make)
+
+
+def tensor_code(symbol: str) -> int:
+    """The address of one of the functions of tensors in `loops_code`."""
+    return loops_code().addresses[1 + len(OWN_SYMBOLS) + TENSOR_SYMBOLS.index(symbol)]
 
 
 def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:

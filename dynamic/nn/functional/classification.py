@@ -28,11 +28,13 @@ from staticgraph.dynamic.core.dtypes import DTYPES, INT64
 from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.kernels.quick import FEW, losses_of
 from staticgraph.dynamic.nn.errors import ModuleError
-from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, new_value_of_two
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div",
@@ -105,7 +107,7 @@ def _of_unknown(input: Any, target: Any, ignore_index: int, reduction: str) -> A
     return reduced(losses, reduction, ops.astype(ops.logical_not(ignored), losses.dtype))
 
 
-_plans = plans_of(ops.cross_entropy, of_target=False)
+_recorder = Recorder(ops.cross_entropy, 2)
 
 
 def _of_few(input: Any, target: Any, reduction: str) -> Any:
@@ -115,11 +117,15 @@ def _of_few(input: Any, target: Any, reduction: str) -> Any:
     x, labels, attrs = input._array, target._array, REDUCED[reduction]
     if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
         return None
+    losses = losses_of(x, labels) if x.size <= FEW else None
     try:
-        value = classes.cross_entropy(x, labels, reduction=reduction)
+        if losses is None:
+            value = classes.cross_entropy(x, labels, reduction=reduction)
+        else:
+            value = classes.reduced(losses, reduction)
     except OutOfRangeError:
         return None
-    return new_value_of_two(_plans, input, target, x, labels, value, attrs)
+    return _recorder.function(np.asarray(value), attrs, input, target)
 
 
 def _against_probabilities(

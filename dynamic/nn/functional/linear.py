@@ -7,17 +7,28 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.layers.distances import products
+from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.fast_paths.pairs import forward
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.dynamic.fast_paths.pairs import forward, plans_of
+from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
+from staticgraph.dynamic.tape.recipes import Recipe, recipe
+from staticgraph.dynamic.tape.tape import new_node, record_pair
+from staticgraph.dynamic.tape.watching import watching
+from staticgraph.dynamic.tensors.short_ways import Products
+from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, fresh
 
 __all__ = ["bilinear", "linear"]
 
 _with_bias = forward(eager_ops.add_bias)
+_turned = recipe(eager_ops.transpose_2d, (True,))
+_of_product, _of_bias = plans_of(ops.matmul, False), plans_of(eager_ops.add_bias, False)
+_REVERSED: Attrs = {"axes": (1, 0)}
+_NO_ATTRS: Attrs = {}
 
 
 def linear(input: Any, weight: Any, bias: object = None) -> Any:
@@ -29,6 +40,10 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
         ... )
         tensor([11.5000])
     """
+    return _products.function(input, weight, bias)
+
+
+def _linear(input: Any, weight: Any, bias: Any) -> Any:
     if type(input) in PLAIN:
         dtype = input._array.dtype
         if dtype is not F32 and dtype.kind in "biu" and input.dtype != weight.dtype:
@@ -52,6 +67,43 @@ def linear(input: Any, weight: Any, bias: object = None) -> Any:
     if type(product) in PLAIN and product._array.ndim > 1:
         return _with_bias(product, bias)
     return product + bias
+
+
+def _plan(plans: Plans, first: object, second: object) -> Recipe:
+    """The recipe where these are the nodes of the operands, one of which there is."""
+    return plans[2] if first is None else plans[1] if second is None else plans[0]
+
+
+def _edge(tensor: Any) -> Any:
+    """The node that made a tensor, or None."""
+    return tensor._maker if tensor._note is None else tensor._node
+
+
+def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
+    """The tensor of a small layer, with the nodes that `_linear` records."""
+    if paused and (mode.capture is not None or watching):
+        return _linear(input, weight, bias)
+    result = fresh(array)
+    if paused and not recording():
+        return result
+    x, of_input, of_weight, node = input._array, _edge(input), _edge(weight), None
+    matrix = weight._array.T
+    if of_weight is not None:
+        saved = of_weight, None
+        of_weight = new_node(_turned, saved[:1], saved, (), (), _REVERSED, matrix)
+    if of_input is not None or of_weight is not None:
+        plan, edges = _plan(_of_product, of_input, of_weight), (of_input, of_weight)
+        node = record_pair(plan, edges, x, matrix, input, weight, result, _NO_ATTRS)
+    if bias is not None:
+        of_bias = _edge(bias)
+        if node is not None or of_bias is not None:
+            plan, edges = _plan(_of_bias, node, of_bias), (node, of_bias)
+            node = record_pair(plan, edges, array, bias._array, result, bias, result, _NO_ATTRS)
+    result._maker = node
+    return result
+
+
+_products = Products(_linear, _finish, LAYER)
 
 
 def _is_cast(input: Any, weight: Any) -> bool:

@@ -36,7 +36,8 @@ from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.outputs import taking_out
-from staticgraph.dynamic.tensors.short_ways import new_value_of_several, small_arrays
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.tensor import wrap
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
 
 
 _quick_norm = QuickRows(ops.layer_norm.evaluate, VECTOR, VECTOR)
+_recorder = Recorder(ops.layer_norm, 3)
 
 
 def layer_norm(
@@ -76,7 +78,7 @@ def layer_norm(
                     value = _quick_norm.value(key, arrays, attrs)
                 if value is None:
                     value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
-                return new_value_of_several(ops.layer_norm, (input, weight, bias), value, attrs)
+                return _recorder.function(value, attrs, input, weight, bias)
     _check_last(input, normalized_shape, "*, ")
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
 

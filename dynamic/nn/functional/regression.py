@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.reduction import reduced
@@ -20,7 +22,7 @@ from staticgraph.compiler.layers.regression import (
 from staticgraph.compiler.reference.squares import squared_error
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.nn.functional.few import REDUCED, are_few, plans_of
+from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import (
     reduction_of,
     warn_of_sizes,
@@ -29,7 +31,8 @@ from staticgraph.dynamic.nn.functional.reduction import (
 )
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import has_values, new_value_of_two
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.tensor import has_values
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",
@@ -66,7 +69,7 @@ def mse_loss(
     return weighted(ops.square(input - target), reduction, weight)
 
 
-_plans = plans_of(ops.mse_loss, of_target=True)
+_recorder = Recorder(ops.mse_loss, 2)
 
 
 def _squared_few(input: Any, target: Any, reduction: str) -> Any:
@@ -77,7 +80,7 @@ def _squared_few(input: Any, target: Any, reduction: str) -> Any:
     if x.dtype is not y.dtype or x.shape != y.shape:
         return None
     value = squared_error(x, y, reduction=reduction)
-    return new_value_of_two(_plans, input, target, x, y, value, attrs)
+    return _recorder.function(np.asarray(value), attrs, input, target)
 
 
 def l1_loss(

@@ -17,28 +17,32 @@ PARAMETERS = ("w1", "b1", "w2", "b2", "w3", "b3")
 OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x", "y")
 DTYPE = "float32"
-BYTES = 4 * (
-    2 * (FIRST * WINDOW**2 + FIRST + SECOND * FIRST * WINDOW**2 + SECOND + (FLAT + 1) * CLASSES)
-    + BATCH * SIDE**2
-)
-# multiply-adds: forward and for the weights' gradients; the later layers carry it back
-FLOPS = (
-    2 * BATCH
-    * (2 * SIDE1**2 * FIRST * WINDOW**2
-       + 3 * SIDE2**2 * SECOND * FIRST * WINDOW**2
-       + 3 * FLAT * CLASSES)
-)  # fmt: skip
+SCALED = "batch"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(batch: int = BATCH) -> tuple[int, int]:
+    """Bytes: the parameters read and written, the images read. Operations: see below.
+
+    Multiply-adds forward and for the weights' gradients; the later layers carry it back.
+    """
+    parameters = FIRST * WINDOW**2 + FIRST + SECOND * FIRST * WINDOW**2 + SECOND
+    moved = 4 * (2 * (parameters + (FLAT + 1) * CLASSES) + batch * SIDE**2)
+    first, second = SIDE1**2 * FIRST * WINDOW**2, SIDE2**2 * SECOND * FIRST * WINDOW**2
+    return moved, 2 * batch * (2 * first + 3 * second + 3 * FLAT * CLASSES)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, batch: int = BATCH) -> dict[str, Any]:
     """Normal images, labels and parameters."""
 
     def normal(*shape: int, scale: float = 0.1) -> Any:
         return (scale * rng.standard_normal(shape)).astype(np.float32)
 
     return {
-        "x": normal(BATCH, 1, SIDE, SIDE, scale=1.0),
-        "y": rng.integers(0, CLASSES, BATCH),
+        "x": normal(batch, 1, SIDE, SIDE, scale=1.0),
+        "y": rng.integers(0, CLASSES, batch),
         "w1": normal(FIRST, 1, WINDOW, WINDOW),
         "b1": normal(FIRST),
         "w2": normal(SECOND, FIRST, WINDOW, WINDOW),

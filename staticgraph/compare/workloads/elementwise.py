@@ -13,13 +13,20 @@ PARAMETERS = ("x",)
 OPTIMIZER = None
 BATCHED = ("x",)
 DTYPE = "float32"
-BYTES = 2 * ELEMENTS * 4  # x is read once, its gradient written once
-FLOPS = ELEMENTS * (3 * 16 + 16)  # tanh, exp and log1p counted as 16 each
+SCALED = "elements"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(elements: int = ELEMENTS) -> tuple[int, int]:
+    """Bytes: x read, its gradient written. Operations: tanh, exp and log1p count 16 each."""
+    return 2 * elements * 4, elements * (3 * 16 + 16)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, elements: int = ELEMENTS) -> dict[str, Any]:
     """Normal values."""
-    return {"x": rng.standard_normal(ELEMENTS).astype(np.float32)}
+    return {"x": rng.standard_normal(elements).astype(np.float32)}
 
 
 def loss(sg: Any, x: Any) -> Any:

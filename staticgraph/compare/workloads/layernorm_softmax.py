@@ -14,14 +14,21 @@ PARAMETERS = ("x", "weight", "bias")
 OPTIMIZER = None
 BATCHED = ("x",)
 DTYPE = "float32"
-BYTES = 2 * ROWS * COLUMNS * 4  # x is read once, its gradient written once
-FLOPS = ROWS * COLUMNS * (16 + 24)  # exp counted as 16
+SCALED = "rows"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(rows: int = ROWS) -> tuple[int, int]:
+    """Bytes: x read, its gradient written. Operations: exp counts 16."""
+    return 2 * rows * COLUMNS * 4, rows * COLUMNS * (16 + 24)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, rows: int = ROWS) -> dict[str, Any]:
     """Normal rows, scales of one and shifts of zero."""
     return {
-        "x": rng.standard_normal((ROWS, COLUMNS)).astype(np.float32),
+        "x": rng.standard_normal((rows, COLUMNS)).astype(np.float32),
         "weight": np.ones(COLUMNS, np.float32),
         "bias": np.zeros(COLUMNS, np.float32),
     }

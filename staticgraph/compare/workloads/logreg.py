@@ -11,15 +11,22 @@ PARAMETERS = ("w",)
 OPTIMIZER = None
 BATCHED = ("x", "y")
 DTYPE = "float64"
-BYTES = 8 * SAMPLES * (FEATURES + 1)  # each sample and its label are read once
-FLOPS = SAMPLES * (4 * FEATURES + 2 * 16)  # softplus and sigmoid counted as 16 each
+SCALED = "samples"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(samples: int = SAMPLES) -> tuple[int, int]:
+    """Bytes: samples and labels read once. Operations: softplus and sigmoid count 16 each."""
+    return 8 * samples * (FEATURES + 1), samples * (4 * FEATURES + 2 * 16)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, samples: int = SAMPLES) -> dict[str, Any]:
     """Normal samples, labels 0 and 1, normal weights."""
     return {
-        "x": rng.standard_normal((SAMPLES, FEATURES)),
-        "y": rng.integers(0, 2, SAMPLES).astype(float),
+        "x": rng.standard_normal((samples, FEATURES)),
+        "y": rng.integers(0, 2, samples).astype(float),
         "w": 0.1 * rng.standard_normal(FEATURES),
     }
 

@@ -15,20 +15,30 @@ PARAMETERS = ("w1", "b1", "w2", "b2", "w3", "b3")
 OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x", "y")
 DTYPE = "float32"
-BYTES = 4 * (2 * (WEIGHTS + 2 * HIDDEN + CLASSES) + BATCH * INPUTS) + 8 * BATCH
-# per weight and sample one multiply-add forward, one for its gradient; later ones carry it back
-FLOPS = 2 * BATCH * (2 * WEIGHTS + LATER_WEIGHTS)
+SCALED = "batch"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(batch: int = BATCH) -> tuple[int, int]:
+    """Bytes: the parameters read and written, the batch read. Operations: see below.
+
+    Per weight and sample one multiply-add forward, one for its gradient; later ones carry it back.
+    """
+    moved = 4 * (2 * (WEIGHTS + 2 * HIDDEN + CLASSES) + batch * INPUTS) + 8 * batch
+    return moved, 2 * batch * (2 * WEIGHTS + LATER_WEIGHTS)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, batch: int = BATCH) -> dict[str, Any]:
     """Normal inputs, labels and parameters, scaled so that the layers keep their size."""
 
     def normal(*shape: int, scale: float = 0.1) -> Any:
         return (scale * rng.standard_normal(shape)).astype(np.float32)
 
     return {
-        "x": normal(BATCH, INPUTS, scale=1.0),
-        "y": rng.integers(0, CLASSES, BATCH),
+        "x": normal(batch, INPUTS, scale=1.0),
+        "y": rng.integers(0, CLASSES, batch),
         "w1": normal(INPUTS, HIDDEN, scale=0.05),
         "b1": normal(HIDDEN),
         "w2": normal(HIDDEN, HIDDEN, scale=0.05),

@@ -13,20 +13,30 @@ PARAMETERS = ("w_in", "w_state", "b")
 OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ()
 DTYPE = "float32"
-BYTES = 4 * (2 * (2 * WIDTH * WIDTH + WIDTH) + STEPS * BATCH * WIDTH)
-# per step two products forward, two for the weights' gradients, one back to the state before;
-# tanh counted as 16
-FLOPS = STEPS * BATCH * WIDTH * (5 * 2 * WIDTH + 16)
+SCALED = "steps"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(steps: int = STEPS) -> tuple[int, int]:
+    """Bytes: the parameters read and written, the inputs read. Operations: see below.
+
+    Per step two products forward, two for the weights' gradients, one back to the state before;
+    tanh counts 16.
+    """
+    moved = 4 * (2 * (2 * WIDTH * WIDTH + WIDTH) + steps * BATCH * WIDTH)
+    return moved, steps * BATCH * WIDTH * (5 * 2 * WIDTH + 16)
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, steps: int = STEPS) -> dict[str, Any]:
     """Normal inputs and parameters."""
 
     def normal(*shape: int, scale: float = 0.1) -> Any:
         return (scale * rng.standard_normal(shape)).astype(np.float32)
 
     return {
-        "x": normal(STEPS, BATCH, WIDTH, scale=1.0),
+        "x": normal(steps, BATCH, WIDTH, scale=1.0),
         "w_in": normal(WIDTH, WIDTH),
         "w_state": normal(WIDTH, WIDTH),
         "b": normal(WIDTH),
@@ -46,7 +56,7 @@ def loss(sg: Any, x: object, w_in: Any, w_state: object, b: object) -> Any:
 def torch_loss(torch: Any, x: Any, w_in: object, w_state: object, b: object) -> Any:
     """PyTorch's."""
     h = torch.zeros(BATCH, WIDTH)
-    for t in range(STEPS):
+    for t in range(x.shape[0]):
         h = torch.tanh(x[t] @ w_in + h @ w_state + b)
     return (h * h).mean()
 

@@ -21,27 +21,31 @@ PARAMETERS = ("w_qkv", "w_out", "w1", "b1", "w2", "b2")
 OPTIMIZER = {"name": "SGD", "lr": 0.01}
 BATCHED = ("x",)
 DTYPE = "float32"
-BYTES = 4 * (2 * (WEIGHTS + HIDDEN + WIDTH) + BATCH * TOKENS * WIDTH)
-# multiply-adds: every product three times, but none back through the first norm; GELU and softmax
-# with their gradients counted as 32
-FLOPS = (
-    BATCH
-    * TOKENS
-    * (
-        2 * (3 * (WEIGHTS + 2 * TOKENS * WIDTH) - 3 * WIDTH * WIDTH)
-        + 32 * (HIDDEN + HEADS * TOKENS)
-    )
-)
+SCALED = "batch"
 
 
-def data(rng: Any) -> dict[str, Any]:
+def needs(batch: int = BATCH) -> tuple[int, int]:
+    """Bytes: the parameters read and written, the tokens read. Operations: see below.
+
+    Multiply-adds: every product three times, but none back through the first norm; GELU and softmax
+    with their gradients count 32.
+    """
+    moved = 4 * (2 * (WEIGHTS + HIDDEN + WIDTH) + batch * TOKENS * WIDTH)
+    products = 3 * (WEIGHTS + 2 * TOKENS * WIDTH) - 3 * WIDTH * WIDTH
+    return moved, batch * TOKENS * (2 * products + 32 * (HIDDEN + HEADS * TOKENS))
+
+
+BYTES, FLOPS = needs()
+
+
+def data(rng: Any, batch: int = BATCH) -> dict[str, Any]:
     """Normal tokens and parameters."""
 
     def normal(*shape: int, scale: float = 0.1) -> Any:
         return (scale * rng.standard_normal(shape)).astype(np.float32)
 
     return {
-        "x": normal(BATCH, TOKENS, WIDTH, scale=1.0),
+        "x": normal(batch, TOKENS, WIDTH, scale=1.0),
         "w_qkv": normal(WIDTH, 3 * WIDTH),
         "w_out": normal(WIDTH, WIDTH),
         "w1": normal(WIDTH, HIDDEN),
@@ -69,10 +73,10 @@ def torch_loss(
 ) -> Any:
     """PyTorch's."""
     functional = torch.nn.functional
-    qkv = (functional.layer_norm(x, (WIDTH,)) @ w_qkv).reshape(BATCH, TOKENS, 3, HEADS, PER_HEAD)
+    qkv = (functional.layer_norm(x, (WIDTH,)) @ w_qkv).reshape(-1, TOKENS, 3, HEADS, PER_HEAD)
     q, k, v = qkv.permute(2, 0, 3, 1, 4)
     weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(PER_HEAD), -1)
-    x = x + (weights @ v).transpose(1, 2).reshape(BATCH, TOKENS, WIDTH) @ w_out
+    x = x + (weights @ v).transpose(1, 2).reshape(-1, TOKENS, WIDTH) @ w_out
     x = x + functional.gelu(functional.layer_norm(x, (WIDTH,)) @ w1 + b1) @ w2 + b2
     return (x * x).mean()
 
@@ -81,12 +85,10 @@ def jax_loss(
     jax: Any, x: Any, w_qkv: object, w_out: object, w1: object, b1: Any, w2: Any, b2: Any
 ) -> Any:
     """JAX's."""
-    qkv = (jax.nn.standardize(x, epsilon=EPSILON) @ w_qkv).reshape(
-        BATCH, TOKENS, 3, HEADS, PER_HEAD
-    )
+    qkv = (jax.nn.standardize(x, epsilon=EPSILON) @ w_qkv).reshape(-1, TOKENS, 3, HEADS, PER_HEAD)
     q, k, v = qkv.transpose(2, 0, 3, 1, 4)
     weights = jax.nn.softmax(q @ k.swapaxes(-1, -2) / math.sqrt(PER_HEAD), -1)
-    x = x + (weights @ v).swapaxes(1, 2).reshape(BATCH, TOKENS, WIDTH) @ w_out
+    x = x + (weights @ v).swapaxes(1, 2).reshape(-1, TOKENS, WIDTH) @ w_out
     h = jax.nn.standardize(x, epsilon=EPSILON) @ w1 + b1
     x = x + jax.nn.gelu(h, approximate=False) @ w2 + b2
     return (x * x).mean()

@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "values": (
         lambda: sg.full((2,), np.ones(2)), sg.ShapeError, "full: the value is one number, not",  # type: ignore[arg-type]
     ),
-    "part of a size": (lambda: sg.arange(2.5), sg.OptionError, "arange: 2.5 is no size"),  # type: ignore[arg-type]
+    "no number": (lambda: sg.arange(2.5, "a"), sg.OptionError, "arange: 'a' is no number beside"),  # type: ignore[arg-type]
     "negative size": (lambda: sg.arange(-2), sg.OptionError, "arange: -2 is no size"),
     "bool as size": (lambda: sg.arange(True), sg.OptionError, "arange: True is no size"),
     "function's name": (

@@ -345,7 +345,7 @@ def test_every_function_that_kernels_call_has_a_definition() -> None:
     called = {name for name in vecmath.FORMULAS if name not in ("fma", "fmod", "pow", "remainder")}
     called |= {"fmod_f", "pow_f", "remainder_f", *library.NAMES, *CONSTRUCTORS.values()}
     called |= {"select", "fsum", "fprod", "address", "gemm_f32", "gemm_f64", "inf", "nan"}
-    assert called <= found
+    assert called | {"add_lost"} <= found
 
 
 def test_definitions_bring_what_they_use() -> None:

@@ -77,6 +77,25 @@ def test_gradients_pass_what_counts():
     np.testing.assert_array_equal(flat, np.zeros(7))
 
 
+@pytest.mark.parametrize("name", ["nanvar", "nanstd", "var", "std"])
+def test_gradients_are_of_the_numbers_beside_nan(name):
+    x = np.array([[1.0, np.nan, 3.0, 2.0], [5.0, 5.0, 5.0, 5.0]])
+    function = getattr(sg, name)
+
+    def spread(x):
+        options = {} if name.startswith("nan") else {"where": sg.logical_not(sg.isnan(x))}
+        return sg.sum(function(x, axis=1, **options))
+
+    expected = np.zeros((2, 4))
+    expected[0, [0, 2]] = np.array([-1.0, 1.0]) * (2 / 3 if "var" in name else 1 / np.sqrt(6))
+    t = dynamic.tensor(x, requires_grad=True)
+    spread(t).backward()
+    symbol = sg.placeholder("x", (None, None), "float64")
+    compiled = sg.compile([symbol], sg.grad(spread(symbol), symbol))(x)
+    for found in (sg.grad(spread)(x), compiled, t.grad.numpy()):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
 def test_moments_are_no_integers(name):
     with pytest.raises(sg.OptionError, match=f"{name}: dtype=int64 is not floating"):
@@ -104,6 +123,88 @@ def test_quantiles_by_all_of_numpys_methods():
     for method, found in zip(METHODS, sg.compile([symbol], every)(x), strict=True):
         expected = np.quantile(x, shares, axis=1, method=method)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_quantiles_take_weights():
+    x, weights = np.nan_to_num(X), np.abs(RNG.normal(size=X.shape))
+    weights[0, :3] = 0.0
+    for axis, given in ((1, weights), (0, weights), (None, weights), (1, weights[1])):
+        options = {"axis": axis, "method": "inverted_cdf"}
+        expected = np.quantile(x, [0.0, 0.3, 1.0], weights=given, **options)
+
+        def ours(x, given, options=options):
+            return sg.quantile(x, np.array([0.0, 0.3, 1.0]), weights=given, **options)
+
+        for found in worlds(ours, (x, given)):
+            np.testing.assert_array_equal(found, expected)
+    expected = np.nanpercentile(X[:2], 40, 1, weights=weights[:2], method="inverted_cdf")
+    found = sg.nanpercentile(X[:2], 40, 1, weights=weights[:2], method="inverted_cdf")
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_distinct_slices():
+    x = RNG.integers(0, 2, (6, 2)).astype(float)
+    for axis in (0, 1):
+        expected = np.unique(x, True, True, True, axis)
+        size = len(expected[1])
+        symbol = sg.placeholder("x", (6, 2), "float64")
+        found = sg.unique(symbol, True, True, True, axis, size=size)
+        every = [sg.unique(x, True, True, True, axis, size=size)]
+        every.append(sg.compile([symbol], list(found))(x))
+        for several in every:
+            for a, b in zip(several, expected, strict=True):
+                np.testing.assert_array_equal(a, b)
+    several = np.array([1.0, np.nan, 2.0, np.nan])
+    found = sg.unique(several, equal_nan=False, size=4)
+    np.testing.assert_array_equal(found, np.unique(several, equal_nan=False))
+    one, other = np.array([3, 1, 2, 1]), np.array([2, 3, 5])
+    found = sg.intersect1d(one, other, return_indices=True, size=2)
+    for a, b in zip(found, np.intersect1d(one, other, return_indices=True), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_indices_outside_are_wrapped_or_clipped():
+    index, values = np.array([7, -9, 1]), np.array([10.0, 20.0, 30.0])
+    several = np.array([[7, -2], [1, 9]])
+    for mode in ("wrap", "clip"):
+        expected = np.arange(5.0)
+        np.put(expected, index, values, mode=mode)
+        for found in worlds(lambda x, m=mode: sg.put(x, index, values, mode=m), (np.arange(5.0),)):
+            np.testing.assert_array_equal(found, expected)
+        found = sg.ravel_multi_index(tuple(several), (3, 4), mode=mode)
+        np.testing.assert_array_equal(found, np.ravel_multi_index(several, (3, 4), mode=mode))
+    within = np.array([[1, 2], [3, 0]])
+    found = sg.ravel_multi_index(tuple(within), (3, 4), order="F")
+    np.testing.assert_array_equal(found, np.ravel_multi_index(within, (3, 4), order="F"))
+
+
+def test_decompositions_take_numpys_keywords():
+    x = np.nan_to_num(X)
+    square = x[:, :4] + x[:, :4].T
+    for options in ({"compute_uv": False}, {"compute_uv": False, "hermitian": True}):
+        expected = np.linalg.svd(square, **options)
+        for found in worlds(lambda a, o=options: sg.linalg.svd(a, **o), (square,)):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+    u, s, vh = sg.linalg.svd(square, hermitian=True)
+    np.testing.assert_allclose(u * s @ vh, square, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(sg.linalg.pinv(x, 0.5), np.linalg.pinv(x, 0.5), atol=1e-12)
+    for limit in (1.5, 0.0):
+        assert sg.linalg.matrix_rank(x, limit) == np.linalg.matrix_rank(x, limit)
+
+
+def test_a_fit_tells_how_good_it_is():
+    places, values = np.arange(7.0), np.nan_to_num(X)[:2]
+    for y in (values[0], values.T):
+        for options in ({"full": True}, {"cov": True}, {"cov": "unscaled"}, {"w": places + 1}):
+            expected, found = (
+                np.polyfit(places, y, 2, **options),
+                sg.polyfit(places, y, 2, **options),
+            )
+            expected, found = (
+                one if isinstance(one, tuple) else (one,) for one in (expected, found)
+            )
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
 PADS = [
@@ -181,3 +282,26 @@ def test_joins_and_sums_of_a_dtype():
         assert found.dtype == "float32"
         expected = getattr(np, function.__name__)(X[[0, 3]][:, :2])
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_place_in_order_is_refused_where_there_is_none():
+    x = sg.placeholder("x", (None, None), "float64")
+    for found in (sg.partition(x, 5), sg.argpartition(x, -5), sg.topk(x, 5)[0]):
+        call = sg.compile([x], found)
+        with pytest.raises(sg.ShapeError, match=r"axis 1 of .* go past 3 .*test_keywords"):
+            call(np.ones((2, 3)))
+    call = sg.compile([x], sg.partition(x, (1, -1), axis=0))
+    given = np.array([[3.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(call(given), np.sort(given, 0))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 0.5, np.inf, -np.inf])
+def test_distances_by_every_norm(p):
+    x, y = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([[1.0, 5.0, 3.5]] * 2)
+    expected = np.linalg.norm(x - y, p, axis=1) if p != 0.5 else None
+    if expected is None:
+        expected = np.sum(np.abs(x - y) ** p, axis=1) ** (1 / p)
+    for found in worlds(lambda a, b: sg.nn.pairwise_distance(a, b, p=p, eps=0.0), (x, y)):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    slope = sg.grad(lambda a: sg.sum(sg.nn.pairwise_distance(a, a * 0, p=p, eps=0.0)))
+    assert not slope(np.zeros((1, 3))).any()

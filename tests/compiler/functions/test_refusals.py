@@ -36,6 +36,29 @@ REFUSED: dict[str, Callable[[], Any]] = {
     r"packbits: bitorder is 'big' or 'little', not 'no'": lambda: sg.packbits(N, bitorder="no"),
     r"quantile: method is one of linear, .*, not 'no'": lambda: sg.quantile(V, 0.5, method="no"),
     r"quantile: the shares 2 are not all within": lambda: sg.quantile(V, 2),
+    r"quantile: method='inverted_cdf' takes weights, 'linear'": lambda: sg.quantile(
+        V, 0.5, weights=V
+    ),
+    r"quantile: weights of one axis for elements along 2": lambda: sg.quantile(
+        X, 0.5, weights=V, method="inverted_cdf"
+    ),
+    r"quantile: weights of 2 axes for 1": lambda: sg.quantile(
+        V, 0.5, weights=X, method="inverted_cdf"
+    ),
+    r"isin: kind is 'sort' or 'table', not 'hash'": lambda: sg.isin(V, V, kind="hash"),
+    r"sort: kind is one of quicksort, .*, not 'bubble'": lambda: sg.sort(V, kind="bubble"),
+    r"partition: kind is 'introselect', not 'no'": lambda: sg.partition(V, 1, kind="no"),
+    r"matrix_rank: tol=0.1 beside rtol=0.2 and atol=None": lambda: sg.linalg.matrix_rank(
+        X, 0.1, rtol=0.2
+    ),
+    r"pinv: rcond=0.1 and rtol=0.2 are one": lambda: sg.linalg.pinv(X, 0.1, rtol=0.2),
+    r"polyfit: 3 points leave no covariance of 3 coefficients": lambda: sg.polyfit(
+        V, V, 2, cov=True
+    ),
+    r"put: mode is 'raise', 'wrap' or 'clip', not 'no'": lambda: sg.put(V, N, 0.0, mode="no"),
+    r"ravel_multi_index: order is 'C' or 'F', not 'A'": lambda: sg.ravel_multi_index(
+        (N,), (9,), order="A"
+    ),
     r"quantile: there is no element along axes": lambda: sg.quantile(V[:0], 0.5),
     r"cov: 3 axes, of at most 2": lambda: sg.cov(np.zeros((1, 2, 3))),
     r"cumulative_sum: needs an axis for 2 axes": lambda: sg.cumulative_sum(X),

@@ -20,6 +20,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # sums over windows: rows of less than a vector, several filters for a channel
     ((3, 16, 7, 7), (16, 1, 3, 3), {"padding": 1, "groups": 16}),
     ((2, 6, 9, 14), (12, 2, 3, 2), {"stride": (1, 2), "dilation": (2, 1), "groups": 3}),
+    ((2, 6, 9, 14), (12, 2, 3, 2), {"padding": (1, 2), "dilation": (2, 3), "groups": 3}),
     # a product for each group
     ((3, 32, 8, 8), (64, 16, 3, 3), {"stride": 2, "padding": 1, "groups": 2}),
     # several slabs of channels, several blocks of an image, several parts of the filters
@@ -116,3 +117,19 @@ def test_an_image_that_is_updated_by_its_convolution() -> None:
     expected = sg.compile([w], new, debug=True)(filters)
     sg.compile([w], [], updates={image: new})(filters)
     np.testing.assert_allclose(image.value, expected, rtol=0, atol=1e-5)
+
+
+def test_what_is_not_finite_only_meets_its_places_of_the_window() -> None:
+    x, w = sg.placeholder("x", (1, 2, 3, 4)), sg.placeholder("w", (2, 1, 1, 2))
+    image = np.ones((1, 2, 3, 4), "float32")
+    image[0, 0, 1, 0] = np.inf
+    by_weight = sg.grad(sg.conv2d(x, w, groups=2).sum(), w)
+    (found,) = sg.compile([x], [by_weight])(image)
+    np.testing.assert_array_equal(found.reshape(2, 2), [[np.inf, 9], [9, 9]])
+
+
+def test_columns_of_large_images_are_not_written_out() -> None:
+    x, g = sg.placeholder("x", (None, 64, 64, 64)), sg.placeholder("g", (None, 64, 62, 62))
+    w = sg.placeholder("w", (64, 1, 3, 3))
+    by_weight = sg.grad((sg.conv2d(x, w, groups=64) * g).sum(), w)
+    assert sg.compile([x, g], by_weight).plan.peak_bytes({"x.0": 16}) < 16 * 64 * 64 * 64 * 4

@@ -104,3 +104,18 @@ def test_second_derivatives_of_cumprod_where_elements_are_0(row: list[float]) ->
     gradient = sg.grad(lambda x: sg.sum(g * sg.cumprod(x)))
     assert_allclose(sg.jvp(gradient, (x,), (t,))[1], expected, atol=1e-14)
     assert_allclose(sg.grad(lambda x: sg.sum(t * gradient(x)))(x), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), [((300, 70), 0), ((300, 70), 1), ((20, 30, 40), 1)])
+def test_gradients_of_large_running_sums_are_added_from_the_end(
+    shape: tuple[int, ...], axis: int, dtype: str
+) -> None:
+    g = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    expected = np.flip(np.cumsum(np.flip(g, axis), axis, dtype=np.float64), axis).astype(dtype)
+    rule = sg.cumsum.rule(0)
+    assert rule is not None
+    assert np.array_equal(rule(g, None, None, axis=axis), expected)
+    repeated = np.broadcast_to(g[:1], shape)
+    expected = np.flip(np.cumsum(np.flip(repeated, axis), axis, dtype=np.float64), axis)
+    assert np.array_equal(rule(repeated, None, None, axis=axis), expected.astype(dtype))

@@ -87,8 +87,6 @@ REFUSALS: dict[str, tuple[Callable[..., Any], str]] = {
     "text": (lambda x: f"{x.sum()}", r"sg\.check\(condition"),
     "memory of another": (_gives_memory, "gives a tensor the memory of another one"),
     "grad_fn": (lambda x: x * (x * 2).grad_fn, TAPE),
-    "hook": (lambda x: (x * 2).register_hook(print), TAPE),
-    "retain_grad": (lambda x: (x * 2).retain_grad(), TAPE),
     "version": (lambda x: x * x._version, TAPE),
     "inference": (lambda x: x * torch.is_inference_mode_enabled(), "is_inference_mode_enabled"),
     "memory": (lambda x: x * x.is_contiguous(), "depends on how a tensor lies in memory"),

@@ -468,7 +468,12 @@ def _stepping(model: Any, after: Any, *closure: Any) -> Any:
 
 def _hooked(model: Any) -> Any:
     model.weight.register_hook(lambda g: g * 2)
-    return _stepping(model, lambda m, x: x)
+
+    def step(x: Any) -> Any:
+        model(x).sum().backward()  # outside, where the hook is called
+        return model.weight.grad * 2
+
+    return step
 
 
 @pytest.mark.parametrize("name", REFUSALS)

@@ -108,3 +108,46 @@ def test_what_changes_is_not_shown_as_bytes() -> None:
 
     with pytest.raises(sg.EffectError, match=r"changes w, which a graph would not"):
         changes(np.ones(2))
+
+
+def test_a_weight_that_is_frozen_for_a_while_gets_no_gradient_of_that() -> None:
+    w = torch.ones(2, requires_grad=True)
+
+    def step(x: Any) -> None:
+        w.requires_grad_(False)
+        first = (w * x).sum()
+        w.requires_grad_(True)
+        (first + (3 * w).sum()).backward()
+
+    sg.function(step)(torch.ones(2, requires_grad=True))
+    np.testing.assert_array_equal(w.grad.numpy(), [3.0, 3.0])
+
+
+def _thawed_and_returned(x: Any, w: Any) -> Any:
+    w.requires_grad_(True)
+    return w * x
+
+
+def _frozen_on_a_side(x: Any, w: Any) -> Any:
+    return sg.cond(x.sum() > 0, lambda: (w.requires_grad_(True) * 1).sum(), lambda: x.sum())
+
+
+def _thawed_and_written(x: Any, w: Any) -> Any:
+    w.requires_grad_(True)
+    w.add_(x)
+    return x * 1
+
+
+FLAGS = {
+    _thawed_and_returned: "returns a tensor with a history of one that requires grad only since",
+    _frozen_on_a_side: "changes whether a tensor requires grad in a branch or the body of a loop",
+    _thawed_and_written: "changes a tensor of the surroundings",
+}
+
+
+@pytest.mark.parametrize("f", FLAGS, ids=lambda f: f.__name__.strip("_"))
+def test_flags_that_a_graph_cannot_follow_are_refused(f: Callable[..., Any]) -> None:
+    w = torch.ones(2)
+    with pytest.raises((sg.CaptureError, RuntimeError), match=FLAGS[f]):
+        sg.function(lambda x: f(x, w))(torch.ones(2))
+    assert not w.requires_grad

@@ -157,7 +157,10 @@ def test_zero_grad_drops_or_zeroes() -> None:
     model(torch.ones(2)).sum().backward()
     grad = model.weight.grad
     model.zero_grad(set_to_none=False)
-    assert grad.tolist() == [[0.0, 0.0]]
+    assert model.weight.grad is grad and grad.tolist() == [[0.0, 0.0]]
+    model.weight.grad = torch.ones(1, 2, requires_grad=True) * 2
+    model.zero_grad(set_to_none=False)
+    assert not model.weight.grad.requires_grad and model.weight.grad.sum().item() == 0.0
     model.zero_grad()
     assert model.weight.grad is None
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 from staticgraph.dynamic import sparse
 
 PLACES = [[0, 1, 1, 0], [2, 0, 2, 2]]
@@ -146,3 +147,9 @@ def test_a_function_of_ones_own_may_use_sparse_tensors_of_what_is_recorded() -> 
     assert values.grad.tolist() == [1.0, 5.0, 1.0, 5.0]
     with torch.no_grad():
         assert x.requires_grad_().to_sparse().to_dense().tolist() == x.tolist()
+
+
+def test_captures_refuse_them() -> None:
+    sparse = torch.eye(2).to_sparse()
+    with pytest.raises(sg.CaptureError, match="matmul of a sparse tensor: take its to_dense"):
+        sg.function(lambda w: sparse @ w)(torch.ones(2, 2))

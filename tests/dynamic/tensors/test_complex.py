@@ -73,6 +73,9 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "Expected both inputs to be Half, Float or Double tensors but got Int and Int": lambda: (
         torch.complex(torch.ones(2).int(), torch.ones(2).int())
     ),
+    "Expected both inputs to be Half, Float or Double tensors but got Double and Long": lambda: (
+        torch.polar(torch.ones(2).double(), torch.arange(2))
+    ),
     "value cannot be converted to type float without overflow": lambda: torch.zeros(2).fill_(1j),
     "result type ComplexFloat can't be cast to the desired output type Float": lambda: torch.zeros(
         3

@@ -132,6 +132,8 @@ def test_no_axis_of_other_functions() -> None:
     assert torch.any(X > 4, dim=()).tolist() == [[False] * 3, [False, False, True]]
     with pytest.raises(TypeError, match=r"^prod\(\): argument 'dim' must be int, not tuple$"):
         torch.prod(X, dim=(), keepdim=True)
+    with pytest.raises(TypeError, match=r"^randperm\(\): argument 'n' \(position 1\) must be int"):
+        torch.randperm((2, 3))
     x = X.clone().requires_grad_()
     x.mean(()).backward()
     assert x.grad.tolist() == [[pytest.approx(1 / 6)] * 3] * 2

@@ -121,7 +121,7 @@ def test_the_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
      (["--seconds", "nan"], "compare: --seconds nan is not positive"),
      (["--scale", "1,-2"], "compare: --scale -2.0 is not positive"),
      (["--scale", "1..10"], "compare: --scale 1..10: factors are numbers: 0.1,1,10"),
-     (["rnn", "--scale", "10"], "compare: rnn has no size to scale: RNN of 100 steps")],
+     (["seed", "--scale", "10"], "compare: seed has no size to scale: x*x")],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_at_once(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
@@ -231,6 +231,18 @@ def test_a_scale_multiplies_the_size_that_can_grow() -> None:
     assert list(plan.chosen()) == ["gpt", "gpt x0.25"]
     with pytest.raises(OptionError, match="compare: seed has no size to scale: x\\*x"):
         scaled("seed", WORKLOADS["seed"], 10)
+
+
+@pytest.mark.parametrize("name", sorted(set(WORKLOADS) - {"seed"}))
+def test_what_a_workload_needs_grows_with_what_it_is_given(name: str) -> None:
+    small, more = (scaled(name, WORKLOADS[name], scale) for scale in (0.125, 0.25))
+    sizes = [
+        sum(array.size for array in one.data(np.random.default_rng(0)).values())
+        for one in (small, more)
+    ]
+    assert sizes[0] < sizes[1]
+    assert small.FLOPS < more.FLOPS < WORKLOADS[name].FLOPS
+    assert small.BYTES <= more.BYTES <= WORKLOADS[name].BYTES
 
 
 def test_short_calls_are_timed_together() -> None:

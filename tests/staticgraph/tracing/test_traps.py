@@ -20,6 +20,7 @@ CASES = [
 @pytest.mark.filterwarnings("ignore::staticgraph.NonFiniteWarning")
 @pytest.mark.filterwarnings("ignore::staticgraph.LintWarning")  # it is no refusal
 @pytest.mark.filterwarnings("ignore:autocast:UserWarning")
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.filterwarnings("ignore:you are shuffling:UserWarning")
 @pytest.mark.parametrize(("form", "subject"), CASES)
 def test_traps_are_right_or_refused_at_their_lines(form: str, subject: str) -> None:

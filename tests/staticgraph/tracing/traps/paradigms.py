@@ -18,6 +18,7 @@ SUBJECTS = (
     "mechanics", "engine", "shared", "transformed", "sampled", "live",
     "specials", "exchanged", "states", "machine",
     "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
+    "models", "frozen", "feeds", "composed", "places", "hooks",
 )  # fmt: skip
 
 
