@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.compiler.core import fork
 from staticgraph.dynamic import handle
 from staticgraph.dynamic.core import keywords, provided
+from staticgraph.dynamic.core.named_operands import taking_numpys_words
 from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from staticgraph.dynamic.fast_paths.loops import remember_methods
 from staticgraph.dynamic.linalg import functions as of_matrices
@@ -44,6 +45,8 @@ for _group in GROUPS:
 
 for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
+for _name in keywords.ALONG:
+    setattr(Tensor, _name, taking_numpys_words(getattr(Tensor, _name)))
 
 remember_methods()
 

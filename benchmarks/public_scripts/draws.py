@@ -97,7 +97,7 @@ def _constructors(torch: Any) -> None:
 
         return drawn
 
-    def randint_like(input: Any, low: Any, high: Any = None, **o: Any) -> Any:
+    def randint_like(input: Any, low: Any = 0, high: Any = None, **o: Any) -> Any:
         bounds = (0, low) if high is None else (low, high)
         return randint(*bounds, tuple(input.shape), **{"dtype": input.dtype, **o})
 

@@ -19,9 +19,12 @@ def run(torch: Any, code: str) -> None:
     """Run the code that makes `model` and `inputs`; then train.
 
     `loss`, a function of what the model returns, is the mean of squares unless the code has one.
+    Code without a `model` does all that is compared by itself.
     """
     scope: dict[str, Any] = {"torch": torch, "__name__": "drive"}
     exec(compile(code, "drive", "exec"), scope)
+    if "model" not in scope:
+        return
     model = scope["model"]
     parameters = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.SGD(parameters, lr=scope.get("lr", 0.01), momentum=0.9)

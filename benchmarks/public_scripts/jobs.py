@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-STEPS = 12
-
-
-@dataclass(frozen=True)
-class Job:
-    """One script of a repository, or a model that `drive` makes from its modules.
-
-    `files` are written into the folder that it runs in; `data` says what was replaced.
-    """
-
-    repository: str
-    path: str
-    args: tuple[str, ...] = ()
-    drive: str = ""
-    files: tuple[str, ...] = ()
-    data: str = "-"
-    steps: int = STEPS
-    cwd: str = ""
-    roots: tuple[str, ...] = field(default=())
-
-    @property
-    def title(self) -> str:
-        """Where it is, and how it is called where that matters."""
-        kind = [one for one in self.args if one in _KINDS]
-        return " ".join([f"{self.repository}/{self.path}", *kind])
-
-
-_KINDS = ("Transformer", "transformer", "bigram", "mlp", "rnn", "gru", "bow")
-IMAGES = "images of torchvision"
-NUMBERS = "driver: made-up inputs, mean of squares as the loss"
+from jobs_kinds import IMAGES, Job, model
+from wider import WIDER
 
 
 def _scripts(repository: str, data: str, *paths: str, **options: object) -> list[Job]:
@@ -54,17 +24,6 @@ def _gans() -> list[Job]:
     ]  # fmt: skip
 
 
-def _model(repository: str, path: str, make: str, inputs: str, *, roots: tuple[str, ...] = (),
-           steps: int = 4, more: str = "") -> Job:  # fmt: skip
-    module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-    code = (
-        f"import importlib\nm = importlib.import_module({module!r})\n"
-        f"{more}\nmodel = {make}\nrandn, randint = torch.randn, torch.randint\n"
-        f"inputs = [{inputs}]\n"
-    )
-    return Job(repository, path, drive=code, data=NUMBERS, steps=steps, roots=roots)
-
-
 def _cifar() -> list[Job]:
     models = {
         "lenet": "LeNet()", "resnet": "ResNet18()", "preact_resnet": "PreActResNet18()",
@@ -75,7 +34,7 @@ def _cifar() -> list[Job]:
         "dla_simple": "SimpleDLA()", "dla": "DLA()", "vgg": "VGG('VGG11')",
     }  # fmt: skip
     return [
-        _model("kuangliu/pytorch-cifar", f"models/{name}.py", f"m.{make}", "randn(2, 3, 32, 32)",
+        model("kuangliu/pytorch-cifar", f"models/{name}.py", f"m.{make}", "randn(2, 3, 32, 32)",
                steps=3)
         for name, make in models.items()
     ]  # fmt: skip
@@ -88,7 +47,7 @@ def _cifar100() -> list[Job]:
         "rir": "resnet_in_resnet()", "wideresidual": "wideresnet(10, 1)", "xception": "xception()",
     }  # fmt: skip
     return [
-        _model("weiaicunzai/pytorch-cifar100", f"models/{name}.py", f"m.{make}",
+        model("weiaicunzai/pytorch-cifar100", f"models/{name}.py", f"m.{make}",
                "randn(2, 3, 32, 32)", steps=3)
         for name, make in models.items()
     ]  # fmt: skip
@@ -151,9 +110,9 @@ def _vits() -> list[Job]:
     }  # fmt: skip
     here = "lucidrains/vit-pytorch"
     return [
-        *(_model(here, f"vit_pytorch/{name}.py", f"m.{make}", "randn(2, 3, 32, 32)")
+        *(model(here, f"vit_pytorch/{name}.py", f"m.{make}", "randn(2, 3, 32, 32)")
           for name, make in small.items()),
-        *(_model(here, f"vit_pytorch/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)")
+        *(model(here, f"vit_pytorch/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)")
           for name, make in large.items()),
     ]  # fmt: skip
 
@@ -185,11 +144,11 @@ def _examples() -> list[Job]:
             ("--data", "data", "--model", "Transformer", "--epochs", "1", "--emsize", "16",
              "--nhid", "16", "--nhead", "2"),
             files=("data/train.txt", "data/valid.txt", "data/test.txt"), data="made-up text"),
-        _model(here, "super_resolution/model.py", "m.Net(3)", "randn(2, 1, 16, 16)",
+        model(here, "super_resolution/model.py", "m.Net(3)", "randn(2, 1, 16, 16)",
                roots=("super_resolution",)),
-        _model(here, "fast_neural_style/neural_style/transformer_net.py", "m.TransformerNet()",
+        model(here, "fast_neural_style/neural_style/transformer_net.py", "m.TransformerNet()",
                "randn(1, 3, 32, 32)", roots=("fast_neural_style/neural_style",)),
-        _model(here, "language_translation/src/model.py",
+        model(here, "language_translation/src/model.py",
                "m.Translator(2, 2, 16, 2, 20, 20, 32, 0.1)",
                "randint(0, 20, (5, 3)), randint(0, 20, (4, 3)), None, None, None, None, None",
                roots=("language_translation/src",)),
@@ -292,24 +251,24 @@ def _language() -> list[Job]:
         for kind in ("transformer", "bigram", "mlp", "rnn", "gru", "bow")
     ]  # fmt: skip
     return [
-        _model("karpathy/nanoGPT", "model.py", "m.GPT(config)", of_tokens, more=gpt + "\n" + last),
-        _model("karpathy/minGPT", "mingpt/model.py", "m.GPT(config)", of_tokens,
+        model("karpathy/nanoGPT", "model.py", "m.GPT(config)", of_tokens, more=gpt + "\n" + last),
+        model("karpathy/minGPT", "mingpt/model.py", "m.GPT(config)", of_tokens,
                more=small + "\n" + last),
         Job("karpathy/minGPT", "projects/adder/adder.py",
             ("--system.work_dir=out", "--trainer.num_workers=0"), roots=(".",), steps=4),
         *makemore,
         Job("karpathy/ng-video-lecture", "bigram.py", files=text, data="made-up text"),
-        _model("johnma2006/mamba-minimal", "model.py", "m.Mamba(args)", "randint(0, 30, (2, 10))",
+        model("johnma2006/mamba-minimal", "model.py", "m.Mamba(args)", "randint(0, 30, (2, 10))",
                more="args = m.ModelArgs(d_model=16, n_layer=2, vocab_size=30)"),
-        _model("jadore801120/attention-is-all-you-need-pytorch", "transformer/Models.py",
+        model("jadore801120/attention-is-all-you-need-pytorch", "transformer/Models.py",
                "m.Transformer(30, 30, 0, 0, d_word_vec=16, d_model=16, d_inner=32, n_layers=2, "
                "n_head=2, d_k=8, d_v=8)", "randint(1, 30, (2, 7)), randint(1, 30, (2, 6))"),
-        _model("spro/practical-pytorch", "char-rnn-generation/model.py", "Driven()",
+        model("spro/practical-pytorch", "char-rnn-generation/model.py", "Driven()",
                "randint(0, 20, (1,))", roots=("char-rnn-generation",),
                more="class Driven(m.RNN):\n    def __init__(self):\n"
                     "        super().__init__(20, 16, 20, 2)\n    def forward(self, x):\n"
                     "        return super().forward(x, self.init_hidden())[0]"),
-        _model("tkipf/pygcn", "pygcn/models.py", "m.GCN(8, 16, 3, 0.5)",
+        model("tkipf/pygcn", "pygcn/models.py", "m.GCN(8, 16, 3, 0.5)",
                "randn(10, 8), torch.eye(10)"),
     ]  # fmt: skip
 
@@ -333,7 +292,7 @@ def _autoencoders() -> list[Job]:
         "joint_vae": "JointVAE(3, 8, 8, 0.0, 25.0)",
     }  # fmt: skip
     return [
-        _model("AntixK/PyTorch-VAE", f"models/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)",
+        model("AntixK/PyTorch-VAE", f"models/{name}.py", f"m.{make}", "randn(2, 3, 64, 64)",
                steps=2,
                more="loss = lambda found: model.loss_function(*found, M_N=0.5, optimizer_idx=0, "
                     "batch_idx=0)['loss']")
@@ -345,33 +304,33 @@ def _papers() -> list[Job]:
     here = "labmlai/annotated_deep_learning_paper_implementations"
     of = "randn(5, 2, 16)"
     return [
-        _model(here, "labml_nn/resnet/__init__.py",
+        model(here, "labml_nn/resnet/__init__.py",
                "m.ResNetBase([1, 1], [8, 16], first_kernel_size=3)", "randn(2, 3, 16, 16)"),
-        _model(here, "labml_nn/conv_mixer/__init__.py",
+        model(here, "labml_nn/conv_mixer/__init__.py",
                "m.ConvMixer(m.ConvMixerLayer(8, 3), 2, m.PatchEmbeddings(8, 4, 3), "
                "m.ClassificationHead(8, 10))", "randn(2, 3, 16, 16)"),
-        _model(here, "labml_nn/lstm/__init__.py", "m.LSTM(4, 8, 2)", "randn(5, 2, 4)"),
-        _model(here, "labml_nn/hypernetworks/hyper_lstm.py", "m.HyperLSTM(4, 8, 6, 4, 2)",
+        model(here, "labml_nn/lstm/__init__.py", "m.LSTM(4, 8, 2)", "randn(5, 2, 4)"),
+        model(here, "labml_nn/hypernetworks/hyper_lstm.py", "m.HyperLSTM(4, 8, 6, 4, 2)",
                "randn(5, 2, 4)"),
-        _model(here, "labml_nn/recurrent_highway_networks/__init__.py", "m.RHN(4, 8, 2, 1)",
+        model(here, "labml_nn/recurrent_highway_networks/__init__.py", "m.RHN(4, 8, 2, 1)",
                "randn(5, 2, 4)"),
-        _model(here, "labml_nn/transformers/fnet/__init__.py", "m.FNetMix()", of,
+        model(here, "labml_nn/transformers/fnet/__init__.py", "m.FNetMix()", of,
                more="class M(torch.nn.Module): pass"),
-        _model(here, "labml_nn/graphs/gat/__init__.py", "m.GraphAttentionLayer(8, 16, 2)",
+        model(here, "labml_nn/graphs/gat/__init__.py", "m.GraphAttentionLayer(8, 16, 2)",
                "randn(6, 8), torch.ones(6, 6, 1)"),
-        _model(here, "labml_nn/capsule_networks/__init__.py", "Driven(6, 3, 4, 5, 3)",
+        model(here, "labml_nn/capsule_networks/__init__.py", "Driven(6, 3, 4, 5, 3)",
                "randn(2, 6, 4)", more="Driven = m.Router"),
-        _model(here, "labml_nn/normalization/weight_standardization/conv2d.py",
+        model(here, "labml_nn/normalization/weight_standardization/conv2d.py",
                "m.Conv2d(4, 4, 3)", "randn(2, 4, 8, 8)"),
-        _model(here, "labml_nn/diffusion/ddpm/unet.py",
+        model(here, "labml_nn/diffusion/ddpm/unet.py",
                "m.UNet(3, 8, (1, 2), (False, True), 1)", "randn(2, 3, 8, 8), torch.tensor([1, 2])",
                steps=2),
-        _model("milesial/Pytorch-UNet", "unet/unet_model.py", "m.UNet(1, 2, True)",
+        model("milesial/Pytorch-UNet", "unet/unet_model.py", "m.UNet(1, 2, True)",
                "randn(1, 1, 32, 32)", steps=2),
     ]  # fmt: skip
 
 
 JOBS: list[Job] = [
     *_examples(), *_tutorials(), *_zero_to_all(), *_language(), *_games(), *_gans(), *_cifar(),
-    *_cifar100(), *_vits(), *_autoencoders(), *_papers(),
+    *_cifar100(), *_vits(), *_autoencoders(), *_papers(), *WIDER,
 ]  # fmt: skip

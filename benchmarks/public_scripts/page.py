@@ -18,8 +18,9 @@ part of this project: clone the repositories as `SOURCES/owner/name`, and run
 
     python benchmarks/public_scripts/run.py SOURCES --torch PYTHON --write
 
-where PYTHON is an interpreter with PyTorch, NumPy, gymnasium, einops, tqdm, pillow, matplotlib and
-scikit-learn.
+where PYTHON is an interpreter with PyTorch, NumPy, SciPy, gymnasium, einops, tqdm, pillow,
+matplotlib, scikit-learn, pandas, tensorboard, tensorboardX, tyro, autograd, opencv, ttach, tiktoken
+and pytorch_ranger; the one that runs it has the same without PyTorch.
 
 """
 
@@ -43,9 +44,10 @@ def page(found: list[dict[str, Any]]) -> str:
         "- Tried and not in the table: GammaVAE (differs by 2e-3: PyTorch's gamma samples are",
         "  drawn otherwise), LogCoshVAE (inf or nan in both), a2c and mnist_hogwild (several",
         "  processes), local_vit, sep_vit and five models of labml (stop in both, or gave",
-        "  nothing), nanoGPT's lecture `gpt.py` and thirteen others (not finished),",
-        "  time_sequence_prediction (made-up data does not fit), three of MorvanZhou's (no",
-        "  losses). The runs are of several states of the project, not of one.",
+        "  nothing), nanoGPT's lecture `gpt.py` (not finished), time_sequence_prediction",
+        "  (made-up data does not fit), three of MorvanZhou's (no losses), sixteen of games",
+        "  with gym's interface of before 2022 (stop in both). The runs are of a few states of",
+        "  the project, not of one.",
         "",
         "| script | outcome | steps | largest relative difference | replaced |",
         "|---|---|---|---|---|",

@@ -4,8 +4,8 @@
 
 The results are kept in `results.json`, job by job; `--write` makes docs/scripts.md of them.
 SOURCES has the repositories as folders `owner/name`, which whoever runs this fetches: their text is
-not part of this project. PYTHON is an interpreter with PyTorch; both need gymnasium, einops, tqdm,
-pillow, matplotlib and scikit-learn. Scripts are run as they are, in float64, and random numbers are
+not part of this project. PYTHON is an interpreter with PyTorch; both need what docs/scripts.md
+lists. Scripts are run as they are, in float64, and random numbers are
 equal on both sides; each loss that `backward` is called on is compared.
 """
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from benchmarks.pytorch_autograd.order import execution_order
 from staticgraph import dynamic as torch
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
@@ -354,10 +356,11 @@ class UndefinedGrad:
         return _NoGradient.apply(tensor)
 
 
-class DelayedError:
+class DelayedError(GraphNode):
     """The identity, whose backward raises."""
 
     def __init__(self, message: str, count: int) -> None:
+        super().__init__((), np.dtype(np.float32))
         self._message = message
 
     def __call__(self, tensor: object) -> Any:

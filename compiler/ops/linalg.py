@@ -74,12 +74,30 @@ def _matmul_by_b(g: Any, o: object, a: Any, b: Any) -> Any:
     return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
 
 
-def _matmul_arrays(positions: Sequence[int], g: object, o: object, a: Any, b: Any) -> Sequence[Any]:
+def _laid_out_as(operand: Any, a: Any, b: Any) -> Any:
+    """a @ b, column after column where the operand is so: the gradient of a transposed weight.
+
+    That of the weight is then row after row. An operand that is not kept says so itself.
+    """
+    flags = getattr(operand, "flags", None)
+    if flags is None:
+        turned = getattr(operand, "turned", False)
+    else:
+        turned = flags.f_contiguous and not flags.c_contiguous
+    return small_product(b.T, a.T).T if turned else small_product(a, b)
+
+
+def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
     if len(a.shape) == 2 and len(b.shape) == 2:
         return [
-            small_product(a.T, g) if position else small_product(g, b.T) for position in positions
+            _laid_out_as(b, a.T, g) if position else _laid_out_as(a, g, b.T)
+            for position in positions
         ]
     rules = _matmul_by_a, _matmul_by_b
+    if len(b.shape) == 2 and len(a.shape) > 2 and 1 in positions:
+        rows, columns = (x.reshape(-1, x.shape[-1]) for x in (a, g))
+        by_b = _laid_out_as(b, rows.T, columns)
+        return [by_b if position else rules[0](g, o, a, b) for position in positions]
     return [rules[position](g, o, a, b) for position in positions]
 
 

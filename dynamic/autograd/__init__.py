@@ -7,6 +7,7 @@ from staticgraph.dynamic.autograd import (
     forward_ad,
     functional,
     graph,
+    variable as variable,
     wrappers as wrappers,
 )
 from staticgraph.dynamic.autograd.function import Function

@@ -17,7 +17,12 @@ from staticgraph.dynamic.tape.nodes import Failing, class_named
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tensors.tensor import Tensor
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable",
+]  # fmt: skip
+
+BackwardCFunction = FunctionCtx
+"""PyTorch's name of the class of what forward and backward are given."""
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -348,9 +348,21 @@ def _empty(out: Any, x: Any) -> Any:
     return x.constant(np.zeros((*out.shape, *x.shape), x.dtype.dtype))
 
 
+def _construct_standard_basis_for(
+    tensors: Sequence[Any], tensor_numels: Sequence[int]
+) -> tuple[Any, ...]:
+    """The columns of the identity that belong to each of several tensors, in its dtype."""
+    total, starts = sum(tensor_numels), np.cumsum([0, *tensor_numels])
+    return tuple(
+        one.constant(np.eye(total, n, -start, dtype=one.dtype.dtype))
+        for one, n, start in zip(tensors, tensor_numels, starts.tolist(), strict=False)
+    )
+
+
 def _batched_rows(call: _Call, i: int, out: Any) -> list[Any]:
     size, shape = out.numel(), tuple(out.shape)
-    basis = out.constant(np.eye(size, dtype=out.dtype.dtype).reshape(size, *shape))
+    (basis,) = _construct_standard_basis_for((out,), (size,))
+    basis = ops.reshape(basis, (size, *shape))
     with new_level(size) as level:
         found = pull([out], call.inputs, [Batched(level, basis)])
         batches = [None if g is None else batch_of(g, level) for g in found]

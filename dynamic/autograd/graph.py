@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from staticgraph.compiler.core.op import Operand
+from staticgraph.dynamic.autograd.context import FunctionCtx
 from staticgraph.dynamic.tape.gradient_edge import GradientEdge, get_gradient_edge
 from staticgraph.dynamic.tape.multi_grad import register_multi_grad_hook
 from staticgraph.dynamic.tape.mutation import allow_mutation_on_saved_tensors
-from staticgraph.dynamic.tape.nodes import GraphNode as Node
+from staticgraph.dynamic.tape.nodes import GraphNode
 from staticgraph.dynamic.tape.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
 from staticgraph.dynamic.tensors.inplace import touch
 
@@ -24,6 +25,26 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class _AnyNode(type):
+    """Nodes, and what a Function is given as `ctx`, count as instances."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, GraphNode | FunctionCtx)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, GraphNode | FunctionCtx)
+
+
+class Node(metaclass=_AnyNode):
+    """Any node of the graph, for `isinstance`.
+
+    Example:
+        >>> x = dynamic.ones(2, requires_grad=True)
+        >>> isinstance(x.exp().grad_fn, dynamic.autograd.graph.Node)
+        True
+    """
 
 
 def increment_version(tensor: Any | Iterable[object]) -> None:

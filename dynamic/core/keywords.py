@@ -16,7 +16,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_OTHER, ("other",)),
     **dict.fromkeys(("fmod", "fmod_", "remainder", "remainder_"), ("divisor", "other")),
     **dict.fromkeys(("floor_divide", "floor_divide_"), ("value", "other")),
-    **dict.fromkeys(("narrow", "narrow_copy"), ("dimension", "start", "length")),
+    **dict.fromkeys(("narrow", "narrow_copy"), ("dimension", "dim", "axis", "start", "length")),
     **dict.fromkeys(("random_", "uniform_"), ("from", "to")),
     **dict.fromkeys(("swapaxes", "swapaxes_"), ("axis0", "axis1")),
     **dict.fromkeys(("hsplit", "vsplit"), ("split_size_or_sections",)),
@@ -26,8 +26,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "broadcast_to": ("shape", "size"),
     "cholesky_solve": ("input2",),
     "heaviside_": ("values",),
-    "index_copy": ("dim", "index", "tensor2"),
-    "index_copy_": ("dim", "index", "tensor"),
+    "index_copy": ("dim", "axis", "index", "tensor2"),
+    "index_copy_": ("dim", "axis", "index", "tensor"),
     "pow_": ("exponent",),
     "resize_": ("size",),
     "sum_to_size": ("size",),
@@ -35,6 +35,9 @@ METHODS: dict[str, tuple[str, ...]] = {
     "where": ("condition", "y"),
 }
 """Per method of Tensor the names of its operands in order; of several for one, the documented."""
+
+ALONG = ("chunk", "index_select", "select", "unbind")
+"""Methods of Tensor that take `axis` for `dim` as well: the others see to it themselves."""
 
 
 def by_name(method: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:

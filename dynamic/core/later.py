@@ -4,8 +4,8 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "autograd", "backends", "cuda", "distributed", "distributions", "fft",
-    "func", "jit", "multiprocessing", "nn", "onnx", "optim", "sparse", "special", "testing",
-    "utils", "version", "xp",
+    "func", "hub", "jit", "multiprocessing", "nn", "onnx", "optim", "random", "sparse", "special",
+    "testing", "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 
@@ -60,6 +60,7 @@ _OLDER = (
     "is_same_size",
     "is_signed",
     "is_storage",
+    "lu_unpack",
     "nuclear_norm",
     "qr",
     "randint_like",

@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 
 
 def refuse(name: str, value: object, argument: str = "input") -> NoReturn:
@@ -62,6 +63,8 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def named(*args: object, **options: object) -> Any:
+        if options:
+            options = in_pytorchs_words(function, options)
         try:
             return function(*args, **options)
         except Exception as error:

@@ -73,6 +73,9 @@ def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -
     if function and not sizes:
         raise missing(function, argument)
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
+        if isinstance(sizes[0], str):
+            called = f"{function}(): " if function else ""
+            raise ArgumentError(f"{called}argument '{argument}' must be tuple of ints, not str")
         return tuple(sizes[0])
     return tuple(sizes)
 

@@ -17,6 +17,11 @@ class Spec:
         self.dtype = dtype
 
     @property
+    def turned(self) -> bool:
+        """Whether it is known to be the transpose of a matrix."""
+        return False
+
+    @property
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)

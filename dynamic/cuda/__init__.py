@@ -183,9 +183,9 @@ _TYPES = (
 
 
 def __getattr__(name: str) -> Any:
-    """`amp`; a constructor of tensors on a GPU, which raises when it is called."""
-    if name == "amp":
-        return import_module("staticgraph.dynamic.cuda.amp")
+    """`amp` and `random`; a constructor of tensors on a GPU, which raises when it is called."""
+    if name in ("amp", "random"):
+        return import_module(f"staticgraph.dynamic.cuda.{name}")
     if name not in _TYPES:
         raise AttributeError(f"module 'dynamic.cuda' has no attribute {name!r}")
 

@@ -11,6 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -175,7 +176,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
 
     def method(self: Any, *args: object, **options: object) -> Any:
         if options:
-            return general(self, *args, **options)
+            return general(self, *args, **in_pytorchs_words(general, options))
         try:
             made = arranged(self._array, *args)
         except (IndexError, TypeError, ValueError):
@@ -258,7 +259,10 @@ def _expanded(x: Any, *sizes: Any) -> Arranged | None:
         wanted = tuple(sizes[0])
     else:
         return None
-    shape = (1,) * (len(wanted) - x.ndim) + x.shape
+    lead = len(wanted) - x.ndim
+    if -1 in wanted[: max(lead, 0)]:
+        return None
+    shape = (1,) * lead + x.shape
     shape = tuple([n if size == -1 else size for n, size in zip(shape, wanted, strict=True)])
     return ops.broadcast_to.evaluate(x, shape), {"shape": shape}
 
@@ -267,8 +271,9 @@ _squeeze_all = arranging(ops.squeeze, Tensor.squeeze, _squeezed)
 _squeeze_one = arranging(eager_ops.squeeze_dim, Tensor.squeeze, _squeezed_along)
 
 
-def _squeeze(self: object, dim: object = None) -> Any:
-    """A view without the axes of size 1: all, or those of `dim` that have size 1."""
+def _squeeze(self: object, dim: object = None, *, axis: object = None) -> Any:
+    """A view without the axes of size 1: all, or those of `dim` (or `axis`) that have size 1."""
+    dim = dim if axis is None else axis
     return _squeeze_all(self) if dim is None else _squeeze_one(self, dim)
 
 

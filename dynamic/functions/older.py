@@ -11,7 +11,7 @@ from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.linalg import decompositions
+from staticgraph.dynamic.linalg import decompositions, triangles
 from staticgraph.dynamic.tensors import creation, drawn
 from staticgraph.dynamic.tensors.outputs import taking_out
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -30,6 +30,7 @@ __all__ = [
     "is_same_size",
     "is_signed",
     "is_storage",
+    "lu_unpack",
     "nuclear_norm",
     "qr",
     "randint_like",
@@ -61,7 +62,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
     return creation.tensor(values.astype(float).tolist(), **options)
 
 
-def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
+def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
     """Integers in [low, high), or [0, low), of the shape and dtype of a tensor."""
     bounds = (0, low) if high is None else (low, high)
     options.setdefault("dtype", input.dtype)
@@ -187,3 +188,25 @@ class SVD(decompositions.SVD):
 
     def __repr__(self) -> str:
         return f"torch.return_types.svd(\nU={self[0]!r},\nS={self[1]!r},\nV={self[2]!r})"
+
+
+@taking_out
+def lu_unpack(
+    LU_data: Any,
+    LU_pivots: Any,
+    unpack_data: bool = True,
+    unpack_pivots: bool = True,
+) -> tuple[Any, Any, Any]:
+    """P, L and U of the factors that `lu` returns; what is not unpacked is empty.
+
+    Example:
+        >>> a = dynamic.tensor([[2.0, 1.0], [4.0, 4.0]])
+        >>> p, l, u = dynamic.lu_unpack(*dynamic.lu(a))
+        >>> p @ l @ u
+        tensor([[2., 1.],
+                [4., 4.]])
+    """
+    found = triangles.unpacked(LU_data, LU_pivots)
+    empty = wrap(np.empty(0, LU_data._array.dtype))
+    data = (found.L, found.U) if unpack_data else (empty, empty)
+    return found.P if unpack_pivots else empty, *data

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from staticgraph.compiler.core.errors import LinAlgError
 from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
@@ -54,3 +57,16 @@ for _name in __all__:
             globals()[_name] = _taking_out(globals()[_name])
 
 _published(__name__, globals())
+
+_LATER = ("lu", "lu_factor", "lu_factor_ex", "lu_solve")
+"""Functions with a rule of their own, which takes a Function: found when they are asked for."""
+__all__ += ["lu", "lu_factor", "lu_factor_ex", "lu_solve"]
+
+
+def __getattr__(name: str) -> Any:
+    """A function that is imported when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'dynamic.linalg' has no attribute {name!r}")
+    function = getattr(import_module("staticgraph.dynamic.linalg.triangles"), name)
+    globals()[name] = _taking_out(_of_tensors(function))
+    return globals()[name]

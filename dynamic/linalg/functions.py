@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from staticgraph.dynamic.tensors.outputs import taking_out
 
 __all__ = [
     "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",
-    "matrix_exp", "matrix_power", "pinverse", "slogdet",
+    "lu", "lu_solve", "matrix_exp", "matrix_power", "pinverse", "slogdet",
 ]  # fmt: skip
 
 
@@ -72,6 +73,35 @@ def chain_matmul(*matrices: object) -> Any:
         tensor([[6.]])
     """
     return products.multi_dot(matrices)
+
+
+def lu(input: Any, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+    """The factors of `linalg.lu_factor`, and with `get_infos` which pivot is 0: see `lu_unpack`.
+
+    Example:
+        >>> dynamic.lu(dynamic.tensor([[2.0, 1.0], [4.0, 4.0]]))[1]
+        tensor([2, 2], dtype=torch.int32)
+    """
+    triangles = import_module("staticgraph.dynamic.linalg.triangles")  # with Function: late
+    found = triangles.lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    return tuple(found if get_infos else found[:2])
+
+
+def lu_solve(
+    b: Any,
+    LU_data: Any,
+    LU_pivots: Any,
+) -> Any:
+    """X with A X = b, of the factors of A: see `linalg.lu_solve`.
+
+    Example:
+        >>> factors = dynamic.lu(dynamic.tensor([[2.0, 1.0], [4.0, 4.0]]))
+        >>> dynamic.lu_solve(dynamic.tensor([[3.0], [8.0]]), *factors)
+        tensor([[1.],
+                [1.]])
+    """
+    triangles = import_module("staticgraph.dynamic.linalg.triangles")
+    return triangles.lu_solve(LU_data, LU_pivots, b)
 
 
 det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet

@@ -7,12 +7,14 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.named_operands import taking_numpys_words
 from staticgraph.dynamic.linalg.checks import require_matrices
 from staticgraph.dynamic.linalg.decompositions import svdvals
 from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.tensors.dims import axes_of, axis_of
 
 
+@taking_numpys_words
 def vector_norm(
     x: Any, ord: float = 2, dim: object = None, keepdim: bool = False, *, dtype: object = None
 ) -> Any:
@@ -28,6 +30,7 @@ def vector_norm(
     return x.apply(ops.vector_norm, (x,), attrs)
 
 
+@taking_numpys_words
 def matrix_norm(
     A: Any,
     ord: object = "fro",
@@ -57,6 +60,7 @@ def matrix_norm(
     return ops.matrix_norm(A, ord, (first, second), keepdim)
 
 
+@taking_numpys_words
 def norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: object = None
 ) -> Any:

@@ -136,7 +136,7 @@ from staticgraph.dynamic.nn.pooling import (
     MaxUnpool3d,
 )
 from staticgraph.dynamic.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
-from staticgraph.dynamic.nn.recurrent_layers import GRU, LSTM, RNN
+from staticgraph.dynamic.nn.recurrent_layers import GRU, LSTM, RNN, _Recurrent
 from staticgraph.dynamic.nn.transformer import TransformerEncoder, TransformerEncoderLayer
 from staticgraph.dynamic.nn.transformer_decoder import (
     Transformer,
@@ -174,13 +174,14 @@ __all__ = [
     "functional", "init", "utils",
 ]  # fmt: skip
 
+_OTHER_NAMES = {"NLLLoss2d": NLLLoss, "RNNBase": _Recurrent}
 _LATER = ("modules", "parallel", "utils")
 
 
 def __getattr__(name: str) -> Any:
     """A module that is imported when it is asked for."""
-    if name == "NLLLoss2d":  # its old name
-        return NLLLoss
+    if name in _OTHER_NAMES:
+        return _OTHER_NAMES[name]
     if name not in _LATER:
         raise AttributeError(f"module 'dynamic.nn' has no attribute {name!r}")
     return import_module(f"staticgraph.dynamic.nn.{name}")

@@ -14,7 +14,7 @@ from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
 )
-from staticgraph.dynamic.nn.errors import IndivisibleError, ModuleError
+from staticgraph.dynamic.nn.errors import AssertedError, IndivisibleError, ModuleError
 from staticgraph.dynamic.nn.functional.attention import (
     additive_mask,
     attention_weights,
@@ -183,7 +183,7 @@ class MultiheadAttention(Module):
                 f"{key.ndim}-D and {value.ndim}-D tensors respectively"
             )
         if query.shape[-1] != self.embed_dim:
-            raise OptionError(
+            raise AssertedError(
                 f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}"
             )
         return bool(query.ndim == 3)

@@ -134,11 +134,15 @@ class _Conv(_Convolution):
 
     def forward(self, input: Any) -> Any:
         """The input, convolved."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+        """The input, convolved with another weight and bias: what derived layers call."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._widths(), self.padding_mode), 0
         options = (self.stride, padding, self.dilation, self.groups)
-        return self._functional(input, self.weight, self.bias, *options)
+        return self._functional(input, weight, bias, *options)
 
     def _widths(self) -> list[int]:
         """The padding as `F.pad` takes it, for the modes that are not zeros."""

@@ -11,6 +11,7 @@ from staticgraph.dynamic.nn import (
     init,
 )
 from staticgraph.dynamic.nn.declared import Declared
+from staticgraph.dynamic.nn.errors import AssertedError
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.creation import empty
@@ -31,7 +32,7 @@ class _Embedding(Declared):
         padding = values["padding_idx"]
         if padding is not None:
             if not -rows <= padding < rows:
-                raise OptionError(self._refusal)
+                raise AssertedError(self._refusal)
             values["padding_idx"] = padding % rows
         super()._assign(values)
         if given is not None and tuple(given.shape) != (rows, columns):

@@ -21,6 +21,10 @@ class IndivisibleError(OptionError, AssertionError):
     """Sizes of a module that have to divide each other do not; PyTorch asserts it."""
 
 
+class AssertedError(OptionError, AssertionError):
+    """A size or an index does not fit a module; PyTorch asserts it."""
+
+
 class MissingForwardError(StaticGraphError, NotImplementedError):
     """A module was called that defines no `forward`."""
 

@@ -23,7 +23,7 @@ from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.nn.recurrent_arrays import Sweep
 from staticgraph.dynamic.nn.recurrent_cells import nonlinear_step, step_gru, step_lstm
-from staticgraph.dynamic.nn.recurrent_packed import run_packed
+from staticgraph.dynamic.nn.recurrent_packed import run_packed, weight_of
 from staticgraph.dynamic.nn.recurrent_sweep import fits, sweep
 from staticgraph.dynamic.nn.utils.rnn import PackedSequence
 from staticgraph.dynamic.tensors.creation import empty
@@ -172,7 +172,7 @@ class _Recurrent(Module):
     ) -> tuple[Any, tuple[Any, ...]]:
         """One layer in one direction: the outputs (length, n, size), and the last state."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        *weights, projection = (self._parameters.get(name + key) for name in names)
+        *weights, projection = (weight_of(self, name + key) for name in names)
         if projection is None and fits(input, state, weights):
             return sweep(
                 self._kind(), self._advance, self._stepwise, input, state, weights, backwards
@@ -365,6 +365,8 @@ class LSTM(_Recurrent):
         h: Any = None
         c: Any = None
         if hx is not None:
+            if len(hx) != 2:
+                raise ModuleError(f"LSTM: hx is a pair (h_0, c_0), not {len(hx)} values")
             h, c = hx
         if isinstance(input, PackedSequence):
             sizes = (self._output_size, self.hidden_size)

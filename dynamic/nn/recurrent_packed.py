@@ -11,6 +11,15 @@ from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's nam
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.utils.rnn import PackedSequence, lengths_of, padded, repacked
 
+
+def weight_of(layers: Any, name: str) -> Any:
+    """A parameter, or what stands in its place (dropped, normalised); None if there is none."""
+    found = layers._parameters.get(name)
+    if found is None and (name in layers.__dict__ or hasattr(type(layers), name)):
+        found = getattr(layers, name)
+    return found
+
+
 _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
@@ -55,7 +64,7 @@ def _sweep(
     layers: Any, x: object, state: tuple[Any, ...], key: str, active: Any, backwards: bool
 ) -> tuple[Any, tuple[Any, ...]]:
     """One layer in one direction: the outputs (length, n, size), and the last states."""
-    *weights, projection = (layers._parameters.get(name + key) for name in _NAMES)
+    *weights, projection = (weight_of(layers, name + key) for name in _NAMES)
     steps = F.linear(x, weights[0], weights[2]).unbind(0)
     outputs = [None] * len(steps)
     places = range(len(steps))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.operations import (
     arranging,
     attributes,
@@ -56,6 +57,8 @@ def _method(name: str, function: Any) -> Any:
     """A function as a method: an Op, unlike a function, does not bind to its first argument."""
 
     def method(self: object, *args: object, **options: object) -> Any:
+        if options:
+            options = in_pytorchs_words(function, options)
         return function(self, *args, **options)
 
     method.__name__ = method.__qualname__ = name
@@ -67,6 +70,8 @@ def _method(name: str, function: Any) -> Any:
 
 def _in_place(function: Any) -> Any:
     def method(self: Any, *args: object, **options: object) -> Any:
+        if options:
+            options = in_pytorchs_words(function, options)
         return self.copy_(function(self.clone(), *args, **options))
 
     method.__doc__ = f"In place: {function.__doc__}"

@@ -17,6 +17,7 @@ from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import (
     Tensor,
     has_values,
@@ -185,7 +186,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
         >>> a.shape, b.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    shape = np.broadcast_shapes(*(one.shape for one in tensors))
+    shape = common_shape(*(one.shape for one in tensors))
     return tuple(ops.broadcast_to(one, shape) for one in tensors)
 
 

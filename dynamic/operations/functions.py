@@ -136,14 +136,15 @@ def flip(input: object, dims: object) -> Any:
     return ops.flip(input, dims)
 
 
-def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
-    """Tensors of one shape joined along a new axis.
+def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Tensors of one shape joined along a new axis; `axis` is another name of `dim`.
 
     Example:
         >>> dynamic.stack([dynamic.tensor([1.0, 2.0]), dynamic.tensor([3.0, 4.0])])
         tensor([[1., 2.],
                 [3., 4.]])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return put_out("stack", out, stack(tensors, dim), tuple(tensors))
     return _stacking.function(tensors, dim)
@@ -151,6 +152,9 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> Any:
 
 def _stack(tensors: Sequence[Any], dim: int) -> Any:
     refuse_one_tensor("stack", tensors)
+    others = [one for one in tensors if not isinstance(one, Tensor)]
+    if 0 < len(others) < len(tensors):
+        refuse("stack", tensors, "tensors")
     tensors = [as_tensor(one) for one in tensors]
     if not tensors:
         raise AutogradError("stack expects a non-empty TensorList")

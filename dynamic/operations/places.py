@@ -261,13 +261,14 @@ def hsplit(input: Any, indices_or_sections: object) -> tuple[Any, ...]:
     return found
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
-    """Tensors joined along an axis that they have.
+def concat(tensors: Any, dim: int = 0, *, out: Any = None, axis: int | None = None) -> Any:
+    """Tensors joined along an axis that they have; `axis` is another name of `dim`.
 
     Example:
         >>> dynamic.cat((dynamic.tensor([1, 2]), dynamic.tensor([3])))
         tensor([1, 2, 3])
     """
+    dim = dim if axis is None else axis
     if out is not None:
         return put_out("cat", out, concat(tensors, dim), tuple(tensors))
     return _joining.function(tensors, dim)

@@ -19,6 +19,8 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.reductions import with_numpy_names
+from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -205,6 +207,7 @@ def isclose(
     _same_dtype(input, other)
     if not (has_values(input) and has_values(other)):
         return _is_close(input.detach(), other.detach(), rtol, atol, equal_nan)
+    common_shape(input.shape, other.shape)
     return wrap(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
 
 
@@ -237,6 +240,9 @@ def equal(input: Any, other: Any) -> bool:
         >>> dynamic.equal(dynamic.ones(2), dynamic.tensor([1.0, 1.0]))
         True
     """
+    if not hasattr(other, "_array"):
+        given = type(other).__name__
+        raise ArgumentError(f"equal(): argument 'other' (position 2) must be Tensor, not {given}")
     return bool(np.array_equal(values_of(input), values_of(other)))
 
 
@@ -305,6 +311,7 @@ def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obj
 
 
 @called("StdMean")
+@with_numpy_names
 def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The standard deviation and the mean; the arguments are those of `std`.
 
@@ -316,6 +323,7 @@ def std_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     return input.std(*args, **options), _mean_of(input, *args, **options)
 
 
+@with_numpy_names
 def var_mean(input: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     """The variance and the mean; the arguments are those of `var`.
 

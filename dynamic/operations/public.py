@@ -6,7 +6,10 @@ Where two modules have a name, the later import counts: PyTorch's meaning.
 # mypy: disable-error-code="assignment"
 
 from staticgraph.compiler.ops.public import *
-from staticgraph.dynamic.core.named_operands import taking_input as _taking_input
+from staticgraph.dynamic.core.named_operands import (
+    taking_input as _taking_input,
+    taking_numpys_words as _taking_numpys_words,
+)
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.operations.arranging import *
 from staticgraph.dynamic.operations.complex_numbers import *
@@ -66,3 +69,8 @@ _OF_TENSORS = (
 for _name in _OF_TENSORS:
     if _name in globals() and hasattr(globals()[_name], "__code__"):
         globals()[_name] = _of_tensors(globals()[_name])
+
+for _name in (
+    "index_fill", "scatter", "scatter_add", "scatter_reduce", "tensor_split", "unflatten",
+):  # fmt: skip
+    globals()[_name] = _taking_numpys_words(globals()[_name])

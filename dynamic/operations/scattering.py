@@ -16,7 +16,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_mask,
     require_places,
 )
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
@@ -333,7 +333,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         tensor([0, 2, 0, 1])
     """
     array = values_of(input)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+    if array.dtype.kind not in "iub":
+        raise MissingKernelError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy}'")
+    if array.ndim != 1 or array.dtype.kind == "b" or (array.size and array.min() < 0):
         raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
     counted = np.bincount(array, None if weights is None else values_of(weights), minlength)
     if weights is not None and weights._array.dtype == np.float32:

@@ -56,6 +56,8 @@ def _quantile(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
+    if not input.dtype.is_floating_point:
+        raise AutogradError("quantile() input tensor must be either float or double dtype")
     levels = values_of(as_tensor(q, dtype=input.dtype))
     if levels.ndim > 1:
         raise AutogradError("quantile() q must be a scalar or 1D tensor")

@@ -16,9 +16,10 @@ from staticgraph.dynamic.optim.radam import RAdam
 from staticgraph.dynamic.optim.rmsprop import RMSprop
 from staticgraph.dynamic.optim.rprop import Rprop
 from staticgraph.dynamic.optim.sgd import SGD
+from staticgraph.dynamic.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Lion",
-    "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
     "swa_utils",
 ]  # fmt: skip

@@ -38,6 +38,8 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     @changing("steps an optimizer")
     def hooked(self: Any, *args: object, **kwargs: object) -> Any:
+        if not hasattr(self, "_step_pre_hooks"):  # around another one, and never initialised
+            return step(self, *args, **kwargs)
         if paused and mode.capture is not None:
             if args or kwargs:
                 refuse("steps an optimizer with a closure", "compute the loss before the step")

@@ -24,6 +24,16 @@ from staticgraph.dynamic.tape.noted import note_optimizer, optimizers
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
+class _Required:
+    """What stands for an option that has no default."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
 class Optimizer(State):
     """Changes parameters by their gradients; abstract: a subclass defines `step` or `_update`.
 
@@ -101,6 +111,11 @@ class Optimizer(State):
         if names:
             param_group["param_names"] = names
         for option, value in self.defaults.items():
+            if value is required and option not in param_group:
+                raise OptionError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{option}"
+                )
             param_group.setdefault(option, value)
         self.param_groups.append(param_group)
 

@@ -14,6 +14,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.devices import sparse_coo
 from staticgraph.dynamic.tensors.factory_options import check_options
@@ -152,7 +153,8 @@ def sparse_coo_tensor(
     RuntimeError for places outside, another number of values, and for what requires grad.
     """
     check_options("sparse_coo_tensor", options)
-    if requires_grad or (isinstance(values, Tensor) and values.requires_grad):
+    recorded = mode.enabled and isinstance(values, Tensor) and values.requires_grad
+    if requires_grad or recorded:
         raise AutogradError("sparse_coo_tensor: sparse tensors have no gradient here")
     places = np.asarray(values_of(as_tensor(indices))).astype(np.int64)
     numbers = np.array(values_of(as_tensor(values)))
@@ -184,7 +186,7 @@ def to_sparse(input: Any, axes: int | None = None, layout: object = None) -> Spa
             f"to_sparse: {axes} sparse axes of {input.ndim}, layout {layout}: here all axes are "
             "sparse, and the layout is torch.sparse_coo"
         )
-    if input.requires_grad:
+    if input.requires_grad and mode.enabled:
         raise AutogradError("to_sparse: sparse tensors have no gradient here: use detach() first")
     array = values_of(input)
     places = np.stack(np.nonzero(array)) if array.ndim else np.zeros((0, 1), np.int64)

@@ -94,10 +94,10 @@ class AccumulateGrad(GraphNode):
         if before is None:
             if create_graph:
                 self.grad = g.apply(copy, (g.constant(np.empty(self.shape, self.dtype)), g), {})
-            elif own and g.dtype is self.dtype:
+            elif own and g.dtype is self.dtype and g.flags.c_contiguous:
                 self.grad = g
             else:
-                self.grad = np.asarray(g, self.dtype) if own else np.array(g, self.dtype)
+                self.grad = self._kept(g, own)
         elif create_graph:
             self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
@@ -105,6 +105,17 @@ class AccumulateGrad(GraphNode):
         else:
             np.add(before._array, g, before._array)
             before._counter[0] += 1
+
+    def _kept(self, g: Any, own: bool) -> Any:
+        """A first gradient in memory of its own, laid out as the leaf's, else row after row.
+
+        Scripts flatten gradients with `view`.
+        """
+        leaf = self.leaf()
+        alike = leaf is not None and getattr(g, "strides", None) == leaf._array.strides
+        if own and alike:
+            return np.asarray(g, self.dtype)
+        return np.array(g, self.dtype, order="K" if alike else "C")
 
     def name(self) -> str:
         """PyTorch's name of the node."""

@@ -17,7 +17,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.dtypes import DTYPES, F32, F64
-from staticgraph.dynamic.core.eager_ops import tied
+from staticgraph.dynamic.core.eager_ops import swap, tied, transpose_2d
 from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
@@ -40,6 +40,7 @@ from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
 _NOTHING = ((None, 0), (None, 0))
+_TURNING = (transpose_2d, swap, ops.transpose)
 _NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
 
 
@@ -59,6 +60,11 @@ class Node(GraphNode):
     guards: tuple[Any, ...]
     versions: tuple[Any, ...]
     attrs: Attrs
+
+    @property
+    def turned(self) -> bool:
+        """Whether the output is the transpose of a matrix."""
+        return self.recipe.op in _TURNING and len(self.shape) == 2
 
     def pull(self, g: Any, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents of the operands, each with the node it goes to.

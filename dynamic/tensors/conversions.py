@@ -18,6 +18,8 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.devices import check_format, contiguous_format, dtype_of_target
 from staticgraph.dynamic.tensors.values import values_of
 
+_NUMBERS = (int, float, complex, np.number)
+
 
 class Conversions:
     """These methods of tensors, and of what stands for them."""
@@ -146,6 +148,11 @@ class Conversions:
         return iter(self.unbind())
 
     def __contains__(self, value: object) -> bool:
+        if not (isinstance(value, _NUMBERS) or hasattr(value, "_array")):
+            raise AutogradError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(value)}."
+            )
         return bool(np.any(values_of(self) == getattr(value, "_array", value)))
 
 

@@ -16,7 +16,6 @@ from staticgraph.compiler.core.dtypes import (
     complex_dtype,
     is_inexact,
 )
-from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
@@ -406,7 +405,7 @@ def arange(
                 f"arange(): argument '{name}' must be Number, not {type(value).__name__}"
             )
     if numbers[2] == 0:
-        raise OptionError("step must be nonzero")
+        raise AutogradError("step must be nonzero")
     if dtype is not None:
         wanted = as_numpy_dtype(dtype)
     elif all(isinstance(value, int | np.integer | Dim) for value in numbers):
@@ -442,6 +441,8 @@ def linspace(
     """
     out = check_options("linspace", options)
     first, last = as_float("linspace", "start", start), as_float("linspace", "end", end)
+    if int(steps) < 0:
+        raise AutogradError(f"number of steps must be non-negative, got {steps}")
     array = np.linspace(first, last, int(steps)).astype(float_dtype(dtype))
     return leaf(array, requires_grad, out)
 
@@ -466,4 +467,7 @@ def eye(
         rows, columns = (mode.capture.counted(one, INT64) for one in (n, n if m is None else m))
         made = ops.equal(ops.expand_dims(rows, 1), columns)
         return leaf(ops.astype(made, float_dtype(dtype)), requires_grad, out)
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
+            raise AutogradError(f"{name} must be greater or equal to 0, got {size}")
     return leaf(np.eye(n, m, dtype=float_dtype(dtype)), requires_grad, out)

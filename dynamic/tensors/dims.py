@@ -12,6 +12,7 @@ from typing import Any
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.ops import reshape
+from staticgraph.dynamic.core.errors import ArgumentError, SizeError
 from staticgraph.dynamic.tensors.views import alone
 
 
@@ -22,6 +23,8 @@ def axis_of(name: str, dim: Any, ndim: int, of_number: bool = True) -> int:
     """
     if not ndim and not of_number:
         raise AxisError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not hasattr(dim, "__index__"):
+        raise ArgumentError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     ndim = ndim or 1
     try:
         return normalise_axis(name, dim, ndim)
@@ -38,6 +41,9 @@ def axes_of(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     dims = (dim,) if hasattr(dim, "__index__") else dim
     axes = [axis_of(name, one, ndim) for one in dims]
+    for one in axes:
+        if axes.count(one) > 1:
+            raise SizeError(f"dim {one} appears multiple times in the list of dims")
     return normalise_axes(name, axes, ndim) if ndim else ()
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow, limits, part_dtype
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64, as_numpy_dtype
-from staticgraph.dynamic.core.errors import ArgumentError, MissingKernelError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.tensors.creation import float_dtype, leaf, like, shape_given
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.refused_data import refuse_sizes
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
@@ -96,6 +97,10 @@ def randint(
         low, high, size = 0, low, high if size is None else size
     if size is None:
         raise ArgumentError("randint(): the argument 'size' (tuple of ints) is missing")
+    if low >= high:
+        raise AutogradError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
     drawn = source_of(generator).integers(low, high, tuple(size))
     return leaf(ops.astype(drawn, wanted), requires_grad, out)
@@ -116,6 +121,7 @@ def randperm(
         tensor([0, 1, 2, 3])
     """
     out = check_options("randperm", options)
+    refuse_sizes("randperm", (n,))
     wanted = INT64 if dtype is None else as_numpy_dtype(dtype)
     if isinstance(n, float | list | tuple):
         kind = type(n).__name__

@@ -43,6 +43,7 @@ from staticgraph.dynamic.tensors.inplace import (
     traced_form,
 )
 from staticgraph.dynamic.tensors.random_numbers import source_of
+from staticgraph.dynamic.tensors.shapes import common_shape
 from staticgraph.dynamic.tensors.strided import address, may_overlap
 
 
@@ -191,6 +192,8 @@ class InPlace(Operand):
     def masked_fill_(self, mask: Any, value: object) -> Any:
         """Set the elements where the mask holds to one number, or a 0-d tensor."""
         require_mask(mask)
+        if mask.shape != self.shape:
+            common_shape(self.shape, mask.shape)
         if self._overwritten is None:
             value = as_element(value, self)
         written = None

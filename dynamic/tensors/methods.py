@@ -22,7 +22,7 @@ from staticgraph.dynamic.core.dtypes import (
     bfloat16,
     require_mask,
 )
-from staticgraph.dynamic.core.errors import AutogradError, SizeError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.conversions import Conversions
@@ -415,6 +415,11 @@ class Methods(_Made, Division, Indexing, Conversions):
             >>> dynamic.index_select(dynamic.tensor([5, 6, 7]), 0, dynamic.tensor([2, 0]))
             tensor([7, 5])
         """
+        if not hasattr(index, "_array"):
+            raise ArgumentError(
+                "index_select(): argument 'index' (position 2) must be Tensor, not "
+                f"{type(index).__name__}"
+            )
         if not self.ndim and index.numel() != 1:
             raise AutogradError(
                 "index_select(): Index to scalar can have only 1 value, got "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.dynamic.core.errors import ArgumentError
+from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.core.no_tensors import refuse_others
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -21,6 +22,8 @@ def taking_out(function: Callable[..., Any], name: str = "") -> Callable[..., An
 
     @functools.wraps(function)
     def taking(*args: Any, **options: Any) -> Any:
+        if options:
+            options = in_pytorchs_words(function, options)
         if "out" not in options:
             try:
                 return function(*args, **options)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
-from staticgraph.compiler.core.errors import AxisError
+from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
@@ -22,7 +23,7 @@ def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
         dim = None
     try:
         return op(x, dim, keepdim, **attrs)
-    except AxisError:
+    except ShapeError:
         axes_of(op.name, dim, x.ndim)
         return op(x, None, keepdim, **attrs)
 
@@ -30,13 +31,12 @@ def over(op: Op, x: Any, dim: object, keepdim: bool, **attrs: object) -> Any:
 def with_numpy_names(method: Any) -> Any:
     """The method, which takes NumPy's names of `dim` and `keepdim` as well (as PyTorch's do)."""
 
+    @functools.wraps(method)
     def named(self: object, *args: object, **options: object) -> Any:
         if options:
             options = {_NAMES.get(key, key): value for key, value in options.items()}
         return method(self, *args, **options)
 
-    named.__doc__ = method.__doc__
-    named.__wrapped__ = method  # type: ignore[attr-defined]
     return named
 
 

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.types import is_static
 from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.core.shape_texts import pair
 
 
 def reshaped(function: str, input: Any, shape: tuple[object, ...]) -> Any:
@@ -36,6 +39,12 @@ def refuse_expanding(input: Any, wanted: Sequence[Any]) -> None:
     if not is_static((*shape, *wanted)):
         return
     lead = len(wanted) - len(shape)
+    for axis, size in enumerate(wanted[:lead]):
+        if size < 0:
+            raise SizeError(
+                f"The expanded size of the tensor ({size}) isn't allowed in a leading, "
+                f"non-existing dimension {axis}"
+            )
     for axis, have in enumerate(shape):
         size = wanted[lead + axis]
         if have not in (1, size) and size != -1:
@@ -44,3 +53,14 @@ def refuse_expanding(input: Any, wanted: Sequence[Any]) -> None:
                 f"at non-singleton dimension {lead + axis}.  Target sizes: {list(wanted)}.  Tensor "
                 f"sizes: {list(shape)}"
             )
+
+
+def common_shape(*shapes: Sequence[Any]) -> tuple[Any, ...]:
+    """The shape that these broadcast to; RuntimeError in PyTorch's words if there is none."""
+    found: tuple[Any, ...] = ()
+    for shape in shapes:
+        try:
+            found = np.broadcast_shapes(found, tuple(shape))
+        except ValueError as error:
+            raise SizeError(pair(found, tuple(shape)) or str(error)) from None
+    return found

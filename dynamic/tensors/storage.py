@@ -39,6 +39,9 @@ class TypedStorage:
         """The number of bytes."""
         return int(self._array.nbytes)
 
+    def __sizeof__(self) -> int:
+        return 32 + self.nbytes()  # with what Python adds, 64 bytes of its own, as PyTorch's
+
     def element_size(self) -> int:
         """The number of bytes of an element."""
         return int(self._array.itemsize)

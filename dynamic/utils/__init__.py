@@ -10,7 +10,7 @@ from staticgraph.dynamic.utils import checkpoint
 if TYPE_CHECKING:
     from staticgraph.dynamic.utils import data as data, hooks as hooks
 
-__all__ = ["checkpoint", "data", "hooks", "tensorboard"]
+__all__ = ["checkpoint", "data", "hooks", "model_zoo", "tensorboard"]
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,10 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         _room("core", "errors, warnings, dtypes, ops that only tensors have"),
         _room("kernels", "how ops on arrays are computed: with NumPy, or compiled"),
         _room("tape", "nodes, hooks, grad modes, the reverse pass"),
-        _room("tensors", "`Tensor`, its methods, views, in-place operations, factories"),
+        _room(
+            "tensors", "`Tensor`, its methods, views, in-place operations, factories", "tensors",
+            "random",
+        ),
         _room("fast_paths", "ops on small plain tensors, straight to NumPy"),
         _room("operations", "PyTorch's functions, composed of shared ops"),
         _room("func", "`grad`, `vjp`, `jvp`, `vmap` of functions: tracers"),
@@ -86,7 +89,8 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room("xp", "the array API standard: arrays, and their namespace"),
         _room(
-            "files", "tensors in files: safetensors, PyTorch's checkpoints, ONNX", "files", "onnx"
+            "files", "tensors in files: safetensors, PyTorch's checkpoints, ONNX", "files", "hub",
+            "onnx",
         ),
         _room("functions", "functions of the main package that need layers or captures; drawings"),
         _room(

@@ -25,7 +25,7 @@ from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64
-from staticgraph.dynamic.core.errors import AutogradError, MixedError
+from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.kernels.quick import FEW, losses_of
@@ -79,6 +79,7 @@ def cross_entropy(
             f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
         )
     plain = weight is None and not label_smoothing
+    _check_weight(input, weight)
     if is_float(target.dtype):
         return _against_probabilities(input, target, weight, reduction, label_smoothing)
     if plain and not has_values(target):
@@ -164,6 +165,7 @@ def nll_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_classes(input, target)
+    _check_weight(input, weight)
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
     return of_scores(input, target, weight, index, reduction, _picked_in_bounds)
@@ -188,6 +190,18 @@ def _in_bounds(function: Any, input: Any, target: Any, option: object) -> Any:
         values, classes = target._array, input.shape[class_axis(input)]
         bad = values[(values < 0) | (values >= classes)].flat[0]
         raise OutOfRangeError(f"Target {bad} is out of bounds.") from None
+
+
+def _check_weight(input: Any, weight: Any) -> None:
+    """RuntimeError unless there is one weight for each class."""
+    if weight is None or not input.ndim:
+        return
+    classes = input.shape[class_axis(input)]
+    if differ(weight.shape, (classes,)):
+        raise SizeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
 
 
 def _indices_of(input: Any) -> list[int]:

@@ -14,7 +14,7 @@ from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.errors import UnsupportedError
+from staticgraph.dynamic.nn.errors import AssertedError, UnsupportedError
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.naming import called
@@ -55,7 +55,7 @@ def embedding(
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
-            raise OptionError("Padding_idx must be within num_embeddings")
+            raise AssertedError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
     checked = has_values(input)
     if checked:

@@ -31,6 +31,7 @@ from staticgraph.dynamic.core.dtypes import F32
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
+from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.naming import called
@@ -167,6 +168,7 @@ def batch_norm(
                 "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}"
             )
+    _check_channels(input, running_mean, running_var, weight, bias)
     if _is_plain(input, weight, bias, running_mean, running_var):
         return _on_arrays(input, running_mean, running_var, weight, bias, count, momentum, eps)
     if not training:
@@ -184,6 +186,14 @@ def _is_plain(input: object, weight: object, bias: object, mean: Any, var: Any) 
     return fused.fits(input, weight, bias, mean, var) and all(
         one is None or not one.requires_grad for one in (mean, var)
     )
+
+
+def _check_channels(input: Any, *values: Any) -> None:
+    """RuntimeError unless statistics, weight and bias have an element for each channel."""
+    wanted = (input.shape[1],)
+    for name, value in zip(("running_mean", "running_var", "weight", "bias"), values, strict=True):
+        if value is not None and value.shape != wanted and differ(value.shape, wanted):
+            raise ModuleError(f"{name} should contain {wanted[0]} elements not {value.numel()}")
 
 
 def _on_arrays(

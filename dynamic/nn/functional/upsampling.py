@@ -10,8 +10,8 @@ from typing import Any
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.interpolation import CHOSEN, RANKS, resized, scaled
-from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.nn.errors import UnsupportedError
 from staticgraph.dynamic.nn.functional.antialiasing import MODES, antialiased
 
 __all__ = ["interpolate", "upsample"]
@@ -47,9 +47,13 @@ def interpolate(
             "| bicubic | trilinear"
         )
     if mode not in (*CHOSEN, *RANKS):
-        raise AutogradError(f"interpolate: there is no mode {mode!r}")
+        raise UnsupportedError(
+            f"interpolate: there is no mode {mode!r}: {' | '.join((*CHOSEN, *RANKS))}"
+        )
     if mode in RANKS and input.ndim != RANKS[mode]:
-        raise AutogradError(f"interpolate: a {input.ndim}D input does not fit mode {mode!r}")
+        raise UnsupportedError(
+            f"Got {input.ndim}D input, but {mode} mode needs {RANKS[mode]}D input"
+        )
     sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor, axes)
     if not antialias:
         return resized(input, sizes, scales, mode, bool(align_corners))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.dynamic.nn.utils import parametrizations, parametrize, prune, rnn
+from staticgraph.dynamic.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from staticgraph.dynamic.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -21,6 +21,7 @@ clip_grad_norm = clip_grad_norm_
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
     "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune",
-    "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters",
+    "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "stateless",
+    "vector_to_parameters",
     "weight_norm",
 ]  # fmt: skip

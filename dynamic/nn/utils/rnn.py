@@ -206,6 +206,8 @@ def pad_sequence(
     if padding_side not in ("left", "right"):
         raise OptionError(f"pad_sequence: padding_side is left or right, not {padding_side!r}")
     listed = list(sequences.unbind(0)) if isinstance(sequences, Tensor) else list(sequences)
+    if not listed:
+        raise AutogradError("pad_sequence: received an empty list of sequences")
     longest = max(one.shape[0] for one in listed)
     grown = []
     for one in listed:

@@ -60,7 +60,9 @@ def spectral_norm(
 ) -> Any:
     """The module, whose weight is `weight_orig` divided by its largest singular value.
 
-    `dim` is the axis of the outputs: 1 for transposed convolutions, else 0.
+    `dim` is the axis of the outputs: 1 for transposed convolutions, else 0. The singular vectors
+    are random at first, and improved by each call in training; those of `parametrizations` begin
+    after 15 such steps.
 
     Example:
         >>> _ = dynamic.manual_seed(0)
@@ -79,7 +81,6 @@ def spectral_norm(
     matrix = rule.matrix(weight.detach())
     u = normalize(randn(matrix.shape[0], dtype=weight.dtype), dim=0, eps=eps)
     v = normalize(randn(matrix.shape[1], dtype=weight.dtype), dim=0, eps=eps)
-    rule.iterate(matrix, u, v, 15)
     module.register_parameter(f"{name}_orig", weight)
     object.__setattr__(module, name, weight.detach())
     module.register_buffer(f"{name}_u", u)

@@ -127,7 +127,7 @@ def test_what_further_layers_refuse() -> None:
         rnn.pad_sequence(3)
     with refused("interpolate: there is no mode 'cubic'"):
         F.interpolate(torch.ones(1, 1, 2), 2, mode="cubic")
-    with refused("interpolate: a 3D input does not fit mode 'bilinear'"):
+    with refused("Got 3D input, but bilinear mode needs 4D input"):
         F.interpolate(torch.ones(1, 1, 2), 2, mode="bilinear")
     with refused("invalid output_size [9] (dim 0 must be between 2 and 6)", ValueError):
         F.max_unpool1d(torch.ones(1, 2), torch.tensor([[0, 2]]), 2, output_size=(9,))

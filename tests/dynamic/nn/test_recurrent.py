@@ -209,3 +209,32 @@ def test_a_kernel_gives_what_numpy_gives(
         if one is not None:
             expected_values = other.detach().numpy()
             assert_allclose(one.detach().numpy(), expected_values, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_weights_that_something_else_stands_in_for_are_used(packed: bool) -> None:
+    """DropConnect, weight norm and parametrizations of a recurrent layer."""
+    torch.manual_seed(0)
+    layer, x = nn.LSTM(3, 2).double(), torch.randn(4, 2, 3, dtype=torch.float64)
+    given = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 4])) if packed else x
+
+    def sums(one: Any) -> Any:
+        found = one(given)[0]
+        return (found.data if packed else found).sum()
+
+    wanted = nn.LSTM(3, 2).double()
+    wanted.load_state_dict(layer.state_dict())
+    with torch.no_grad():
+        wanted.weight_hh_l0.mul_(2)
+    weight = layer._parameters.pop("weight_hh_l0")
+    layer.weight_hh_l0 = weight * 2  # no parameter
+    assert torch.allclose(sums(layer), sums(wanted))
+    sums(layer).backward()
+    assert bool(weight.grad.abs().sum() > 0)
+
+    normed = nn.LSTM(3, 2).double()
+    nn.utils.weight_norm(normed, "weight_hh_l0")
+    before = float(sums(normed))
+    with torch.no_grad():
+        normed.weight_hh_l0_g.mul_(2)
+    assert abs(float(sums(normed)) - before) > 1e-6

@@ -140,6 +140,29 @@ def test_what_is_not_here_says_so() -> None:
         sparse.sum(torch.ones(2))
 
 
+def test_a_function_of_ones_own_may_use_sparse_tensors_of_what_is_recorded() -> None:
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, places, values, x):
+            ctx.save_for_backward(x)
+            return torch.matmul(torch.sparse_coo_tensor(places, values, (2, 2)), x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return None, (g @ x.t()).ravel(), None
+
+    values = torch.ones(4, requires_grad=True)
+    places = torch.tensor([[0, 0, 1, 1], [0, 1, 0, 1]])
+    x = torch.arange(4.0).reshape(2, 2)
+    found = Product.apply(places, values, x)
+    assert found.tolist() == [[2.0, 4.0], [2.0, 4.0]]
+    found.sum().backward()
+    assert values.grad.tolist() == [1.0, 5.0, 1.0, 5.0]
+    with torch.no_grad():
+        assert x.requires_grad_().to_sparse().to_dense().tolist() == x.tolist()
+
+
 def test_captures_refuse_them() -> None:
     sparse = torch.eye(2).to_sparse()
     with pytest.raises(sg.CaptureError, match="matmul of a sparse tensor: take its to_dense"):
