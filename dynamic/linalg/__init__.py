@@ -69,4 +69,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dynamic.linalg' has no attribute {name!r}")
     function = getattr(import_module("staticgraph.dynamic.linalg.triangles"), name)
     globals()[name] = _taking_out(_of_tensors(function))
+    _published(__name__, {name: globals()[name]})
     return globals()[name]
