@@ -10,7 +10,7 @@ from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.reports import accept, on_trial
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.ops.regions import recompute
+from staticgraph.compiler.ops.programs.regions import recompute
 from staticgraph.compiler.passes.complex_numbers import split_complex
 from staticgraph.compiler.passes.copy_insertion import separate_roots
 from staticgraph.compiler.passes.sizes import unify_sizes

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.strided import view_inputs
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.regions import checkpoint, recompute
+from staticgraph.compiler.ops.programs.regions import checkpoint, recompute
 from staticgraph.compiler.passes.accumulate import accumulate_products
 from staticgraph.compiler.passes.embedded import join_embedded
 from staticgraph.compiler.passes.exact import evaluated_by_numpy

@@ -33,7 +33,7 @@ from staticgraph.compiler.core import fork as _fork, short_names as _short_names
 from staticgraph.compiler.core.errors import LintWarning as LintWarning
 from staticgraph.compiler.core.published import published as _published
 from staticgraph.compiler.functions import NAMES as _COMPOSED, function_named as _function_named
-from staticgraph.compiler.ops.exponential import erfinv as erfinv
+from staticgraph.compiler.ops.elementwise.exponential import erfinv as erfinv
 from staticgraph.dynamic import (
     assembly as assembly,  # first: what follows reads the methods of Tensor
     linalg as linalg,

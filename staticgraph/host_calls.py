@@ -11,7 +11,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.own_ops import own_name
 from staticgraph.compiler.core.types import TensorType as Type, TupleType, as_dtype
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.user_host_ops import HostOp, call_of
+from staticgraph.compiler.ops.programs.user_host_ops import HostOp, call_of
 
 Declared: TypeAlias = Type | list[Type] | tuple[Type, ...]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.core import fork as _fork
 from staticgraph.compiler.functions import LINALG as _COMPOSED, function_named as _function_named
 from staticgraph.compiler.ops import LINALG as _LINALG
-from staticgraph.compiler.ops.linalg import matmul as matmul, outer as outer
+from staticgraph.compiler.ops.linalg.products import matmul as matmul, outer as outer
 from staticgraph.compiler.ops.public_linalg import *
 
 if TYPE_CHECKING:

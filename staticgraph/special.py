@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.functions.special import *
-from staticgraph.compiler.ops.exponential import erf as erf, erfc as erfc
-from staticgraph.compiler.ops.public_special import *
-from staticgraph.compiler.ops.special import (
+from staticgraph.compiler.ops.elementwise.exponential import erf as erf, erfc as erfc
+from staticgraph.compiler.ops.elementwise.special import (
     digamma as digamma,
     logit as logit,
     polygamma as polygamma,
     xlogy as xlogy,
 )
+from staticgraph.compiler.ops.public_special import *
 
 if not TYPE_CHECKING:
     from staticgraph.compiler.functions import special as _composed

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, overload
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.ops.user_host_ops import host
-from staticgraph.compiler.ops.user_ops import UserOp, elementwise
+from staticgraph.compiler.ops.programs.user_host_ops import host
+from staticgraph.compiler.ops.programs.user_ops import UserOp, elementwise
 
 Kind: TypeAlias = Literal["elementwise", "array", "host"]
 KINDS = ("elementwise", "array", "host")

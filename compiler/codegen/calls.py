@@ -38,7 +38,7 @@ from staticgraph.compiler.core.types import TensorType, TupleType
 from staticgraph.compiler.ir import records
 from staticgraph.compiler.ir.records import Function
 from staticgraph.compiler.ir.text import definition
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.schedule.chunks import Cut
 from staticgraph.compiler.schedule.groups import (
     AttentionGroup,

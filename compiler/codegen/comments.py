@@ -28,7 +28,7 @@ from staticgraph.compiler.ir.records import (
     Store,
 )
 from staticgraph.compiler.ir.text import INDENT, lines, signature
-from staticgraph.compiler.ops.arithmetic import copy
+from staticgraph.compiler.ops.elementwise.arithmetic import copy
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.kernel import Kernel

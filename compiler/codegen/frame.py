@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.region import Region, is_inner, output_types
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.types import TensorType
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.schedule.chunks import Cut
 
 

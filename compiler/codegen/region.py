@@ -24,7 +24,7 @@ from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.ir.records import Expr
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.passes.copy_insertion import separate_roots
 from staticgraph.compiler.schedule.fuse import fuse
 from staticgraph.compiler.schedule.groups import (

@@ -20,8 +20,8 @@ from staticgraph.compiler.core.op import op_named
 from staticgraph.compiler.core.scalars import ScalarFunction
 from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.ir.text import INDENT, factor
-from staticgraph.compiler.ops.collectives import STEPS
-from staticgraph.compiler.ops.user_ops import called_by
+from staticgraph.compiler.ops.programs.collectives import STEPS
+from staticgraph.compiler.ops.programs.user_ops import called_by
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.bytecode import HostCall

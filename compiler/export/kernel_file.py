@@ -34,7 +34,7 @@ from staticgraph.compiler.ir.sizes import size_expression
 from staticgraph.compiler.ir.text import INDENT, expression, factor
 from staticgraph.compiler.ir.walk import rewritten, scalars_of
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.reduction import OF_SOME
+from staticgraph.compiler.ops.reductions.reduction import OF_SOME
 from staticgraph.compiler.passes.sizes import unify_sizes
 from staticgraph.compiler.runtime.sizes import assumptions
 

@@ -15,8 +15,8 @@ from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
-from staticgraph.compiler.ops.reduction import positions
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.reductions.reduction import positions
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "diag", "diagflat", "diagonal", "fliplr", "flipud",

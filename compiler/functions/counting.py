@@ -23,9 +23,9 @@ from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.functions.sequences import searchsorted
 from staticgraph.compiler.functions.statistics import count_nonzero
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
-from staticgraph.compiler.ops.indexing import take_add
-from staticgraph.compiler.ops.reduction import positions
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.indexing.take import take_add
+from staticgraph.compiler.ops.reductions.reduction import positions
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "argwhere", "bincount", "choose", "compress", "extract", "fill_diagonal", "flatnonzero",

@@ -22,7 +22,7 @@ from staticgraph.compiler.functions.complex_numbers import conj
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.fourier import SWAPPED, dft, real_dft, real_inverse_dft
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -104,7 +104,7 @@ def ifft(
 
     Example:
         >>> sg.real(sg.fft.ifft(np.array([10.0, -2.0, -2.0, -2.0]))).round(12)
-        array([1., 4., 4., 1.])
+        array([1., 3., 3., 3.])
     """
     return _along("ifft", x, n, _one(axis, dim), True, norm)
 
@@ -133,7 +133,7 @@ def irfft(
 
     Example:
         >>> sg.fft.irfft(np.array([10.0, -2.0, -2.0]), 4)
-        array([1. , 2.5, 4. , 2.5])
+        array([1., 3., 3., 3.])
     """
     return _to_real("irfft", x, n, _one(axis, dim), _norm("irfft", norm))
 

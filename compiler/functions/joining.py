@@ -23,7 +23,7 @@ from staticgraph.compiler.functions.arranging import (
     ravel,
 )
 from staticgraph.compiler.ops.declare import as_operand, zeros_like
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "append", "array_split", "block", "broadcast_arrays", "column_stack", "concat", "delete",

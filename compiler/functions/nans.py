@@ -13,7 +13,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.masked_moments import root
+from staticgraph.compiler.ops.reductions.masked_moments import root
 
 __all__ = [
     "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
@@ -159,7 +159,7 @@ def nanstd(
 
     Example:
         >>> sg.nanstd(np.array([1.0, np.nan, 3.0]))
-        np.float64(1.0)
+        array(1.)
     """
     found = nanvar(x, axis, keepdims, ddof=ddof, dtype=dtype, where=where, mean=mean)
     return root(found)

@@ -11,7 +11,7 @@ from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.reductions.reduction import positions
 
 __all__ = ["cond", "norm"]
 

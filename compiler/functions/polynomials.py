@@ -14,7 +14,7 @@ from staticgraph.compiler.functions.arranging import known_size
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.functions.products import convolve, vander
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",

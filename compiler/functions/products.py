@@ -16,7 +16,7 @@ from staticgraph.compiler.functions.arranging import moveaxis, ravel
 from staticgraph.compiler.functions.complex_numbers import conj
 from staticgraph.compiler.functions.einsum import einsum, summed
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "convolve", "correlate", "cross", "inner", "kron", "matvec", "multi_dot", "tensordot",

@@ -13,8 +13,8 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import TensorType, unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.indexing import take_add
-from staticgraph.compiler.ops.scatter_reductions import along_extremum, along_prod
+from staticgraph.compiler.ops.indexing.scatter_reductions import along_extremum, along_prod
+from staticgraph.compiler.ops.indexing.take import take_add
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 

@@ -17,8 +17,8 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis, roll
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand, size_value
-from staticgraph.compiler.ops.reduction import positions
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.reductions.reduction import positions
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "argpartition", "cumulative_prod", "cumulative_sum", "digitize", "gradient", "interp",

@@ -17,9 +17,9 @@ from staticgraph.compiler.functions.arranging import known_size, moveaxis, ravel
 from staticgraph.compiler.functions.counting import extract, flatnonzero, require_size
 from staticgraph.compiler.functions.sequences import lexsort
 from staticgraph.compiler.ops.declare import as_operand, common_dtype
-from staticgraph.compiler.ops.indexing import take_add
-from staticgraph.compiler.ops.reduction import positions
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.indexing.take import take_add
+from staticgraph.compiler.ops.reductions.reduction import positions
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",

@@ -18,7 +18,8 @@ from staticgraph.compiler.core.op import Op, is_own, is_registered
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.forms import Encoder, Form
-from staticgraph.compiler.ops import leaves, regions
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.programs import regions
 
 _NAMED = {leaves.placeholder: "key", leaves.variable: "key", regions.checkpoint: "region"}
 """The attributes that only say what is the same."""

@@ -18,7 +18,8 @@ from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.effects import first_token
 from staticgraph.compiler.graph.expression import Expression, at_line, construct
 from staticgraph.compiler.graph.traversal import ancestors, between, fold
-from staticgraph.compiler.ops.collectives import (
+from staticgraph.compiler.ops.leaves import size_of
+from staticgraph.compiler.ops.programs.collectives import (
     COLLECTIVES,
     STEPS,
     alone,
@@ -29,8 +30,7 @@ from staticgraph.compiler.ops.collectives import (
     collective_of,
     remember_lines,
 )
-from staticgraph.compiler.ops.effects import after
-from staticgraph.compiler.ops.leaves import size_of
+from staticgraph.compiler.ops.programs.effects import after
 from staticgraph.compiler.reference.ranks import current, digest_of
 
 

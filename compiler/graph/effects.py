@@ -23,7 +23,7 @@ from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.graph.expression import Expression, at_line, constant, construct
 from staticgraph.compiler.graph.traversal import ancestors, fold
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.effects import EFFECTS, after
+from staticgraph.compiler.ops.programs.effects import EFFECTS, after
 
 
 @record

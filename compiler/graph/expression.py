@@ -29,9 +29,10 @@ from staticgraph.compiler.graph.applied import Applied
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
 from staticgraph.compiler.graph.scope import current_scope
 from staticgraph.compiler.graph.traversal import ancestors
-from staticgraph.compiler.ops import arithmetic, comparison, leaves
+from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.declare import NUMBERS
-from staticgraph.compiler.ops.exact_comparison import compared_exactly
+from staticgraph.compiler.ops.elementwise import arithmetic, comparison
+from staticgraph.compiler.ops.elementwise.exact_comparison import compared_exactly
 from staticgraph.compiler.ops.operators import Operators, method_named
 
 _serials = itertools.count()

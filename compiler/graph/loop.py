@@ -11,7 +11,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 
 Pair: TypeAlias = "tuple[Expression, Expression]"
 """What a body reads, and the expression outside that it stands for."""

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import fold_records
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 
 NESTED = (control.scan, control.while_loop, control.cond)
 """The ops that have bodies."""

@@ -28,7 +28,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.explanation import KINDS, ExplainedOp, Explanation, Fact
 from staticgraph.compiler.inspect.placed import Placed, group_texts, placed_nodes
 from staticgraph.compiler.inspect.plan import NOMINAL, Plan
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 
 Lower: TypeAlias = "Callable[[Definition], tuple[Definition, Kernel]]"
 """The passes and the emitter, with the options of an executable."""

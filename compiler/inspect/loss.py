@@ -19,7 +19,8 @@ from staticgraph.compiler.core.source import gradient_of, place_of
 from staticgraph.compiler.core.values import Array, Tree
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.graph.state import State, holding
-from staticgraph.compiler.ops import arithmetic, leaves
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.elementwise import arithmetic
 
 if TYPE_CHECKING:
     from staticgraph.compiler.inspect.origins import Replay

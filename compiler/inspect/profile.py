@@ -15,8 +15,8 @@ from staticgraph.compiler.graph.state import State, holding, write
 from staticgraph.compiler.inspect.costs import Cost, costs
 from staticgraph.compiler.inspect.opened import Opened, bodies
 from staticgraph.compiler.inspect.profile_table import NodeTime, Profile, StepTime
-from staticgraph.compiler.ops.collectives import STEPS, any_rank
-from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.ops.programs.collectives import STEPS, any_rank
+from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.schedule.groups import computed
 

@@ -24,7 +24,7 @@ from staticgraph.compiler.inspect.bodies import Iteration, Run, run_body
 from staticgraph.compiler.inspect.interpreted import Interpreted
 from staticgraph.compiler.inspect.origins import Origin, Range, Replay
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
 from staticgraph.compiler.runtime.sizes import Feed, feeds_of
 

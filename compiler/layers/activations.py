@@ -9,7 +9,7 @@ from staticgraph.compiler.core.types import normalise_axis, unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import of_floats, shown
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
     "celu", "glu", "hardswish", "logsigmoid", "mish", "prelu", "relu6", "selu", "softmin",

@@ -15,8 +15,8 @@ from staticgraph.compiler.core.types import fits, unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import strided_slice
-from staticgraph.compiler.ops.windows import overlap_add
+from staticgraph.compiler.ops.shapes.slicing import strided_slice
+from staticgraph.compiler.ops.windows.windows import overlap_add
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",

@@ -15,7 +15,7 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import beside, numbers, of_floats, shown
 from staticgraph.compiler.layers.reduction import checked
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 from staticgraph.compiler.transforms.control_flow import scan
 
 __all__ = ["ctc_loss"]

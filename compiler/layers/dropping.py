@@ -6,7 +6,7 @@ import math
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.reductions.reduction import positions
 
 FLOOR = -1.7580993408473766
 """Where selu ends for large negative numbers: -scale * alpha (Klambauer et al. 2017)."""

@@ -15,7 +15,7 @@ from staticgraph.compiler.functions.segments import segment_max, segment_min, se
 from staticgraph.compiler.functions.sequences import searchsorted
 from staticgraph.compiler.layers.axes import beside, number, numbers, same_shape, shown
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

@@ -12,8 +12,8 @@ from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import PerAxis, Sizes, flattened, images, per_axis, shown
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import strided_slice
-from staticgraph.compiler.ops.windows import overlap_add
+from staticgraph.compiler.ops.shapes.slicing import strided_slice
+from staticgraph.compiler.ops.windows.windows import overlap_add
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 

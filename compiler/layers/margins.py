@@ -15,7 +15,7 @@ from staticgraph.compiler.layers.axes import agree, of_floats, same_shape, shown
 from staticgraph.compiler.layers.distances import distance
 from staticgraph.compiler.layers.reduction import as_factor, checked, pair, reduced
 from staticgraph.compiler.ops.declare import as_operand, size_value
-from staticgraph.compiler.ops.reduction import positions
+from staticgraph.compiler.ops.reductions.reduction import positions
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",

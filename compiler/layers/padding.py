@@ -12,7 +12,7 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import number, numbers, shown
 from staticgraph.compiler.layers.interpolation import library
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.slicing import strided_slice
+from staticgraph.compiler.ops.shapes.slicing import strided_slice
 
 __all__ = ["pad"]
 

@@ -26,7 +26,7 @@ from staticgraph.compiler.layers.axes import (
     per_axis,
     shown,
 )
-from staticgraph.compiler.ops.windows import leading_part
+from staticgraph.compiler.ops.windows.windows import leading_part
 
 __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.core import fork as _fork, provided as _provided
 from staticgraph.compiler.core.op import Op as _Op, all_ops as all_ops, op_named as op_named
 from staticgraph.compiler.core.values import Value as _Value
-from staticgraph.compiler.ops import (
+from staticgraph.compiler.ops import leaves as leaves
+from staticgraph.compiler.ops.programs import (
     control as control,
     effects as effects,
-    leaves as leaves,
     regions as regions,
 )
 
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     )
 
 _FIRST = (
-    "arithmetic", "comparison", "exponential", "shape", "reduction", "linalg", "indexing", "nn",
-    "losses", "slicing",
+    "elementwise.arithmetic", "elementwise.comparison", "elementwise.exponential", "shapes.shape",
+    "reductions.reduction", "linalg.products", "indexing.take", "nn",
+    "losses", "shapes.slicing",
 )  # fmt: skip
 """The families that most programs use: a name is looked for in them, in this order."""
 

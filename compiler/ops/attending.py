@@ -26,17 +26,17 @@ from staticgraph.compiler.core.types import (
     unify,
 )
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.arithmetic import divide, multiply
 from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, widened
-from staticgraph.compiler.ops.comparison import equal, where
-from staticgraph.compiler.ops.control import items
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
-from staticgraph.compiler.ops.exponential import sqrt
-from staticgraph.compiler.ops.linalg import matmul
+from staticgraph.compiler.ops.elementwise.arithmetic import divide, multiply
+from staticgraph.compiler.ops.elementwise.comparison import equal, where
+from staticgraph.compiler.ops.elementwise.exponential import sqrt
+from staticgraph.compiler.ops.linalg.products import matmul
+from staticgraph.compiler.ops.linalg.systems import triangle
 from staticgraph.compiler.ops.nn import softmax
-from staticgraph.compiler.ops.reduction import all, sum
-from staticgraph.compiler.ops.shape import broadcast_to, swapaxes
-from staticgraph.compiler.ops.systems import triangle
+from staticgraph.compiler.ops.programs.control import items
+from staticgraph.compiler.ops.reductions.reduction import all, sum
+from staticgraph.compiler.ops.shapes.shape import broadcast_to, swapaxes
 
 __all__ = ["scaled_dot_product_attention"]
 

@@ -16,11 +16,11 @@ from staticgraph.compiler.core.lowering import Host
 from staticgraph.compiler.core.op import Op, register
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.ops.batching import shifted, shifted_one
-from staticgraph.compiler.ops.comparison import equal, logical_or, where
-from staticgraph.compiler.ops.complex_numbers import real_part
+from staticgraph.compiler.ops.elementwise.comparison import equal, logical_or, where
+from staticgraph.compiler.ops.elementwise.complex_numbers import real_part
 from staticgraph.compiler.ops.leaves import iota
-from staticgraph.compiler.ops.shape import reshape
-from staticgraph.compiler.ops.slicing import embed
+from staticgraph.compiler.ops.shapes.shape import reshape
+from staticgraph.compiler.ops.shapes.slicing import embed
 
 Norm: TypeAlias = Literal["backward", "ortho", "forward"]
 SWAPPED: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

@@ -6,51 +6,35 @@ from staticgraph.compiler.ops import (
     public_linalg as _public_linalg,
     public_special as _public_special,
 )
-from staticgraph.compiler.ops.arithmetic import absolute as absolute, copy as copy
 from staticgraph.compiler.ops.attending import (
     attention as attention,
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
-from staticgraph.compiler.ops.complex_numbers import (
+from staticgraph.compiler.ops.elementwise.arithmetic import absolute as absolute, copy as copy
+from staticgraph.compiler.ops.elementwise.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,
     make_complex as make_complex,
     real_part as real_part,
 )
-from staticgraph.compiler.ops.complex_steps import on_complex as on_complex
-from staticgraph.compiler.ops.control import (
-    cond as cond,
-    item as item,
-    scan as scan,
-    while_loop as while_loop,
-)
-from staticgraph.compiler.ops.cumulative import extremum_positions as extremum_positions
-from staticgraph.compiler.ops.decompositions import (
-    eigh_factors as eigh_factors,
-    qr_factors as qr_factors,
-    svd_factors as svd_factors,
-)
-from staticgraph.compiler.ops.effects import (
-    after as after,
-    check as check,
-    fail as fail,
-    print as print,
-)
-from staticgraph.compiler.ops.eigenvalues import eig_factors as eig_factors
-from staticgraph.compiler.ops.exponentials import expm_frechet as expm_frechet
+from staticgraph.compiler.ops.elementwise.complex_steps import on_complex as on_complex
+from staticgraph.compiler.ops.elementwise.special import log_odds as log_odds
 from staticgraph.compiler.ops.fourier import (
     dft as dft,
     real_dft as real_dft,
     real_inverse_dft as real_inverse_dft,
 )
-from staticgraph.compiler.ops.getting import getitem as getitem
-from staticgraph.compiler.ops.indexing import (
+from staticgraph.compiler.ops.indexing.getting import getitem as getitem
+from staticgraph.compiler.ops.indexing.scatter_reductions import (
+    along_extremum as along_extremum,
+    along_prod as along_prod,
+)
+from staticgraph.compiler.ops.indexing.take import (
     along_add as along_add,
     as_strided as as_strided,
     take_add as take_add,
 )
-from staticgraph.compiler.ops.last_places import last_positions as last_positions
 from staticgraph.compiler.ops.leaves import (
     constant as constant,
     iota as iota,
@@ -58,9 +42,39 @@ from staticgraph.compiler.ops.leaves import (
     size_of as size_of,
     variable as variable,
 )
-from staticgraph.compiler.ops.linalg import gemm as gemm
+from staticgraph.compiler.ops.linalg.decompositions import (
+    eigh_factors as eigh_factors,
+    qr_factors as qr_factors,
+    svd_factors as svd_factors,
+)
+from staticgraph.compiler.ops.linalg.eigenvalues import eig_factors as eig_factors
+from staticgraph.compiler.ops.linalg.exponentials import expm_frechet as expm_frechet
+from staticgraph.compiler.ops.linalg.products import gemm as gemm
+from staticgraph.compiler.ops.linalg.systems import (
+    cholesky_factor as cholesky_factor,
+    cofactor as cofactor,
+    logabsdet as logabsdet,
+    signdet as signdet,
+    solve_matrices as solve_matrices,
+)
 from staticgraph.compiler.ops.losses import binary_cross_entropy as binary_cross_entropy
 from staticgraph.compiler.ops.nn import clamp as clamp
+from staticgraph.compiler.ops.programs.control import (
+    cond as cond,
+    item as item,
+    scan as scan,
+    while_loop as while_loop,
+)
+from staticgraph.compiler.ops.programs.effects import (
+    after as after,
+    check as check,
+    fail as fail,
+    print as print,
+)
+from staticgraph.compiler.ops.programs.regions import (
+    checkpoint as checkpoint,
+    recompute as recompute,
+)
 from staticgraph.compiler.ops.public import *
 from staticgraph.compiler.ops.public_linalg import *
 from staticgraph.compiler.ops.public_special import *
@@ -87,21 +101,10 @@ from staticgraph.compiler.ops.random import (
     unit_float32 as unit_float32,
     unit_float64 as unit_float64,
 )
-from staticgraph.compiler.ops.regions import checkpoint as checkpoint, recompute as recompute
-from staticgraph.compiler.ops.scatter_reductions import (
-    along_extremum as along_extremum,
-    along_prod as along_prod,
-)
-from staticgraph.compiler.ops.slicing import embed as embed, strided_slice as strided_slice
-from staticgraph.compiler.ops.special import log_odds as log_odds
-from staticgraph.compiler.ops.systems import (
-    cholesky_factor as cholesky_factor,
-    cofactor as cofactor,
-    logabsdet as logabsdet,
-    signdet as signdet,
-    solve_matrices as solve_matrices,
-)
-from staticgraph.compiler.ops.windows import overlap_add as overlap_add
+from staticgraph.compiler.ops.reductions.cumulative import extremum_positions as extremum_positions
+from staticgraph.compiler.ops.reductions.last_places import last_positions as last_positions
+from staticgraph.compiler.ops.shapes.slicing import embed as embed, strided_slice as strided_slice
+from staticgraph.compiler.ops.windows.windows import overlap_add as overlap_add
 
 true_divide = divide
 

@@ -10,14 +10,14 @@ import numpy as np
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.core.types import TensorType, broadcast_shapes, unify
-from staticgraph.compiler.ops.arithmetic import astype, maximum, square
-from staticgraph.compiler.ops.comparison import equal, where
 from staticgraph.compiler.ops.declare import as_operand, composite, count, unbroadcast, zeros_like
-from staticgraph.compiler.ops.exponential import log, log1p, sigmoid, softplus
-from staticgraph.compiler.ops.indexing import take_along_axis
+from staticgraph.compiler.ops.elementwise.arithmetic import astype, maximum, square
+from staticgraph.compiler.ops.elementwise.comparison import equal, where
+from staticgraph.compiler.ops.elementwise.exponential import log, log1p, sigmoid, softplus
+from staticgraph.compiler.ops.indexing.take import take_along_axis
 from staticgraph.compiler.ops.nn import log_softmax, softmax
-from staticgraph.compiler.ops.reduction import mean, positions, sum
-from staticgraph.compiler.ops.shape import expand_dims, squeeze
+from staticgraph.compiler.ops.reductions.reduction import mean, positions, sum
+from staticgraph.compiler.ops.shapes.shape import expand_dims, squeeze
 from staticgraph.compiler.reference import classes, squares
 
 __all__ = ["binary_cross_entropy_with_logits", "cross_entropy", "mse_loss"]

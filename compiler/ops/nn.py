@@ -15,9 +15,23 @@ from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.core.types import TensorType, normalise_axis, unify
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops.arithmetic import absolute, astype, maximum, minimum, numeric, square
 from staticgraph.compiler.ops.batching import shifted_one
-from staticgraph.compiler.ops.comparison import (
+from staticgraph.compiler.ops.declare import (
+    as_operand,
+    composite,
+    elementwise,
+    one_axis,
+    unbroadcast,
+)
+from staticgraph.compiler.ops.elementwise.arithmetic import (
+    absolute,
+    astype,
+    maximum,
+    minimum,
+    numeric,
+    square,
+)
+from staticgraph.compiler.ops.elementwise.comparison import (
     greater,
     greater_equal,
     less,
@@ -27,15 +41,7 @@ from staticgraph.compiler.ops.comparison import (
     logical_or,
     where,
 )
-from staticgraph.compiler.ops.cumulative import cumsum
-from staticgraph.compiler.ops.declare import (
-    as_operand,
-    composite,
-    elementwise,
-    one_axis,
-    unbroadcast,
-)
-from staticgraph.compiler.ops.exponential import (
+from staticgraph.compiler.ops.elementwise.exponential import (
     erf,
     exp,
     expm1,
@@ -44,9 +50,10 @@ from staticgraph.compiler.ops.exponential import (
     sigmoid,
     tanh,
 )
-from staticgraph.compiler.ops.reduction import max, mean, positions, sum
-from staticgraph.compiler.ops.shape import reshape, sizes_of
-from staticgraph.compiler.ops.sorting import sort
+from staticgraph.compiler.ops.reductions.cumulative import cumsum
+from staticgraph.compiler.ops.reductions.reduction import max, mean, positions, sum
+from staticgraph.compiler.ops.reductions.sorting import sort
+from staticgraph.compiler.ops.shapes.shape import reshape, sizes_of
 from staticgraph.compiler.reference import activation, direct
 
 __all__ = [

@@ -15,7 +15,7 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import zeros_like
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.ops.at import At
+    from staticgraph.compiler.ops.indexing.at import At
 
 
 def _op(name: str) -> Any:
@@ -102,7 +102,7 @@ class Operators(Operand):
         return _of_bits("not")(self)
 
     def __getitem__(self, key: object) -> Any:
-        from staticgraph.compiler.ops.getting import getitem
+        from staticgraph.compiler.ops.indexing.getting import getitem
 
         return getitem(self, key)
 
@@ -117,7 +117,7 @@ class Operators(Operand):
             array([[1., 0., 1.],
                    [1., 0., 1.]])
         """
-        from staticgraph.compiler.ops.at import At
+        from staticgraph.compiler.ops.indexing.at import At
 
         return At(self)
 

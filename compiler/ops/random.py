@@ -23,13 +23,13 @@ from staticgraph.compiler.core.types import (
     require_float,
     require_same_dtype,
 )
-from staticgraph.compiler.ops.along import axis_or_flat, host_along
-from staticgraph.compiler.ops.arithmetic import maximum, minimum
 from staticgraph.compiler.ops.batching import aligned
-from staticgraph.compiler.ops.comparison import where
 from staticgraph.compiler.ops.declare import INT64, Refused, elementwise, undo_broadcasting
-from staticgraph.compiler.ops.exponential import erf, erfc, exp, log
-from staticgraph.compiler.ops.special import digamma
+from staticgraph.compiler.ops.elementwise.arithmetic import maximum, minimum
+from staticgraph.compiler.ops.elementwise.comparison import where
+from staticgraph.compiler.ops.elementwise.exponential import erf, erfc, exp, log
+from staticgraph.compiler.ops.elementwise.special import digamma
+from staticgraph.compiler.ops.reductions.along import axis_or_flat, host_along
 from staticgraph.compiler.reference import samplers
 from staticgraph.compiler.reference.threefry import threefry as threefry_arrays
 

@@ -18,11 +18,11 @@ from staticgraph.compiler.graph.definition import Definition, Node, define
 from staticgraph.compiler.graph.expression import Expression, again, at_line
 from staticgraph.compiler.graph.traversal import fold_records
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.complex_steps import on_complex, real_type
-from staticgraph.compiler.ops.effects import after
-from staticgraph.compiler.ops.regions import recompute
-from staticgraph.compiler.ops.shape import broadcast_to
-from staticgraph.compiler.ops.slicing import embed
+from staticgraph.compiler.ops.elementwise.complex_steps import on_complex, real_type
+from staticgraph.compiler.ops.programs.effects import after
+from staticgraph.compiler.ops.programs.regions import recompute
+from staticgraph.compiler.ops.shapes.shape import broadcast_to
+from staticgraph.compiler.ops.shapes.slicing import embed
 from staticgraph.compiler.passes.complex_parts import SPLIT, Parts, joined, opened
 from staticgraph.compiler.passes.replay import replay
 

@@ -17,7 +17,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import DType, part_dtype
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.ops.leaves import constant
-from staticgraph.compiler.ops.slicing import slice_axis
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 
 class Parts(NamedTuple):

@@ -20,7 +20,7 @@ from staticgraph.compiler.core.lowering import (
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.arithmetic import copy
+from staticgraph.compiler.ops.elementwise.arithmetic import copy
 
 _COMPUTED = (
     Pointwise | Gather | Matmul | Gemm | Attention | Host | Reduce | Scatter | Window | Overlap

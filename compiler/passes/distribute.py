@@ -15,7 +15,7 @@ from staticgraph.compiler.core.types import TupleType
 from staticgraph.compiler.graph.expression import Expression, at_line, construct
 from staticgraph.compiler.graph.traversal import between
 from staticgraph.compiler.ops.batching import Example
-from staticgraph.compiler.ops.control import item
+from staticgraph.compiler.ops.programs.control import item
 
 
 def distribute(

@@ -1,7 +1,7 @@
 """`compile(checks="int")`: integers that leave their dtype, or are divided by 0, end the call.
 
 Beside each integer op stands how many of its elements are wrong, which the same loop counts. In
-loops those of the first wrong iteration are carried; a check (`ops/effects.py`)
+loops those of the first wrong iteration are carried; a check (`ops/programs/effects.py`)
 looks at them when the loop has ended, before anything is updated.
 """
 
@@ -21,8 +21,8 @@ from staticgraph.compiler.graph.effects import Effect, first_token
 from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, construct
 from staticgraph.compiler.graph.loop import Carry, items_of, open_loop
 from staticgraph.compiler.graph.traversal import fold
-from staticgraph.compiler.ops import control, effects
-from staticgraph.compiler.ops.effects import user_text
+from staticgraph.compiler.ops.programs import control, effects
+from staticgraph.compiler.ops.programs.effects import user_text
 from staticgraph.compiler.transforms.control_gradients import stand_in
 
 _FAR = 2.0**62  # what wrapped is off by 2**64, what was rounded by much less

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression, again, at_line
 from staticgraph.compiler.graph.loop import items_of
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 
 Rewrite = Callable[[Node, Mapping[int, Any]], "Sequence[Expression | None] | None"]
 """Per item of a loop or branch the expression that takes its place, given those made for other

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, named
 from staticgraph.compiler.graph.loop import OpenLoop, open_loop
 from staticgraph.compiler.graph.traversal import between
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.passes.loops import rewrite_loops
 
 

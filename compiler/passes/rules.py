@@ -22,7 +22,7 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import TupleType
 from staticgraph.compiler.graph.expression import Expression, constant, construct
-from staticgraph.compiler.ops.collectives import COLLECTIVES, STEPS
+from staticgraph.compiler.ops.programs.collectives import COLLECTIVES, STEPS
 from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand, shifted_by_largest
 
 FOLDED_SIZE = 4096  # larger constants stay as they are written: the graph must stay small

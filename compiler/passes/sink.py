@@ -19,8 +19,8 @@ from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, constant, construct, named
 from staticgraph.compiler.graph.loop import Carry, OpenLoop, open_loop
 from staticgraph.compiler.graph.traversal import between, cut
-from staticgraph.compiler.ops import control
 from staticgraph.compiler.ops.batching import Example
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.passes.distribute import distribute
 from staticgraph.compiler.passes.hoist import Kinds, is_weighted, kinds_of, stood_for
 from staticgraph.compiler.passes.loops import rewrite_loops

@@ -10,8 +10,8 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import TensorType, Type
 from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.expression import Expression, construct
-from staticgraph.compiler.ops.arithmetic import astype
-from staticgraph.compiler.ops.control import item
+from staticgraph.compiler.ops.elementwise.arithmetic import astype
+from staticgraph.compiler.ops.programs.control import item
 from staticgraph.compiler.passes.replay import replay
 
 

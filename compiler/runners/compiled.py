@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.definition import Definition
 from staticgraph.compiler.graph.state import State, holding
 from staticgraph.compiler.graph.strided import Order, view_inputs
 from staticgraph.compiler.llvm.watch import BUSY
-from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.compiler.runners.again import line_of, look_again
 from staticgraph.compiler.runners.layouts import Layouts
 from staticgraph.compiler.runners.runner import Mode

@@ -16,7 +16,7 @@ from staticgraph.compiler.core.lowering import IndexMap, Pointwise, Reduce
 from staticgraph.compiler.core.reports import Report, collector
 from staticgraph.compiler.graph.definition import Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.shape import reshape
+from staticgraph.compiler.ops.shapes.shape import reshape
 from staticgraph.compiler.schedule.access import (
     canonical,
     contiguous_strides,

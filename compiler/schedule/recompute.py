@@ -15,7 +15,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.reports import Report, accept, on_trial
 from staticgraph.compiler.graph.definition import LEAVES, Definition, Node, rebuilt
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.regions import recompute
+from staticgraph.compiler.ops.programs.regions import recompute
 from staticgraph.compiler.schedule.fuse import fuse
 from staticgraph.compiler.schedule.groups import Fusion, LoopGroup, is_row
 

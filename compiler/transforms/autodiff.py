@@ -23,9 +23,9 @@ from staticgraph.compiler.graph.expression import (
 )
 from staticgraph.compiler.graph.losses import note_loss
 from staticgraph.compiler.graph.traversal import ancestors
-from staticgraph.compiler.ops.arithmetic import astype
 from staticgraph.compiler.ops.declare import zeros_like
-from staticgraph.compiler.ops.reduction import logsumexp
+from staticgraph.compiler.ops.elementwise.arithmetic import astype
+from staticgraph.compiler.ops.reductions.reduction import logsumexp
 from staticgraph.compiler.transforms.averaged import averaged
 from staticgraph.compiler.transforms.logsumexp import logsumexp_by_hand
 from staticgraph.compiler.transforms.regions import close_region, copy_region, regions_of

@@ -14,9 +14,9 @@ from typing import cast
 from staticgraph.compiler.core.source import of_gradient
 from staticgraph.compiler.graph.expression import Expression, at_line
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.collectives import COLLECTIVES, all_reduce
-from staticgraph.compiler.ops.shape import reshape
-from staticgraph.compiler.ops.slicing import concatenate
+from staticgraph.compiler.ops.programs.collectives import COLLECTIVES, all_reduce
+from staticgraph.compiler.ops.shapes.shape import reshape
+from staticgraph.compiler.ops.shapes.slicing import concatenate
 from staticgraph.compiler.reference.ranks import current
 
 

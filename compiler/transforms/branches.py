@@ -23,7 +23,8 @@ from staticgraph.compiler.graph.effects import Effect, depth, first_token, in_or
 from staticgraph.compiler.graph.expression import Expression, again, at_line, constant, construct
 from staticgraph.compiler.graph.loop import items_of
 from staticgraph.compiler.graph.traversal import ancestors, cut
-from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.compiler.transforms.decisions import Decision
 

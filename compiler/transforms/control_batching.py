@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
-from staticgraph.compiler.ops import control
 from staticgraph.compiler.ops.batching import Example, full
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.control_gradients import stand_in
 
 Batched: TypeAlias = (

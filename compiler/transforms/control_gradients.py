@@ -24,8 +24,9 @@ from staticgraph.compiler.graph.effects import without_effects
 from staticgraph.compiler.graph.expression import Expression, construct, next_serial
 from staticgraph.compiler.graph.loop import Carry, OpenLoop, items_of, open_loop
 from staticgraph.compiler.graph.traversal import between, cut
-from staticgraph.compiler.ops import control, leaves
+from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.autodiff import cotangents_of
 
 _RENAMING = frozenset(

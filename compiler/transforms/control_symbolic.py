@@ -34,7 +34,7 @@ from staticgraph.compiler.graph.expression import (
 )
 from staticgraph.compiler.graph.loop import items_of
 from staticgraph.compiler.graph.traversal import cut
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.branching import on_all_ways
 from staticgraph.compiler.transforms.control_checks import (
     aligned,

@@ -34,7 +34,7 @@ from staticgraph.compiler.graph.expression import (
     opened,
 )
 from staticgraph.compiler.ops.declare import zeros_like
-from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.ops.programs.regions import gradient_to
 from staticgraph.compiler.transforms.autodiff import pullback
 from staticgraph.compiler.transforms.custom_rules import LazyRule, Rule, with_rule
 from staticgraph.compiler.transforms.packing import packed, unpacked

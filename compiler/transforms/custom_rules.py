@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.traversal import ancestors, fold
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.compiler.ops.declare import size_value
-from staticgraph.compiler.ops.regions import GivenRule, custom_gradient, gradient_to
+from staticgraph.compiler.ops.programs.regions import GivenRule, custom_gradient, gradient_to
 
 INSIDE = (leaves.constant, leaves.size_of, leaves.iota)
 """What a rule keeps: it is the same everywhere."""

@@ -17,7 +17,8 @@ from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.graph.effects import depth, first_token
 from staticgraph.compiler.graph.expression import Expression, again, next_serial, user_line
 from staticgraph.compiler.graph.traversal import ancestors, fold
-from staticgraph.compiler.ops import leaves, regions
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.programs import regions
 
 Made = TypeVar("Made")
 

@@ -12,8 +12,8 @@ from staticgraph.compiler.core.user_text import UserText
 from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.graph.effects import emit, is_collecting
 from staticgraph.compiler.graph.expression import as_expression, is_symbolic, user_line
-from staticgraph.compiler.ops import effects
-from staticgraph.compiler.ops.effects import user_text
+from staticgraph.compiler.ops.programs import effects
+from staticgraph.compiler.ops.programs.effects import user_text
 
 
 def print(text: str, *values: Value) -> Tree:  # noqa: A001

@@ -28,7 +28,7 @@ from staticgraph.compiler.graph.expression import (
     next_serial,
 )
 from staticgraph.compiler.graph.traversal import ancestors
-from staticgraph.compiler.ops import effects
+from staticgraph.compiler.ops.programs import effects
 from staticgraph.compiler.transforms.decisions import Decision, Way
 
 Made = TypeVar("Made")

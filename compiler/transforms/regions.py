@@ -17,8 +17,8 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression, at_line, construct, next_serial
 from staticgraph.compiler.graph.traversal import between, cut
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.control import item
-from staticgraph.compiler.ops.regions import checkpoint, recompute
+from staticgraph.compiler.ops.programs.control import item
+from staticgraph.compiler.ops.programs.regions import checkpoint, recompute
 
 
 def close_region(results: Sequence[Expression], start: int) -> list[Expression]:

@@ -11,7 +11,7 @@ from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression, abstract, at_line
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops.batching import Example
-from staticgraph.compiler.ops.control import item, items
+from staticgraph.compiler.ops.programs.control import item, items
 from staticgraph.compiler.transforms.control_batching import items_on_batches
 
 

@@ -22,8 +22,8 @@ from staticgraph.compiler.graph.effects import without_effects
 from staticgraph.compiler.graph.evaluate import substitute
 from staticgraph.compiler.graph.expression import Expression, abstract, construct
 from staticgraph.compiler.graph.loop import items_of
-from staticgraph.compiler.ops import control
 from staticgraph.compiler.ops.declare import zeros_like
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.autodiff import is_forward, pullback, pushforward
 from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.compiler.transforms.custom_rules import LazyRule, Rule, with_rule

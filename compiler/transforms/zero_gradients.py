@@ -11,8 +11,9 @@ from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.notes import ZeroGradient, note, notes_of
 from staticgraph.compiler.graph.traversal import ancestors, between
-from staticgraph.compiler.ops import control, leaves
-from staticgraph.compiler.ops.arithmetic import flat
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.elementwise.arithmetic import flat
+from staticgraph.compiler.ops.programs import control
 
 Zero: TypeAlias = "bool | tuple[bool, ...]"
 """Whether a value is zero everywhere; of a tuple, whether each item is."""

@@ -14,7 +14,7 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression, abstract, construct
 from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
-from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.ops.programs.regions import gradient_to
 from staticgraph.compiler.transforms.custom_rules import FailingRule, Rule, closed_rule, with_rule
 from staticgraph.compiler.transforms.packing import packed, unpacked
 from staticgraph.dynamic.autograd.context import FunctionCtx

@@ -11,7 +11,7 @@ from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.core.watching import note
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.graph.traversal import ancestors
-from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.ops.programs.regions import gradient_to
 from staticgraph.compiler.transforms.autodiff import depending_on
 from staticgraph.dynamic.capture.effects import SetFlag, SetTraining, Step
 from staticgraph.dynamic.capture.traced import Traced

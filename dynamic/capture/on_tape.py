@@ -9,7 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression, Handle, construct
-from staticgraph.compiler.ops.arithmetic import copy
+from staticgraph.compiler.ops.elementwise.arithmetic import copy
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, recording
 from staticgraph.dynamic.tape.hooks import refuse_hooks

@@ -25,8 +25,8 @@ from staticgraph.compiler.graph.expression import (
     construct,
     is_symbolic,
 )
-from staticgraph.compiler.ops.control import items
-from staticgraph.compiler.ops.regions import gradient_to
+from staticgraph.compiler.ops.programs.control import items
+from staticgraph.compiler.ops.programs.regions import gradient_to
 from staticgraph.dynamic.capture.asked import Asked
 from staticgraph.dynamic.capture.indexing import (
     by_values,

@@ -11,9 +11,9 @@ from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import construct
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.at import inside_of
-from staticgraph.compiler.ops.keys import slice_bounds, without_ellipsis
-from staticgraph.compiler.ops.slicing import embed
+from staticgraph.compiler.ops.indexing.at import inside_of
+from staticgraph.compiler.ops.indexing.keys import slice_bounds, without_ellipsis
+from staticgraph.compiler.ops.shapes.slicing import embed
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.tape.grad_mode import mode
 

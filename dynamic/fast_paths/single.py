@@ -14,8 +14,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.compiler.core.op import Attrs, Op, all_ops
 from staticgraph.compiler.ops import library
-from staticgraph.compiler.ops.arithmetic import is_flat
 from staticgraph.compiler.ops.declare import one_axis
+from staticgraph.compiler.ops.elementwise.arithmetic import is_flat
 from staticgraph.compiler.reference import totals
 from staticgraph.compiler.reference.classes import row_starts
 from staticgraph.compiler.reference.extremes import largest_of_all, smallest_of_all

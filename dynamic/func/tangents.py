@@ -19,7 +19,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.ops.incomplete import NoDerivative
+from staticgraph.compiler.ops.elementwise.incomplete import NoDerivative
 from staticgraph.dynamic.core.errors import MissingKernelError
 from staticgraph.dynamic.func.pull import lifted, pull
 from staticgraph.dynamic.func.tracer import evaluated, zeros_of

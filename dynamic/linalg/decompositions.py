@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import LinAlgError
-from staticgraph.compiler.ops.decompositions import COMPLETE, FULL
+from staticgraph.compiler.ops.linalg.decompositions import COMPLETE, FULL
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.linalg.checks import (

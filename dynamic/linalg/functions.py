@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.ops.systems import adjoint
+from staticgraph.compiler.ops.linalg.systems import adjoint
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.linalg import decompositions, products, solving

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import LinAlgError
-from staticgraph.compiler.ops.systems import transposed
+from staticgraph.compiler.ops.linalg.systems import transposed
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named

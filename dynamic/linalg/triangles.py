@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.ops.systems import adjoint as adjoint_of
+from staticgraph.compiler.ops.linalg.systems import adjoint as adjoint_of
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named

@@ -90,7 +90,7 @@ def _cotangents(
 def _read(cotangents: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """What cotangents read of the forward loop: what loops give that no seed has a part in."""
     from staticgraph.compiler.graph.traversal import ancestors
-    from staticgraph.compiler.ops import control
+    from staticgraph.compiler.ops.programs import control
 
     moving = {seed.serial for seed in seeds}
     found = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
-from staticgraph.compiler.ops.scattering import cut
+from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.dynamic.core.dtypes import (
     element,
     require_dtype,

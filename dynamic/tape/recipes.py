@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.record import frozen
-from staticgraph.compiler.ops.arithmetic import is_flat
+from staticgraph.compiler.ops.elementwise.arithmetic import is_flat
 from staticgraph.dynamic.kernels.quick import Quick, QuickClasses, QuickNorm
 
 

@@ -12,7 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import refuse_more
-from staticgraph.compiler.ops.complex_numbers import warn_of_lost_part
+from staticgraph.compiler.ops.elementwise.complex_numbers import warn_of_lost_part
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError, SizeError

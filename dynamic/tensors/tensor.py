@@ -85,8 +85,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         >>> x = dynamic.Tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.sum(dim=0)
         tensor([4., 6.])
-        >>> x.mul_(2.0).tolist()
-        [[2.0, 4.0], [6.0, 8.0]]
     """
 
     __slots__ = ("__weakref__", "_array", "_cell", "_home", "_maker", "_note")

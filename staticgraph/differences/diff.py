@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import leaves as leaf_ops
-from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.differences.compared import Compared, compared_of
 from staticgraph.differences.loops import Inside, Opened, computed, loop_of, opened
 from staticgraph.differences.records import Diff, Row, is_far

@@ -25,8 +25,9 @@ from staticgraph.compiler.graph.loop import items_of
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.bodies import NESTED, Iteration, run_body
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops import broadcast_to, control, logical_not
-from staticgraph.compiler.ops.effects import EFFECTS, after
+from staticgraph.compiler.ops import broadcast_to, logical_not
+from staticgraph.compiler.ops.programs import control
+from staticgraph.compiler.ops.programs.effects import EFFECTS, after
 from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.fuzz.graphs.rounding import sizes
 

@@ -19,7 +19,7 @@ from staticgraph.compiler.core.types import TensorType, mapped
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression, at_line, construct
 from staticgraph.compiler.graph.loop import items_of
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.differences.loops import Opened
 from staticgraph.differences.records import Row

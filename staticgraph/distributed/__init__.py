@@ -14,7 +14,7 @@ MPI; `mpiexec -n 4 python script.py` makes it four, with `pip install 'staticgra
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core.errors import DistributedError as DistributedError
-from staticgraph.compiler.ops.collectives import (
+from staticgraph.compiler.ops.programs.collectives import (
     all_gather as all_gather,
     all_reduce as all_reduce,
     broadcast as broadcast,

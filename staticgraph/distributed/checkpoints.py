@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from staticgraph.compiler.core.errors import DistributedError, OptionError
-from staticgraph.compiler.ops.collectives import broadcast
+from staticgraph.compiler.ops.programs.collectives import broadcast
 from staticgraph.compiler.reference.ranks import current
 from staticgraph.executables.executable import Executable
 from staticgraph.executables.saving import save as save_to

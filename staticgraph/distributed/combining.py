@@ -12,8 +12,8 @@ from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.op import Operand, op_named
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.collectives import all_reduce
 from staticgraph.compiler.ops.declare import as_operand, size_value
+from staticgraph.compiler.ops.programs.collectives import all_reduce
 from staticgraph.compiler.reference.ranks import current
 from staticgraph.leaves import variable
 

@@ -120,9 +120,16 @@ from staticgraph.compiler.layers.unpooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from staticgraph.compiler.ops.exponential import (
+from staticgraph.compiler.ops.elementwise.exponential import (
     sigmoid as sigmoid,
     tanh as tanh,
+)
+from staticgraph.compiler.ops.elementwise.piecewise import (
+    hardshrink as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardtanh as hardtanh,
+    softshrink as softshrink,
+    threshold as threshold,
 )
 from staticgraph.compiler.ops.nn import (
     elu as elu,
@@ -134,13 +141,6 @@ from staticgraph.compiler.ops.nn import (
     silu as silu,
     softmax as softmax,
     softsign as softsign,
-)
-from staticgraph.compiler.ops.piecewise import (
-    hardshrink as hardshrink,
-    hardsigmoid as hardsigmoid,
-    hardtanh as hardtanh,
-    softshrink as softshrink,
-    threshold as threshold,
 )
 from staticgraph.nn.dropping import (
     alpha_dropout as alpha_dropout,

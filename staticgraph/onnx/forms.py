@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.collectives import STEPS
+from staticgraph.compiler.ops.programs.collectives import STEPS
 from staticgraph.onnx import names, nested, nodes, written
 from staticgraph.onnx.writer import Form, Names, Writer, refused
 

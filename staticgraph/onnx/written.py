@@ -14,7 +14,7 @@ from staticgraph.compiler.core.dtypes import accumulator, is_float
 from staticgraph.compiler.graph.expression import Expression, construct
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.attending import attention_weights
-from staticgraph.compiler.ops.indexing import along_add
+from staticgraph.compiler.ops.indexing.take import along_add
 from staticgraph.compiler.transforms.control_flow import scan
 
 WRITTEN: dict[str, Callable[..., Any]] = {}
@@ -294,7 +294,7 @@ def sliding_windows(
     x: Any, *, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> Any:
     """Elements by the places of all windows, axis by axis, the windows first."""
-    from staticgraph.compiler.ops.windows import window_count
+    from staticgraph.compiler.ops.windows.windows import window_count
 
     count = len(sizes)
     lead = x.ndim - count

@@ -34,7 +34,7 @@ from staticgraph.compiler.core.refusals import (
 from staticgraph.compiler.core.watching import CHANGES, Watch
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import is_symbolic
-from staticgraph.compiler.ops.user_host_ops import HostOp
+from staticgraph.compiler.ops.programs.user_host_ops import HostOp
 from staticgraph.tracing.code import computes_names, type_questions
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, alike, reads_of_containers, shown

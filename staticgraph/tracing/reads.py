@@ -43,7 +43,7 @@ from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.refusals import remembered
 from staticgraph.compiler.core.whose_code import is_library, is_library_code, is_own
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.user_ops import UserOp
+from staticgraph.compiler.ops.programs.user_ops import UserOp
 from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers

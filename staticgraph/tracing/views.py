@@ -12,7 +12,7 @@ from staticgraph.compiler.core.dims import Dim, Unknown, as_unknown, evaluate
 from staticgraph.compiler.core.types import mapped
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops.effects import after
+from staticgraph.compiler.ops.programs.effects import after
 
 _VIEWS = (
     ops.broadcast_to, ops.expand_dims, ops.flip, ops.reshape, ops.squeeze, ops.strided_slice,

@@ -19,7 +19,7 @@ from staticgraph.compiler.inspect.given import given_inputs
 from staticgraph.compiler.inspect.profile import profile as profiled
 from staticgraph.compiler.inspect.profile_table import Profile
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.ops.effects import quiet
+from staticgraph.compiler.ops.programs.effects import quiet
 from staticgraph.compiler.runners.compiled import CompiledRunner
 from staticgraph.compiler.runners.runner import Runner
 from staticgraph.view.model import Subject, model_of

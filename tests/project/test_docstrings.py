@@ -92,7 +92,8 @@ def _eager() -> dict[str, Any]:
 
 EAGER = _eager()
 FOR_OPS = {  # what ops and captures ask of whatever they apply to (`compiler.core.op.Operand`)
-    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "traced",
+    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "standing",
+    "traced",
 }  # fmt: skip
 INTERNAL = {"imaginary_part", "log_odds", "real_part"}  # ops of which public functions are made
 TENSOR = {

@@ -154,7 +154,7 @@ def test_what_is_met_is_found() -> None:
         "compiler.core.op.Op",
         "compiler.compile.compile_graph",
         "compiler.runners.compiled.CompiledRunner",
-        "compiler.ops.getting.getitem",
+        "compiler.ops.indexing.getting.getitem",
         "compiler.transforms.control_flow.scan",
     } <= names
     assert len(names) > 100

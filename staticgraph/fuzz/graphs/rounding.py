@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression, abstract
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops.effects import EFFECTS
-from staticgraph.compiler.ops.regions import checkpoint
+from staticgraph.compiler.ops.programs.effects import EFFECTS
+from staticgraph.compiler.ops.programs.regions import checkpoint
 from staticgraph.fuzz.graphs.matrices_reference import REFERENCE
 from staticgraph.fuzz.graphs.reference import EXACT
 

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.short_rows import whole_vectors
-from staticgraph.compiler.ops import conv_direct
+from staticgraph.compiler.ops.windows import conv_direct
 
 
 def test_rows_in_whole_vectors() -> None:

@@ -16,8 +16,9 @@ from staticgraph.compiler.core.types import type_of
 from staticgraph.compiler.graph.expression import Expression, abstract, constant
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops import control, leaves
-from staticgraph.compiler.ops.incomplete import NoDerivative
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.elementwise.incomplete import NoDerivative
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.autodiff import gradients
 from tests.sampled.sample import Sample
 from tests.samples import OF_COMPLEX, SAMPLES

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.build import graph_of, verify
 from staticgraph.compiler.graph.definition import define, to_text
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.transforms.control_checks import line_of
 from staticgraph.draw import draw
 from tests.trace import placeholder

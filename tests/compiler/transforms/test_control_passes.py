@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.build import graph_of, verify
 from staticgraph.compiler.graph.definition import Definition, define, to_text
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops import control
+from staticgraph.compiler.ops.programs import control
 from staticgraph.compiler.passes.hoist import hoist_invariants, hoist_products
 from staticgraph.compiler.passes.merge import merge_scans
 from staticgraph.compiler.passes.prune import prune_loops

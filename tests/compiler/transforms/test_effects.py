@@ -14,7 +14,7 @@ import pytest
 
 import dynamic
 import staticgraph as sg
-from staticgraph.compiler.ops.effects import formatted, user_text
+from staticgraph.compiler.ops.programs.effects import formatted, user_text
 
 XS = np.array([1.0, 2.0, 3.0])
 FORMS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.pytree import leaves, rebuilt
 from staticgraph.compiler.inspect.interpret import interpret
-from staticgraph.compiler.ops.effects import EFFECTS
+from staticgraph.compiler.ops.programs.effects import EFFECTS
 from tests.sampled.sample import Sample
 from tests.trace import each_sample
 

@@ -11,7 +11,7 @@ import dynamic as torch
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.pytree import leaves, rebuilt
-from staticgraph.compiler.ops.effects import EFFECTS
+from staticgraph.compiler.ops.programs.effects import EFFECTS
 from staticgraph.dynamic.func import grad, jvp, vjp, vmap
 from tests.trace import each_sample
 

@@ -11,8 +11,9 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, op_named
-from staticgraph.compiler.ops import control, leaves
-from staticgraph.compiler.ops.effects import EFFECTS
+from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.ops.programs import control
+from staticgraph.compiler.ops.programs.effects import EFFECTS
 from staticgraph.fuzz import server
 from staticgraph.fuzz.graphs import CAMPAIGN, reference, rounding, special
 from staticgraph.fuzz.graphs.arguments import GENERATORS, OF_COMPLEX, OF_RANDOM_NUMBERS

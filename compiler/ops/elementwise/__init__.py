@@ -1,0 +1,1 @@
+"""Ops element by element: arithmetic, comparisons, exponentials, special functions."""

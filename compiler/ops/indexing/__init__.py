@@ -1,0 +1,1 @@
+"""What reads and writes elements by indices: keys, gathers, scatters, `.at`."""

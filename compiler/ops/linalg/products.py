@@ -1,0 +1,247 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.core.dims import Size, product
+from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import DTypeError, ShapeError
+from staticgraph.compiler.core.lowering import Gemm, Matmul
+from staticgraph.compiler.core.op import Attrs, Op, register
+from staticgraph.compiler.core.types import (
+    TensorType,
+    broadcast_shapes,
+    require_same_dtype,
+    type_of,
+    unify,
+)
+from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, widened
+from staticgraph.compiler.ops.declare import composite, unbroadcast
+from staticgraph.compiler.ops.elementwise.arithmetic import multiply
+from staticgraph.compiler.ops.shapes.shape import expand_dims, reshape, squeeze, swapaxes
+from staticgraph.compiler.reference.product_arrays import small_product
+
+__all__ = ["dot", "matmul", "outer"]
+
+
+def _matmul_type(a: TensorType, b: TensorType) -> TensorType:
+    dtype = require_same_dtype("matmul", a, b)
+    if dtype.kind == "b":
+        raise DTypeError(f"matmul: {a} @ {b}: bool has no product: cast it with astype")
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError(f"matmul: {a} @ {b}: a scalar has no axis to sum over: use multiply")
+    inner, other = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
+    if unify(inner, other) is None:
+        raise ShapeError(f"matmul: {a} @ {b}: last axis {inner} != {other}")
+    batch = broadcast_shapes(
+        f"matmul: {a} @ {b}: leading axes",
+        TensorType(a.shape[:-2], dtype),
+        TensorType(b.shape[:-2], dtype),
+    )
+    rows = a.shape[-2:-1]
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    return TensorType(batch + rows + columns, dtype)
+
+
+def _as_matrix(g: Any, a: Any, b: Any) -> Any:
+    """The cotangent with the axes that a vector operand lacks."""
+    if b.ndim == 1:
+        g = expand_dims(g, g.ndim)
+    if a.ndim == 1:
+        g = expand_dims(g, g.ndim - 1)
+    return g
+
+
+def _matmul_by_a(g: object, o: object, a: Any, b: Any) -> Any:
+    g = _as_matrix(g, a, b)
+    right = expand_dims(b, 0) if b.ndim == 1 else swapaxes(b, -1, -2)
+    result = matmul(g, right)
+    return unbroadcast(squeeze(result, result.ndim - 2) if a.ndim == 1 else result, a)
+
+
+def _matmul_by_b(g: Any, o: object, a: Any, b: Any) -> Any:
+    g = _as_matrix(g, a, b)
+    left = expand_dims(a, 0) if a.ndim == 1 else a
+    if b.ndim <= 2 and left.ndim > 2:
+        # one product over all rows instead of one per batch and a sum
+        left, g = (reshape(x, (product(x.shape[:-1]), x.shape[-1])) for x in (left, g))
+    result = matmul(swapaxes(left, -1, -2), g)
+    return unbroadcast(squeeze(result, result.ndim - 1) if b.ndim == 1 else result, b)
+
+
+def _laid_out_as(operand: Any, a: Any, b: Any) -> Any:
+    """a @ b, column after column where the operand is so: the gradient of a transposed weight.
+
+    That of the weight is then row after row. An operand that is not kept says so itself.
+    """
+    flags = getattr(operand, "flags", None)
+    if flags is None:
+        turned = getattr(operand, "turned", False)
+    else:
+        turned = flags.f_contiguous and not flags.c_contiguous
+    return small_product(b.T, a.T).T if turned else small_product(a, b)
+
+
+def _matmul_arrays(positions: Sequence[int], g: Any, o: object, a: Any, b: Any) -> Sequence[Any]:
+    if len(a.shape) == 2 and len(b.shape) == 2:
+        return [
+            _laid_out_as(b, a.T, g) if position else _laid_out_as(a, g, b.T)
+            for position in positions
+        ]
+    rules = _matmul_by_a, _matmul_by_b
+    if len(b.shape) == 2 and len(a.shape) > 2 and 1 in positions:
+        rows, columns = (x.reshape(-1, x.shape[-1]) for x in (a, g))
+        by_b = _laid_out_as(b, rows.T, columns)
+        return [by_b if position else rules[0](g, o, a, b) for position in positions]
+    return [rules[position](g, o, a, b) for position in positions]
+
+
+def _matmul_numpy(a: Any, b: Any) -> Any:
+    if a.size > 1 and b.size > 1 and a.ndim <= 2 and b.ndim <= 2:
+        return a.dot(b)  # as `small_product`, without its call
+    if not a.ndim or not b.ndim:
+        _matmul_type(type_of(a), type_of(b))  # which says better than NumPy what is wrong
+    return np.matmul(a, b)
+
+
+def _batched_product(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    a, b = examples
+    if a.batched and not b.batched and b.ndim == 2 and a.ndim:
+        # one product over the rows of all examples
+        lead = a.tensor.shape[:-1]
+        rows = reshape(a.tensor, (math.prod(lead), a.tensor.shape[-1]))
+        return reshape(apply(matmul, [rows, b.tensor], {}), (*lead, b.tensor.shape[1]))
+    if not a.batched and b.batched and b.ndim == 1 and a.ndim == 2:
+        return apply(matmul, [b.tensor, swapaxes(a.tensor, 0, 1)], {})
+    left, right = a.tensor, b.tensor
+    if a.ndim == 1:
+        left = expand_dims(left, left.ndim - 1)
+    if b.ndim == 1:
+        right = expand_dims(right, right.ndim)
+    ndim = max(a.ndim, b.ndim, 2)
+    left = widened(Example(left, a.batched, max(a.ndim, 2)), ndim)
+    right = widened(Example(right, b.batched, max(b.ndim, 2)), ndim)
+    result = apply(matmul, [left, right], {})
+    dropped = [axis for axis, one in ((-2, a), (-1, b)) if one.ndim == 1]
+    return squeeze(result, tuple(dropped)) if dropped else result
+
+
+matmul: Op = register(
+    Op(
+        name="matmul",
+        infer_type=_matmul_type,
+        evaluate=_matmul_numpy,
+        vjp=(_matmul_by_a, _matmul_by_b),
+        saves=("b", "a"),
+        vjp_arrays=_matmul_arrays,
+        lowering=Matmul(),
+        promotes=slice(None),
+        batching=_batched_product,
+        linearity="multilinear",
+        complex="holomorphic",
+        doc="NumPy's matrix product: (..., m, k), (..., k, n) -> (..., m, n); a vector operand "
+        "loses its axis; leading axes broadcast.",
+        example=">>> sg.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 1.0]))\n"
+        "array([12., 34.])",
+    )
+)
+
+
+def _gemm(c: Any, a: Any, b: Any, alpha: float, beta: float) -> tuple[Sequence[Any], Attrs]:
+    return (c, a, b), {"alpha": float(alpha), "beta": float(beta)}
+
+
+def _gemm_type(
+    c: TensorType, a: TensorType, b: TensorType, *, alpha: float, beta: float
+) -> TensorType:
+    dtype = require_same_dtype("gemm", c, a, b)
+    if not is_float(dtype):
+        raise DTypeError(f"gemm: {c} and {a} @ {b}: floating point expected")
+    if (c.ndim, a.ndim, b.ndim) != (2, 2, 2):
+        raise ShapeError(f"gemm: {c} and {a} @ {b}: all must be matrices")
+    product = _matmul_type(a, b)
+    if None in map(unify, c.shape, product.shape):
+        raise ShapeError(f"gemm: {c} and the product {product} differ")
+    return c
+
+
+def _batched_gemm(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    c, *factors = examples
+    product = _batched_product(matmul, factors, size, {}, apply)
+    return c.tensor * attrs["beta"] + product * attrs["alpha"]
+
+
+gemm = register(
+    Op(
+        name="gemm",
+        infer_type=_gemm_type,
+        evaluate=lambda c, a, b, *, alpha, beta: (
+            c.dtype.type(beta) * c + c.dtype.type(alpha) * (a @ b)
+        ),
+        vjp=(
+            lambda g, o, c, a, b, *, alpha, beta: g * beta,
+            lambda g, o, c, a, b, *, alpha, beta: matmul(g, swapaxes(b, 0, 1)) * alpha,
+            lambda g, o, c, a, b, *, alpha, beta: matmul(swapaxes(a, 0, 1), g) * alpha,
+        ),
+        saves=("", "c", "b"),
+        bind=_gemm,
+        lowering=Gemm(),
+        promotes=slice(None),
+        batching=_batched_gemm,
+        doc="beta * c + alpha * (a @ b): (m, n), (m, k), (k, n) -> (m, n); the general matrix "
+        "multiply of the BLAS.",
+    )
+)
+
+
+def _vectors(name: str, a: TensorType, b: TensorType) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"{name}: {a} and {b}: both must have one axis")
+
+
+dot = composite(
+    "dot", lambda a, b: matmul(a, b), evaluate=np.dot, check=_vectors, promotes=slice(None),
+    vjp=(lambda g, o, a, b: g * b, lambda g, o, a, b: g * a), saves=("b", "a"),
+    batching=_batched_product, linearity="multilinear",
+    complex="holomorphic",
+    doc="The inner product of two vectors: (k,), (k,) -> ().",
+    example=">>> sg.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))\nnp.float64(11.0)",
+)  # fmt: skip
+
+
+def _outer(a: object, b: object) -> Any:
+    return multiply(expand_dims(a, 1), expand_dims(b, 0))
+
+
+def _outer_numpy(a: Any, b: Any) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        _vectors("outer", type_of(a), type_of(b))
+    return np.multiply.outer(a, b)
+
+
+def _batched_outer(
+    op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
+) -> Any:
+    a, b = (full(one, size) for one in examples)
+    return multiply(expand_dims(a, 2), expand_dims(b, 1))
+
+
+outer = composite(
+    "outer", _outer, evaluate=_outer_numpy, check=_vectors, promotes=slice(None),
+    vjp=(lambda g, o, a, b: matmul(g, b), lambda g, o, a, b: matmul(a, g)), saves=("b", "a"),
+    batching=_batched_outer, linearity="multilinear",
+    complex="holomorphic",
+    doc="All products of two vectors: (m,), (n,) -> (m, n).",
+    example=">>> sg.outer(np.array([1.0, 2.0]), np.array([1.0, 10.0]))\n"
+    "array([[ 1., 10.],\n"
+    "       [ 2., 20.]])",
+)  # fmt: skip

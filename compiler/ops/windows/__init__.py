@@ -1,0 +1,1 @@
+"""What slides windows over axes: convolutions, pooling, unfolding."""

@@ -1,0 +1,483 @@
+"""Convolution and pooling over two axes, on (batch, channels, height, width).
+
+All are composites of sliding windows: a convolution is a product of matrices over all windows of
+all images (im2col) for each group, forward and for both gradients; kernels never write it out as a
+whole (`compiler.codegen.windows`). In small groups it is a sum over windows (`conv_direct`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.types import TensorType, unify
+from staticgraph.compiler.ops.batching import images
+from staticgraph.compiler.ops.declare import as_operand, composite
+from staticgraph.compiler.ops.elementwise.arithmetic import power
+from staticgraph.compiler.ops.elementwise.comparison import equal, isnan, logical_or, where
+from staticgraph.compiler.ops.linalg.products import matmul
+from staticgraph.compiler.ops.reductions.reduction import max, min, sum
+from staticgraph.compiler.ops.shapes.shape import (
+    broadcast_to,
+    expand_dims,
+    flip,
+    reshape,
+    transpose,
+)
+from staticgraph.compiler.ops.shapes.slicing import strided_slice
+from staticgraph.compiler.ops.windows import conv_direct, conv_strided
+from staticgraph.compiler.ops.windows.conv_direct import padded
+from staticgraph.compiler.ops.windows.conv_work import goes_by_line, is_added
+from staticgraph.compiler.ops.windows.windows import overlap_add, sliding_windows
+from staticgraph.compiler.reference import conv_arrays, pooling_arrays
+
+__all__ = ["avg_pool2d", "conv2d", "conv_transpose2d", "lp_pool2d", "max_pool2d"]
+
+Pair = tuple[int, int]
+
+LEAST_CHANNELS = 8
+"""Of an image whose cotangent is a convolution if there are more filters: rows of a tile."""
+MANY_FILTERS = 4
+"""Times as many as a window has elements: then the windows are turned for gemm, not g. Measured on
+a Zen 5: of 21 images of 7 channels to 253 filters of 1 x 1 it is 1.4 times as fast, of 64 images of
+a channel to 16 filters of 3 x 3 half as fast."""
+
+
+def pair(name: str, option: str, value: Any, least: int) -> Pair:
+    """`value` as one number per axis; OptionError if it is less than `least`."""
+    both = (value, value) if hasattr(value, "__index__") else tuple(value)
+    if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
+        raise OptionError(f"{name}: {option} is an int from {least}, or two, not {value!r}")
+    return int(both[0]), int(both[1])
+
+
+def _cropped(x: Any, padding: Pair, shape: Sequence[object]) -> Any:
+    if padding == (0, 0):
+        return x
+    return strided_slice(x, (0, 0, *padding), (*x.shape[:2], *shape), (1, 1, 1, 1))
+
+
+def _conv_bind(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> tuple[Sequence[Any], Attrs]:
+    x, weight = as_operand(x), as_operand(weight)
+    bias = np.array(-0.0, x.dtype) if bias is None else as_operand(bias)
+    return (x, weight, bias), {
+        "stride": pair("conv2d", "stride", stride, 1),
+        "padding": pair("conv2d", "padding", padding, 0),
+        "dilation": pair("conv2d", "dilation", dilation, 1),
+        "groups": int(groups),
+    }
+
+
+def _conv_check(
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: object
+) -> None:
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ShapeError(f"{name}: {x} and weight {weight}: both must have four axes")
+    channels, filters = x.shape[1], weight.shape[0]
+    if groups < 1 or not isinstance(filters, int) or filters % groups:
+        raise OptionError(f"{name}: groups {groups} does not divide the {filters} filters")
+    if unify(channels, weight.shape[1] * groups) is None:
+        raise ShapeError(
+            f"{name}: {x} has {channels} channels, weight {weight} in {groups} groups expects "
+            f"{weight.shape[1] * groups}"
+        )
+    if bias.ndim and bias.shape != (filters,):
+        raise ShapeError(f"{name}: bias {bias} does not have one value per filter: {filters}")
+
+
+def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
+    """All windows as a matrix per group: (groups, channels * window, batch * places).
+
+    `by_line`: with the lines of the window first, and then the channels.
+    """
+    groups, x = attrs["groups"], padded(x, attrs["padding"])
+    if groups > 1:
+        x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
+    windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
+    order = (1, 4, 5, 0, 2, 3) if groups == 1 else (1, 2, 5, 6, 0, 3, 4)
+    if by_line:
+        order = (4, 1, 5, 0, 2, 3) if groups == 1 else (1, 5, 2, 6, 0, 3, 4)
+    depth = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    places = windows.shape[0] * windows.shape[-4] * windows.shape[-3]
+    return reshape(transpose(windows, order), (groups, depth, places))
+
+
+def _filters(weight: Any, groups: int) -> Any:
+    """(groups, filters / groups, channels * window)."""
+    rows = weight.shape[0] // groups
+    return reshape(weight, (groups, rows, weight.shape[1] * weight.shape[2] * weight.shape[3]))
+
+
+def _by_filter(g: Any, groups: int) -> Any:
+    """A value per filter and place as a matrix per group: (groups, filters, batch * places)."""
+    rows = g.shape[1] // groups
+    places = g.shape[0] * g.shape[2] * g.shape[3]
+    return reshape(transpose(g, (1, 0, 2, 3)), (groups, rows, places))
+
+
+def _by_place(g: Any, groups: int) -> Any:
+    """The same with a row for each place: (groups, batch * places, filters)."""
+    rows = g.shape[1] // groups
+    places = g.shape[0] * g.shape[2] * g.shape[3]
+    if groups == 1:
+        return reshape(transpose(g, (0, 2, 3, 1)), (1, places, rows))
+    split = reshape(g, (g.shape[0], groups, rows, *g.shape[2:]))
+    return reshape(transpose(split, (1, 0, 3, 4, 2)), (groups, places, rows))
+
+
+def _conv2d(
+    x: Any, weight: Any, bias: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Any:
+    attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    shift = expand_dims(bias, (1, 2)) if bias.ndim else bias
+    if conv_direct.is_direct(weight, groups):
+        return conv_direct.convolve(x, weight, attrs) + shift
+    by_line = goes_by_line(x, weight, attrs)
+    left = _filters(transpose(weight, (0, 2, 1, 3)) if by_line else weight, groups)
+    product = matmul(left, _columns(x, weight, attrs, by_line))
+    height, width = (
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, p, d in zip(
+            x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
+        )
+    )
+    result = reshape(product, (weight.shape[0], x.shape[0], height, width))
+    return transpose(result, (1, 0, 2, 3)) + shift
+
+
+def _full_padding(
+    weight: Any, *, stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Pair | None:
+    """The padding of g if the cotangent of x is better computed as a convolution of g.
+
+    That writes out no products of all windows, but windows of g: worthwhile if x has more than a
+    few channels, which are the rows of that product, or if these are not written out either.
+    """
+    if stride != (1, 1) or not _has_rows(weight, groups):
+        return None
+    height, width = (
+        d * (k - 1) - p for d, k, p in zip(dilation, weight.shape[2:], padding, strict=True)
+    )
+    return (height, width) if height >= 0 and width >= 0 else None
+
+
+def _has_rows(weight: Any, groups: int) -> bool:
+    """Whether a group has channels enough to be rows of a product, or is computed without one."""
+    filters, channels, *window = weight.shape
+    if not isinstance(channels, int):
+        return False
+    if groups > 1 and conv_direct.is_few(filters // groups, window):
+        return True
+    return channels >= LEAST_CHANNELS or (groups == 1 and filters <= channels)
+
+
+def _conv2d_by_x(g: Any, o: object, x: Any, weight: Any, bias: Any, **attrs: Any) -> Any:
+    groups, padding = attrs["groups"], attrs["padding"]
+    around = _full_padding(weight, **attrs)
+    adds = not conv_direct.is_direct(weight, groups) and is_added(g, x, weight, attrs)
+    if around is not None and not adds:
+        return conv2d(g, _turned(weight, groups), None, 1, around, attrs["dilation"], groups)
+    sizes = (*x.shape[2:], *g.shape[2:])
+    has_phases = conv_strided.has_phases(weight, sizes, attrs) and not adds
+    if has_phases and _has_rows(weight, groups):
+
+        def convolve(part: Any, taps: Any) -> Any:
+            return conv2d(part, _turned(taps, groups), None, 1, 0, 1, groups)
+
+        return conv_strided.by_phases(g, weight, tuple(x.shape[2:]), attrs, convolve)
+    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
+    if conv_direct.is_direct(weight, groups):
+        return _cropped(conv_direct.by_x(g, weight, sizes, attrs), padding, x.shape[2:])
+    columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(g, groups))
+    channels = weight.shape[1] * groups
+    shape = (channels, *weight.shape[2:], g.shape[0], *g.shape[2:])
+    windows = transpose(reshape(columns, shape), (3, 0, 4, 5, 1, 2))
+    whole = overlap_add(windows, sizes, attrs["stride"], attrs["dilation"])
+    return _cropped(whole, padding, x.shape[2:])
+
+
+def _turned(weight: Any, groups: int) -> Any:
+    """The weight whose convolution is the adjoint: flipped, filters and channels exchanged."""
+    flipped = flip(weight, (2, 3))
+    if groups == 1:
+        return transpose(flipped, (1, 0, 2, 3))
+    filters, channels, *window = weight.shape
+    grouped = reshape(flipped, (groups, filters // groups, channels, *window))
+    return reshape(transpose(grouped, (0, 2, 1, 3, 4)), (channels * groups, -1, *window))
+
+
+def _conv2d_by_weight(g: object, o: object, x: object, weight: Any, bias: Any, **attrs: Any) -> Any:
+    if conv_direct.is_direct(weight, attrs["groups"]):
+        return conv_direct.by_weight(g, padded(x, attrs["padding"]), weight, attrs)
+    columns = _columns(x, weight, attrs)
+    deep = weight.shape[1] * weight.shape[2] * weight.shape[3]
+    filters = weight.shape[0]
+    if attrs["groups"] == 1 and isinstance(deep, int) and filters > MANY_FILTERS * deep:
+        product = matmul(_by_filter(g, 1), transpose(columns, (0, 2, 1)))
+        return reshape(product, weight.shape)
+    # windows on the left: they are packed in rows, and g is read image by image, or with the
+    # filters side by side
+    product = matmul(columns, _by_place(g, attrs["groups"]))
+    return reshape(transpose(product, (0, 2, 1)), weight.shape)
+
+
+def _conv2d_by_bias(
+    g: object, o: object, x: object, weight: object, bias: Any, **attrs: Any
+) -> Any:
+    return sum(g, axis=(0, 2, 3)) if bias.ndim else sum(g)
+
+
+conv2d = composite(
+    "conv2d", _conv2d, bind=_conv_bind, check=_conv_check, promotes=slice(None), floating=True,
+    vjp=(_conv2d_by_x, _conv2d_by_weight, _conv2d_by_bias), saves=("b", "a", ""),
+    evaluate=conv_arrays.conv2d, vjp_arrays=conv_arrays.conv2d_vjp,
+    batching=images, sweep="windows",
+    doc="Cross-correlation: x (n, c, h, w), weight (f, c / groups, kh, kw), bias (f,) -> "
+    "(n, f, oh, ow); stride, padding (zeros on both sides), dilation, groups as PyTorch's.",
+    example=">>> sg.conv2d(np.array([[[[1.0, 2.0, 4.0]]]]), np.array([[[[-1.0, 1.0]]]]))\n"
+    "array([[[[1., 2.]]]])",
+)  # fmt: skip
+
+
+def _pool_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+    def bind(
+        x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0
+    ) -> tuple[Sequence[Any], Attrs]:
+        size = pair(name, "kernel_size", kernel_size, 1)
+        edge = pair(name, "padding", padding, 0)
+        if any(2 * p > k for p, k in zip(edge, size, strict=True)):
+            raise OptionError(f"{name}: padding {edge} is more than half the window {size}")
+        step = size if stride is None else pair(name, "stride", stride, 1)
+        return (as_operand(x),), {"size": size, "stride": step, "padding": edge}
+
+    return bind
+
+
+def _pool_check(name: str, x: TensorType, **attrs: object) -> None:
+    if x.ndim != 4:
+        raise ShapeError(f"{name}: {x} does not have four axes (batch, channels, height, width)")
+
+
+def _windows(x: object, size: Pair, stride: Pair, padding: Pair, value: float) -> Any:
+    return sliding_windows(padded(x, padding, value), size, stride, (1, 1))
+
+
+def _restored(windows: object, x: Any, stride: Pair, padding: Pair) -> Any:
+    sizes = tuple(size + 2 * p for size, p in zip(x.shape[2:], padding, strict=True))
+    return _cropped(overlap_add(windows, sizes, stride, (1, 1)), padding, x.shape[2:])
+
+
+def _max_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    return max(_windows(x, size, stride, padding, -np.inf), axis=(4, 5))
+
+
+def _max_pool2d_vjp(
+    g: object, o: object, x: object, *, size: Pair, stride: Pair, padding: Pair
+) -> Any:
+    # the first largest element of a window takes the gradient, as PyTorch's
+    windows = _windows(x, size, stride, padding, -np.inf)
+    number = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
+    largest = logical_or(equal(windows, expand_dims(o, (4, 5))), isnan(windows))
+    first = min(where(largest, number, number.size), axis=(4, 5), keepdims=True)
+    return _restored(where(equal(first, number), expand_dims(g, (4, 5)), 0), x, stride, padding)
+
+
+max_pool2d = composite(
+    "max_pool2d", _max_pool2d, bind=_pool_bind("max_pool2d"), check=_pool_check, floating=True,
+    vjp=(_max_pool2d_vjp,), saves=("ao",), evaluate=pooling_arrays.max_pool2d,
+    vjp_arrays=pooling_arrays.max_pool2d_vjp,
+    batching=images, sweep="windows",
+    smooth=False,
+    doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
+    "wins. The first winner takes the gradient.",
+    example=">>> sg.max_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[5., 7.]]]])",
+)  # fmt: skip
+
+
+def _avg_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+    return sum(_windows(x, size, stride, padding, 0.0), axis=(4, 5)) / (size[0] * size[1])
+
+
+def _avg_pool2d_vjp(
+    g: Any, o: object, x: object, *, size: Pair, stride: Pair, padding: Pair
+) -> Any:
+    share = expand_dims(g / (size[0] * size[1]), (4, 5))
+    return _restored(broadcast_to(share, (*g.shape, *size)), x, stride, padding)
+
+
+avg_pool2d = composite(
+    "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
+    vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
+    batching=images, linearity="linear", sweep="windows",
+    doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
+    example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
+)  # fmt: skip
+
+
+def _lp_bind(
+    x: Any, norm_type: float, kernel_size: Any, stride: Any = None
+) -> tuple[Sequence[Any], Attrs]:
+    if not 0 < norm_type < math.inf:
+        raise OptionError(f"lp_pool2d: norm_type is a number above 0, not {norm_type!r}")
+    operands, attrs = _pool_bind("lp_pool2d")(x, kernel_size, stride)
+    return operands, attrs | {"norm_type": float(norm_type)}
+
+
+def _lp_pool2d(x: object, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    sums = sum(_windows(power(x, norm_type), size, stride, padding, 0.0), axis=(4, 5))
+    return power(sums, 1 / norm_type)
+
+
+def _lp_pool2d_numpy(x: Any, *, norm_type: float, size: Pair, stride: Pair, padding: Pair) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(np.power(x, norm_type), size, (2, 3))
+    return np.power(windows[:, :, :: stride[0], :: stride[1]].sum((4, 5)), 1 / norm_type)
+
+
+def _lp_pool2d_vjp(
+    g: Any, o: object, x: object, *, norm_type: float, size: Pair, stride: Pair, padding: Pair
+) -> Any:
+    flat = equal(o, 0)
+    share = where(flat, 0, g * power(where(flat, 1, o), 1 - norm_type))
+    shares = broadcast_to(expand_dims(share, (4, 5)), (*g.shape, *size))
+    return power(x, norm_type - 1) * _restored(shares, x, stride, padding)
+
+
+lp_pool2d = composite(
+    "lp_pool2d", _lp_pool2d, bind=_lp_bind, check=_pool_check, floating=True,
+    vjp=(_lp_pool2d_vjp,), saves=("ao",), evaluate=_lp_pool2d_numpy,
+    batching=images, smooth=False, sweep="windows", choices={"norm_type": (1, 2, 2, 3.0)},
+    doc="""sum(x**p)**(1/p) of each window, p = norm_type: (n, c, h, w) -> (n, c, oh, ow).
+
+    It is the p-norm of what is not negative: as in PyTorch no absolute value is taken, so that the
+    root of a negative sum is nan. Where a window's sum is 0 the gradient is 0.""",
+    example=">>> sg.lp_pool2d(np.array([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, (1, 2))\n"
+    "array([[[[5.],\n         [0.]]]])",
+)  # fmt: skip
+
+
+def _transpose_bind(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> tuple[Sequence[Any], Attrs]:
+    x, weight = as_operand(x), as_operand(weight)
+    bias = np.array(-0.0, x.dtype) if bias is None else as_operand(bias)
+    return (x, weight, bias), {
+        "stride": pair("conv_transpose2d", "stride", stride, 1),
+        "padding": pair("conv_transpose2d", "padding", padding, 0),
+        "output_padding": pair("conv_transpose2d", "output_padding", output_padding, 0),
+        "dilation": pair("conv_transpose2d", "dilation", dilation, 1),
+        "groups": int(groups),
+    }
+
+
+def _transpose_check(
+    name: str, x: TensorType, weight: TensorType, bias: TensorType, *, groups: int, **attrs: Any
+) -> None:
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ShapeError(f"{name}: {x} and weight {weight}: both must have four axes")
+    channels, filters = weight.shape[0], weight.shape[1]
+    if groups < 1 or not isinstance(channels, int) or channels % groups:
+        raise OptionError(f"{name}: groups {groups} does not divide the {channels} channels")
+    if unify(x.shape[1], channels) is None:
+        raise ShapeError(
+            f"{name}: {x} has {x.shape[1]} channels, weight {weight} expects {channels}"
+        )
+    if bias.ndim and bias.shape != (filters * groups,):
+        raise ShapeError(
+            f"{name}: bias {bias} does not have one value per filter: {filters * groups}"
+        )
+    extra, stride, dilation = attrs["output_padding"], attrs["stride"], attrs["dilation"]
+    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise OptionError(
+            f"{name}: output_padding {extra} is not less than stride {stride} or dilation "
+            f"{dilation}"
+        )
+
+
+def _reach(x: Any, weight: Any, stride: Pair, dilation: Pair) -> tuple[Any, ...]:
+    """The sizes that the windows cover, whose places are the elements of x."""
+    return tuple(
+        (size - 1) * s + d * (k - 1) + 1
+        for size, k, s, d in zip(x.shape[2:], weight.shape[2:], stride, dilation, strict=True)
+    )
+
+
+def _conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: Pair,
+    padding: Pair,
+    output_padding: Pair,
+    dilation: Pair,
+    groups: int,
+) -> Any:
+    columns = matmul(transpose(_filters(weight, groups), (0, 2, 1)), _by_filter(x, groups))
+    shape = (weight.shape[1] * groups, *weight.shape[2:], x.shape[0], *x.shape[2:])
+    windows = transpose(reshape(columns, shape), (3, 0, 4, 5, 1, 2))
+    reach = _reach(x, weight, stride, dilation)
+    extended = tuple(size + extra for size, extra in zip(reach, output_padding, strict=True))
+    whole = overlap_add(windows, extended, stride, dilation)
+    sizes = tuple(size - 2 * p for size, p in zip(extended, padding, strict=True))
+    result = _cropped(whole, padding, sizes)
+    return result + (expand_dims(bias, (1, 2)) if bias.ndim else bias)
+
+
+def _covered(g: object, x: object, weight: object, attrs: Attrs) -> tuple[Any, Attrs]:
+    """The cotangent with its padding, cut to what the windows cover, and the options of conv2d."""
+    stride, dilation = attrs["stride"], attrs["dilation"]
+    whole = padded(g, attrs["padding"])
+    if any(attrs["output_padding"]):
+        whole = _cropped_end(whole, _reach(x, weight, stride, dilation))
+    options = {"stride": stride, "padding": (0, 0), "dilation": dilation, "groups": attrs["groups"]}
+    return whole, options
+
+
+def _cropped_end(x: Any, sizes: tuple[object, ...]) -> Any:
+    return strided_slice(x, (0, 0, 0, 0), (*x.shape[:2], *sizes), (1, 1, 1, 1))
+
+
+def _conv_transpose2d_by_x(
+    g: object, o: object, x: object, weight: object, bias: object, **attrs: object
+) -> Any:
+    whole, options = _covered(g, x, weight, attrs)
+    return conv2d(whole, weight, None, **options)
+
+
+def _conv_transpose2d_by_weight(
+    g: object, o: object, x: object, weight: object, bias: object, **attrs: object
+) -> Any:
+    whole, options = _covered(g, x, weight, attrs)
+    return _conv2d_by_weight(x, None, whole, weight, bias, **options)
+
+
+conv_transpose2d = composite(
+    "conv_transpose2d", _conv_transpose2d, bind=_transpose_bind, check=_transpose_check,
+    promotes=slice(None), floating=True,
+    vjp=(_conv_transpose2d_by_x, _conv_transpose2d_by_weight, _conv2d_by_bias),
+    saves=("b", "a", ""), sweep="windows",
+    doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
+    "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
+    example=">>> sg.conv_transpose2d(np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]]))\n"
+    "array([[[[ 1., 12., 20.]]]])",
+)  # fmt: skip
