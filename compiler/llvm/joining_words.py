@@ -6,10 +6,10 @@ from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
 
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyLong_AsLongAndOverflow", "PyList_GetItem",
-    "PySet_Contains", "Py_IncRef", "Py_DecRef",
+    "PySet_Contains", "PyGC_Enable", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 HEAD = (
-    "general", "ndarray", "list", "tuple", "int", "none", "tensor", "plain", "paused", "float32",
+    "general", "ndarray", "type", "list", "tuple", "int", "none", "tensor", "plain", "paused", "float32",
     "float64", "finishes", "attrs", "adds", "most", "memcpy", "PyArray_NewFromDescr",
     *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
 )  # fmt: skip

@@ -69,30 +69,37 @@ class Recorder(TensorBuiltin):
             word_at(builder, self.words, builder.add(start, INT64(i))) for i in range(len(PATTERN))
         )
         with builder.if_then(builder.icmp_signed("==", steps, INT64(0))):
-            self.shared(builder.ptrtoint(array, INT64))
+            self.share(array)
             self.return_tensor(array)
         with loop_below(builder, count) as i, builder.if_then(self.bit(keeps, i)):
             self.require_counted(word_at(builder, self.cells, i))
         attrs = self.attributes(first)
+        self.pause_collection()
         node = self.new_node(recipe, attrs, array)
-        self.put(node, "node_edges", self.edges(count))
+        self.put_edges(node, count)
         made = self.cell_of_result(keeps_output)
-        self.put(node, "node_saved", self.saved(array, count, keeps, keeps_output))
+        self.put_saved(node, array, count, keeps, keeps_output)
         self.put_guards(node, count, keeps, holds, made)
-        self.shared(builder.ptrtoint(array, INT64))
+        self.share(array)
         self.return_tensor(array, made, builder.ptrtoint(node, INT64))
         self.define_general()
 
     def new_node(self, recipe: Any, attrs: Any, array: Any) -> Any:
         """A node of an array, to which edges and what is saved are still to be added."""
         node = self.new("node")
+        self.own(node)
         for name, value in (("recipe", recipe), ("attrs", attrs), ("hooks", self.none)):
             self.put(node, f"node_{name}", self.shared(value))
-        self.put(node, "node_shape", self.shape_of(array))
+        self.put_shape(node, "node_shape", array)
         self.put(node, "node_dtype", self.shared(self.field(array, self.fields.descr, INT64)))
         serial = self.call("PyIter_Next", POINTER, self.known("numbers"))
+        self.require_made(serial)
         self.put(node, "node_serial", self.builder.ptrtoint(serial, INT64))
         return node
+
+    def share(self, array: Any) -> None:
+        """Own an array that the caller has as well."""
+        self.own(self.builder.inttoptr(self.shared(self.builder.ptrtoint(array, INT64)), POINTER))
 
     def operand(self, i: Any) -> Any:
         """An operand, by its number."""
@@ -184,7 +191,7 @@ class Recorder(TensorBuiltin):
     def new_cell(self) -> Any:
         """A version counter: [0, None]."""
         cell = self.call("PyList_New", POINTER, INT64(2))
-        self.return_if_null(cell)
+        self.require_made(cell)
         for i, name in enumerate(("zero", "none")):
             value = self.builder.inttoptr(self.shared(self.constant(name)), POINTER)
             self.call("PyList_SetItem", I32, cell, INT64(i), value)
@@ -200,40 +207,53 @@ class Recorder(TensorBuiltin):
                 builder.store(self.new_cell(), found)
             with left:
                 builder.store(self.shared(self.none), found)
+        self.own(builder.inttoptr(builder.load(found), POINTER))
         return builder.load(found)
 
     def new_tuple(self, size: object) -> Any:
-        """A tuple that is to be filled."""
+        """A tuple that is to be filled, when something owns it."""
         made = self.call("PyTuple_New", POINTER, size)
-        self.return_if_null(made)
+        self.require_made(made)
+        return made
+
+    def put_tuple(self, record: Any, name: str, size: object) -> Any:
+        """Put a tuple that is to be filled into a slot of a new object."""
+        made = self.new_tuple(size)
+        self.put(record, name, self.builder.ptrtoint(made, INT64))
         return made
 
     def fill(self, items: object, i: object, word: Any) -> None:
         """Put what is owned into a new tuple."""
         self.call("PyTuple_SetItem", I32, items, i, self.builder.inttoptr(word, POINTER))
 
-    def shape_of(self, array: Any) -> Any:
-        """The shape of an array as a tuple."""
-        builder = self.builder
-        ndim, shape = self.ndim(array), self.shape(array)
-        made = self.new_tuple(ndim)
-        with loop_below(builder, ndim) as axis:
-            size = self.call("PyLong_FromSsize_t", POINTER, word_at(builder, shape, axis))
-            self.fill(made, axis, builder.ptrtoint(size, INT64))
-        return builder.ptrtoint(made, INT64)
+    def put_shape(self, record: Any, name: str, array: Any) -> None:
+        """Put the shape of an array into a slot of a new object."""
+        self.fill_shape(self.put_tuple(record, name, self.ndim(array)), array)
 
-    def edges(self, count: object) -> Any:
-        """The nodes of the operands, None among them."""
+    def fill_shape(self, made: Any, array: Any) -> None:
+        """Put the sizes of an array into a new tuple, which something owns."""
         builder = self.builder
-        made = self.new_tuple(count)
+        shape = self.shape(array)
+        with loop_below(builder, self.ndim(array)) as axis:
+            size = self.call("PyLong_FromSsize_t", POINTER, word_at(builder, shape, axis))
+            self.require_made(size)
+            self.fill(made, axis, builder.ptrtoint(size, INT64))
+
+    def put_edges(self, node: Any, count: object) -> None:
+        """Put the nodes of the operands into a node, None among them."""
+        builder = self.builder
+        made = self.put_tuple(node, "node_edges", count)
         with loop_below(builder, count) as i:
             self.fill(made, i, self.shared(word_at(builder, self.makers, i)))
-        return builder.ptrtoint(made, INT64)
 
-    def saved(self, array: Any, count: Any, keeps: object, keeps_output: object) -> Any:
-        """Per operand its array, or what stands for it: its node, or its shape and dtype."""
+    def put_saved(
+        self, node: Any, array: Any, count: Any, keeps: object, keeps_output: object
+    ) -> None:
+        """Put per operand its array into a node, or what stands for it: its node, or its shape and
+        dtype.
+        """
         builder = self.builder
-        made = self.new_tuple(builder.add(count, INT64(1)))
+        made = self.put_tuple(node, "node_saved", builder.add(count, INT64(1)))
         with loop_below(builder, count) as i:
             own = word_at(builder, self.held, i)
             maker = word_at(builder, self.makers, i)
@@ -244,28 +264,29 @@ class Recorder(TensorBuiltin):
                     unknown = builder.icmp_signed("==", maker, self.none)
                     with builder.if_else(unknown) as (described, known):
                         with described:
-                            self.fill(made, i, self.described(builder.inttoptr(own, POINTER)))
+                            self.fill_described(made, i, builder.inttoptr(own, POINTER))
                         with known:
                             self.fill(made, i, self.shared(maker))
         is_kept = builder.icmp_signed("!=", keeps_output, INT64(0))
         last = builder.select(is_kept, builder.ptrtoint(array, INT64), self.none)
         self.fill(made, count, self.shared(last))
-        return builder.ptrtoint(made, INT64)
 
-    def described(self, array: Any) -> Any:
-        """The shape and dtype of an array, in an object."""
+    def fill_described(self, items: object, i: object, array: Any) -> None:
+        """Put the shape and dtype of an array into a new tuple, in an object."""
         made = self.new("spec")
-        self.put(made, "spec_shape", self.shape_of(array))
+        self.fill(items, i, self.builder.ptrtoint(made, INT64))
+        self.put_shape(made, "spec_shape", array)
         descr = self.field(array, self.fields.descr, INT64)
         self.put(made, "spec_dtype", self.shared(descr))
-        return self.builder.ptrtoint(made, INT64)
 
     def put_guards(self, node: Any, count: Any, keeps: object, holds: object, made: Any) -> None:
         """Put the version counters of what is saved into the node, and what they are."""
         builder = self.builder
         holds = builder.icmp_signed("!=", holds, INT64(0))
         size = builder.select(holds, builder.add(count, INT64(1)), INT64(0))
-        guards, versions = self.new_tuple(size), self.new_tuple(size)
+        guards, versions = (
+            self.put_tuple(node, f"node_{name}", size) for name in ("guards", "versions")
+        )
         with builder.if_then(holds):
             with loop_below(builder, count) as i:
                 bare = builder.icmp_signed("==", word_at(builder, self.cells, i), INT64(0))
@@ -273,8 +294,6 @@ class Recorder(TensorBuiltin):
                 self.fill_guard(guards, versions, i, is_kept)
             self.fill(guards, count, self.shared(made))
             self.fill(versions, count, self.shared(self.constant("zero")))
-        self.put(node, "node_guards", builder.ptrtoint(guards, INT64))
-        self.put(node, "node_versions", builder.ptrtoint(versions, INT64))
 
     def fill_guard(self, guards: object, versions: object, i: Any, is_kept: object) -> None:
         """Put the version counter of an operand that is saved into a tuple, and what it is."""

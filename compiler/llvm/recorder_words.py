@@ -5,7 +5,7 @@ from __future__ import annotations
 PYTHON_FUNCTIONS = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyTuple_SetItem",
     "PyTuple_GetItem", "PyList_New", "PyList_SetItem", "PyList_GetItem", "PyLong_FromSsize_t",
-    "PyIter_Next", "PySet_Contains", "Py_IncRef", "Py_DecRef",
+    "PyIter_Next", "PySet_Contains", "PyGC_Disable", "PyGC_Enable", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 TENSOR_SLOTS = ("array", "cell", "home", "maker", "note")
 NODE_SLOTS = (
@@ -14,7 +14,7 @@ NODE_SLOTS = (
 # Objects, how many operands there are and where they begin, where slots are; a record for each
 # pattern of operands that have a place on the tape follows.
 HEAD = (
-    "general", "ndarray", "list", "none", "zero", "tensor", "node", "spec", "plain", "paused",
+    "general", "ndarray", "type", "list", "none", "zero", "tensor", "node", "spec", "plain", "paused",
     "observers", "numbers", "attrs", "count", "first", *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
     *(f"node_{name}" for name in NODE_SLOTS), "spec_shape", "spec_dtype",
 )  # fmt: skip

@@ -7,7 +7,8 @@ from staticgraph.compiler.llvm.recorder_words import TENSOR_SLOTS
 STACKS, LAYER, MATRICES = range(3)
 """What is multiplied: stacks of matrices; x @ weight.T + bias of `(x, weight, bias)`; matrices."""
 PYTHON_FUNCTIONS = (
-    "PyObject_Vectorcall", "PyType_GenericAlloc", "PySet_Contains", "Py_IncRef", "Py_DecRef",
+    "PyObject_Vectorcall", "PyType_GenericAlloc", "PySet_Contains", "PyGC_Enable", "Py_IncRef",
+    "Py_DecRef",
 )  # fmt: skip
 C_FUNCTIONS = ("feclearexcept", "fetestexcept")
 LOOPS = tuple(
@@ -16,7 +17,7 @@ LOOPS = tuple(
 )  # fmt: skip
 """The addresses of NumPy's loops and of what they are given, by the bytes of an element."""
 HEAD = (
-    "general", "ndarray", "none", "tensor", "plain", "paused", "float32", "float64", "finish",
+    "general", "ndarray", "type", "none", "tensor", "plain", "paused", "float32", "float64", "finish",
     "turns", "ndim", "vectors", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS, *C_FUNCTIONS,
     *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
 )  # fmt: skip

@@ -25,6 +25,7 @@ class TensorBuiltin(Builtin):
         fields: where the fields of objects are.
         none: the address of None.
         arguments: the addresses of what it is given.
+        failed: where it goes on if there is no memory: it lets go of what it owns.
     """
 
     def __init__(self, function: ir.Function, names: Sequence[str], fields: Fields) -> None:
@@ -33,6 +34,10 @@ class TensorBuiltin(Builtin):
         self.words = self.field(function.args[0], fields.data, WORDS)
         self.none = self.constant("none")
         self.arguments: Any = function.args[1]
+        self.failed = function.append_basic_block("failed")
+        self.owned: list[Any] = []
+        self.collected = self.builder.alloca(I32)
+        self.builder.store(I32(0), self.collected)
 
     def known(self, name: str) -> Any:
         """The object whose address is the word of a name."""
@@ -72,8 +77,50 @@ class TensorBuiltin(Builtin):
     def new(self, name: str) -> Any:
         """A new object of a class, with nothing in its slots."""
         made = self.call("PyType_GenericAlloc", POINTER, self.known(name), INT64(0))
-        self.return_if_null(made)
+        self.require_made(made)
         return made
+
+    def own(self, made: Any) -> Any:
+        """Something new, which is let go of if what follows fails; where that is noted."""
+        with self.builder.goto_entry_block():
+            place = self.builder.alloca(POINTER)
+            self.builder.store(NULL, place)
+        self.owned.append(place)
+        self.require_made(made)
+        self.builder.store(made, place)
+        return place
+
+    def require_made(self, made: object) -> None:
+        """Go to `failed` if there is no memory for an object."""
+        passed = self.function.append_basic_block()
+        is_there = self.builder.icmp_unsigned("!=", made, NULL)
+        self.builder.cbranch(is_there, passed, self.failed)
+        self.builder.position_at_end(passed)
+
+    def drop(self, place: Any) -> None:
+        """Let go of what is owned."""
+        self.call("Py_DecRef", VOID, self.builder.load(place))
+        self.builder.store(NULL, place)
+
+    def require_done(self, status: object) -> None:
+        """Go to `failed` unless a call of Python's or NumPy's gave 0."""
+        passed = self.function.append_basic_block()
+        is_done = self.builder.icmp_signed("==", status, I32(0))
+        self.builder.cbranch(is_done, passed, self.failed)
+        self.builder.position_at_end(passed)
+
+    def pause_collection(self) -> None:
+        """Let no garbage be collected until `resume_collection`: a finalizer may change operands,
+        of which the addresses are known here. Nothing in between may go to `general`.
+        """
+        self.builder.store(self.call("PyGC_Disable", I32), self.collected)
+
+    def resume_collection(self) -> None:
+        """Let garbage be collected, if it was before."""
+        builder = self.builder
+        was = builder.icmp_signed("!=", builder.load(self.collected), I32(0))
+        with builder.if_then(was):
+            self.call("PyGC_Enable", I32)
 
     def ndim(self, array: Any) -> Any:
         """The number of axes of an array."""
@@ -89,6 +136,8 @@ class TensorBuiltin(Builtin):
         kind = self.field(given, self.fields.type, POINTER)
         usual = builder.icmp_unsigned("==", kind, self.known("tensor"))
         with builder.if_then(builder.not_(usual), likely=False):
+            # a class of a class of its own may have a hash in Python, which may do anything
+            self.require_same(self.field(kind, self.fields.type, INT64), "type")
             known = self.call("PySet_Contains", I32, self.known("plain"), kind)
             self.require(builder.icmp_signed("==", known, I32(1)))
         for name in ("array", "cell", "maker", "note"):  # nothing: of Tensor.__new__
@@ -137,7 +186,7 @@ class TensorBuiltin(Builtin):
             "PyArray_NewFromDescr", POINTER, self.known("ndarray"), dtype,
             builder.trunc(ndim, I32), shape, ir.Constant(WORDS, None), NULL, I32(0), NULL,
         )  # fmt: skip
-        self.return_if_null(made)
+        self.own(made)
         return made
 
     def return_tensor(
@@ -146,6 +195,7 @@ class TensorBuiltin(Builtin):
         """Return a tensor that owns an array, a version counter, a node and what it is a view of,
         of which it may have none.
         """
+        self.resume_collection()  # all of it is owned, so what the next object triggers is safe
         made = self.new("tensor")
         owned = self.builder.ptrtoint(array, INT64)
         words = {"array": owned, "cell": cell, "maker": maker, "note": note}
@@ -161,8 +211,13 @@ class TensorBuiltin(Builtin):
         self.builder.ret(made)
 
     def define_general(self) -> None:
-        """Hand over to the general function what is not as it must be."""
+        """Hand over to the general function what is not as it must be; end where memory ends."""
         builder = self.builder
+        builder.position_at_end(self.failed)
+        self.resume_collection()
+        for place in self.owned:
+            self.call("Py_DecRef", VOID, builder.load(place))  # does nothing for NULL
+        builder.ret(NULL)
         _, arguments, given, names = self.function.args
         builder.position_at_end(self.otherwise)
         general = self.known("general")

@@ -50,7 +50,7 @@ class _Viewer(Recorder):
         operand, array = (self.argument(INT64(i)) for i in (1, 2))
         self.require_same(self.field(array, self.fields.type, INT64), "ndarray")
         maker = self.require_viewed(operand)
-        self.shared(builder.ptrtoint(array, INT64))
+        self.share(array)
         self.return_view(operand, maker, recipe, array, lambda: self.shared(attrs))
         self.define_general()
 
@@ -67,26 +67,32 @@ class _Viewer(Recorder):
     ) -> None:
         """Return the tensor of a view; `array` is owned, and what `attrs` gives."""
         builder = self.builder
-        node = builder.alloca(INT64)
-        builder.store(self.shared(maker), node)  # what is made here may have the operand changed
-        with builder.if_then(builder.icmp_signed("!=", maker, self.none)):
-            found = attrs()
-            builder.store(self.node(recipe, found, array, maker), node)
-            self.call("Py_DecRef", VOID, builder.inttoptr(found, POINTER))
+        self.pause_collection()
         note = self.new_note(operand)
         cell = self.shared(self.slot(operand, "cell"))
+        self.own(builder.inttoptr(cell, POINTER))
+        node = builder.alloca(INT64)
+        recorded = builder.icmp_signed("!=", maker, self.none)
+        with builder.if_else(recorded) as (node_too, tensor_alone):
+            with node_too:
+                found = self.own(builder.inttoptr(attrs(), POINTER))
+                word = builder.ptrtoint(builder.load(found), INT64)
+                builder.store(self.node(recipe, word, array, maker), node)
+                self.drop(found)
+            with tensor_alone:
+                self.own(builder.inttoptr(self.shared(self.none), POINTER))
+                builder.store(self.none, node)
         self.return_tensor(array, cell, builder.load(node), note)
 
     def node(self, recipe: object, attrs: object, array: Any, maker: Any) -> Any:
-        """The node of an array; it takes that of the operand."""
+        """The node of an array; its operand has the node `maker`."""
         node = self.new_node(recipe, attrs, array)
-        items = {"edges": (maker,), "saved": (self.shared(maker), self.shared(self.none))}
+        items = {"edges": (maker,), "saved": (maker, self.none)}
         for name in ("edges", "saved", "guards", "versions"):
             words = items.get(name, ())
-            made = self.new_tuple(INT64(len(words)))
+            made = self.put_tuple(node, f"node_{name}", INT64(len(words)))
             for i, word in enumerate(words):
-                self.fill(made, INT64(i), word)
-            self.put(node, f"node_{name}", self.builder.ptrtoint(made, INT64))
+                self.fill(made, INT64(i), self.shared(word))
         return self.builder.ptrtoint(node, INT64)
 
     def new_note(self, operand: Any) -> Any:
@@ -101,6 +107,7 @@ class _Viewer(Recorder):
             for i, place in enumerate((base, origin)):
                 builder.store(builder.ptrtoint(self.noted(note, i), INT64), place)
         made = self.new_tuple(INT64(3))
+        self.own(made)
         version = builder.ptrtoint(self.version(counter), INT64)
         for i, word in enumerate((builder.load(base), builder.load(origin), version)):
             self.fill(made, INT64(i), self.shared(word))
@@ -208,20 +215,19 @@ class _Reshaper(_Viewer):
             builder.inttoptr(descr, POINTER), builder.trunc(count, I32), sizes,
             ir.Constant(WORDS, None), self.field(array, self.fields.data, POINTER), flags, NULL,
         )  # fmt: skip
-        self.return_if_null(made)
+        self.own(made)
         self.shared(builder.ptrtoint(array, INT64))
-        failed = self.call("PyArray_SetBaseObject", I32, made, array)
-        with builder.if_then(builder.icmp_signed("!=", failed, I32(0)), likely=False):
-            self.call("Py_DecRef", VOID, made)
-            builder.ret(NULL)
+        self.require_done(self.call("PyArray_SetBaseObject", I32, made, array))
         return made
 
     def attrs(self, array: Any) -> Any:
         """The attributes of the op: its shape."""
-        builder = self.builder
         made = self.call("PyDict_New", POINTER)
-        self.return_if_null(made)
-        shape = builder.inttoptr(self.shape_of(array), POINTER)
-        self.call("PyDict_SetItem", I32, made, self.known("key"), shape)
-        self.call("Py_DecRef", VOID, shape)
-        return builder.ptrtoint(made, INT64)
+        attrs = self.own(made)
+        shape = self.new_tuple(self.ndim(array))
+        place = self.own(shape)
+        self.fill_shape(shape, array)
+        self.require_done(self.call("PyDict_SetItem", I32, made, self.known("key"), shape))
+        self.drop(place)
+        self.builder.store(NULL, attrs)  # the caller's from here on
+        return self.builder.ptrtoint(made, INT64)

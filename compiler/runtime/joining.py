@@ -67,7 +67,7 @@ def joining_function(
 def shared_words(tape: Tape) -> dict[str, int]:
     """What all functions of tensors are told."""
     objects: dict[str, Any] = {
-        "ndarray": np.ndarray, "list": list, "tuple": tuple, "int": int, "none": None,
+        "ndarray": np.ndarray, "type": type, "list": list, "tuple": tuple, "int": int, "none": None,
         "tensor": tape.tensor, "plain": tape.plain, "paused": tape.paused,
         "float32": canonical_dtype(_F32), "float64": canonical_dtype(_F64),
     }  # fmt: skip
