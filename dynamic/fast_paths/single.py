@@ -294,8 +294,11 @@ def reduction(
                 pass
         return general(self, dim, keepdim)
 
-    def finish(array: object, input: Tensor) -> Tensor:
-        return new_value(plan, input, array, every[input._array.ndim])
+    def finish(array: object, input: Tensor) -> Any:
+        ndim = input._array.ndim
+        if ndim >= len(every):
+            return general(input)
+        return new_value(plan, input, array, every[ndim])
 
     is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
     WAYS[method] = Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every))
