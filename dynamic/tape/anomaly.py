@@ -139,7 +139,7 @@ def _check(node: Any, parts: Any) -> None:
         return
     for place, (_, part) in zip(node.places(), parts, strict=True):
         array = getattr(part, "_array", part)
-        if isinstance(array, np.ndarray) and np.isnan(array).any():
+        if isinstance(array, np.ndarray | np.generic) and np.isnan(array).any():
             error = AutogradError(
                 f"Function '{node.name()}' returned nan values in its {place}th output."
             )
