@@ -61,7 +61,7 @@ def joining_function(
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
     }  # fmt: skip
     words = [values[name] for name in HEAD]
-    return made_of(JOINING_SYMBOL, words, (general, tape, finishes, attrs))
+    return made_of(JOINING_SYMBOL, tape, words, (general, finishes, attrs))
 
 
 def shared_words(tape: Tape) -> dict[str, int]:

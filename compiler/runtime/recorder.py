@@ -21,7 +21,7 @@ from staticgraph.compiler.llvm.recorder_words import (
     TENSOR_SLOTS,
 )
 from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code
-from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset
+from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset, words_of
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
     METH_FASTCALL,
@@ -112,7 +112,7 @@ def recorder_function(
     words = _head(tape, general, values)
     for one in patterns:
         words += (0,) * len(PATTERN) if one is None else one.words()
-    return made_of(RECORDER_SYMBOL, words, (general, tape, patterns, attrs))
+    return made_of(RECORDER_SYMBOL, tape, words, (general, patterns, attrs))
 
 
 def viewer_function(tape: Tape, general: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -122,7 +122,7 @@ def viewer_function(tape: Tape, general: Callable[..., Any]) -> Callable[..., An
     """
     if not _is_ready(tape):
         return None
-    return made_of(VIEWER_SYMBOL, _head(tape, general, {}), (general, tape))
+    return made_of(VIEWER_SYMBOL, tape, _head(tape, general, {}), general)
 
 
 def reshaper_function(
@@ -150,7 +150,7 @@ def reshaper_function(
         **{name: python_function(name) for name in RESHAPER_FUNCTIONS},
     }  # fmt: skip
     words = _head(tape, general, values, RESHAPER_HEAD)
-    return made_of(RESHAPER_SYMBOL, words, (general, tape, recipe, key, kind), shown)
+    return made_of(RESHAPER_SYMBOL, tape, words, (general, recipe, key, kind), shown)
 
 
 def _tuples_are_right(kind: type[tuple[int, ...]]) -> bool:
@@ -184,13 +184,17 @@ def _head(
 
 
 def made_of(
-    symbol: str, words: Sequence[int], held: object, shown: tuple[str, str] = ("kernel", "")
+    symbol: str,
+    tape: Tape,
+    words: Sequence[int],
+    held: object,
+    shown: tuple[str, str] = ("kernel", ""),
 ) -> Callable[..., Any]:
     """A builtin function of tensors, that keeps what its words are addresses of."""
     kept = Module("staticgraph.dynamic")
-    kept.held = held, loops_code()
+    kept.held = tape, held, loops_code()
     convention = METH_FASTCALL | METH_KEYWORDS
-    return builtin(tensor_code(symbol), convention, np.array(words, np.int64), kept, shown)
+    return builtin(tensor_code(symbol), convention, words_of(words, tape.tensor), kept, shown)
 
 
 @cache

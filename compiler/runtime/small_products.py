@@ -63,4 +63,5 @@ def product_function(
         **{name: python_function(name) for name in PYTHON_FUNCTIONS},
         **{name: c_function(name) for name in C_FUNCTIONS},
     }  # fmt: skip
-    return made_of(PRODUCT_SYMBOL, [values[name] for name in HEAD], (general, tape, finish), shown)
+    words = [values[name] for name in HEAD]
+    return made_of(PRODUCT_SYMBOL, tape, words, (general, finish), shown)

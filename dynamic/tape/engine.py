@@ -18,7 +18,7 @@ from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape import anomaly
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.callbacks import call, next_pass
-from staticgraph.dynamic.tape.grad_mode import mode, record_if
+from staticgraph.dynamic.tape.grad_mode import mode, paused, record_if
 from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_before
 from staticgraph.dynamic.tape.multi_grad import Pass, following
 from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
@@ -63,15 +63,15 @@ def run(
     depth = mode.depth
     if depth >= MAX_DEPTH:
         return _in_thread(roots, retain_graph, create_graph, inputs, accumulate)
-    before = record_if(create_graph)
-    mode.depth = depth + 1
-    outside = 0
-    if needed is not None:
-        outside, mode.partial = mode.partial, depth + 1
+    before, partial = mode.enabled, mode.partial
     outer = mode.task if following else None
     number, callbacks, packing = mode.number, mode.callbacks, mode.packing
-    mode.number, mode.callbacks = next_pass(), None
-    try:
+    try:  # an interrupt may come after each call, so all is set within
+        record_if(create_graph)
+        mode.depth = depth + 1
+        if needed is not None:
+            mode.partial = depth + 1
+        mode.number, mode.callbacks = next_pass(), None
         if following:
             mode.task = Pass(roots, needed, wanted or ())
         on_tensors = create_graph
@@ -83,15 +83,15 @@ def run(
             call(mode.callbacks)
         return found
     finally:
-        record_if(before)
-        mode.depth = depth
-        if needed is not None:
-            mode.partial = outside
+        mode.depth, mode.partial = depth, partial
         mode.number, mode.callbacks = number, callbacks
-        if mode.packing is not packing:  # hooks that a function has entered, and not left
-            leave(packing)
         if following or outer is not None:
             mode.task = outer
+        if mode.enabled is not before:  # as `record_if`, whose call an interrupt may prevent
+            mode.enabled = before
+            paused.pop() if before else paused.append(None)
+        if mode.packing is not packing:  # hooks that a function has entered, and not left
+            leave(packing)
 
 
 def _in_thread(*arguments: Any) -> dict[Any, Any]:

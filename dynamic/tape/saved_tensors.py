@@ -62,8 +62,9 @@ class Packed:
     def __init__(self, tensor: Any, pair: PackHooks) -> None:
         pack, self.unpack = pair
         version = tensor._counter[0]
-        before = record_if(False)
+        before = mode.enabled
         try:
+            record_if(False)
             self.value = pack(tensor)
         finally:
             record_if(before)
