@@ -9,8 +9,8 @@ PYTHON_FUNCTIONS = (
     "PySet_Contains", "PyGC_Enable", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 HEAD = (
-    "general", "ndarray", "type", "list", "tuple", "int", "none", "tensor", "plain", "paused", "float32",
-    "float64", "finishes", "attrs", "adds", "most", "memcpy", "PyArray_NewFromDescr",
+    "general", "ndarray", "type", "list", "tuple", "int", "none", "tensor", "plain", "paused",
+    "float32", "float64", "finishes", "attrs", "adds", "most", "memcpy", "PyArray_NewFromDescr",
     *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
 )  # fmt: skip
 """`adds`: whether the axis is a new one; `finishes`: a list of functions `(array, attrs, *tensors)`

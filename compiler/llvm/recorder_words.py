@@ -14,8 +14,8 @@ NODE_SLOTS = (
 # Objects, how many operands there are and where they begin, where slots are; a record for each
 # pattern of operands that have a place on the tape follows.
 HEAD = (
-    "general", "ndarray", "type", "list", "none", "zero", "tensor", "node", "spec", "plain", "paused",
-    "observers", "numbers", "attrs", "count", "first", *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
+    "general", "ndarray", "type", "list", "none", "zero", "tensor", "node", "spec", "plain",
+    "paused", "observers", "numbers", "attrs", "count", "first", *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
     *(f"node_{name}" for name in NODE_SLOTS), "spec_shape", "spec_dtype",
 )  # fmt: skip
 """`plain` are the classes of operands, `numbers` an iterator, `attrs` a list by the number of axes

@@ -17,8 +17,8 @@ LOOPS = tuple(
 )  # fmt: skip
 """The addresses of NumPy's loops and of what they are given, by the bytes of an element."""
 HEAD = (
-    "general", "ndarray", "type", "none", "tensor", "plain", "paused", "float32", "float64", "finish",
-    "turns", "ndim", "vectors", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS, *C_FUNCTIONS,
+    "general", "ndarray", "type", "none", "tensor", "plain", "paused", "float32", "float64",
+    "finish", "turns", "ndim", "vectors", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS, *C_FUNCTIONS,
     *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
 )  # fmt: skip
 """`turns`: whether the second operand is read with its axes exchanged; `ndim`: how many axes, 2

@@ -26,7 +26,7 @@ from staticgraph.compiler.llvm.recorder_words import (
     MOST_AXES,
     RESHAPER_HEAD,
 )
-from staticgraph.compiler.llvm.tensors import CALL, I32, VOID
+from staticgraph.compiler.llvm.tensors import CALL, I32
 from staticgraph.compiler.llvm.trampoline_words import Fields
 
 _KEPT = 0x0500

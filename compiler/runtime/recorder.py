@@ -176,8 +176,8 @@ def _head(
 ) -> list[int]:
     """The words that every function begins with."""
     values = {
-        "general": id(general), "ndarray": id(np.ndarray), "type": id(type), "list": id(list), "none": id(None),
-        "zero": id(_ZERO), "attrs": 0, "count": 0, "first": 0, **tape.words(),
+        "general": id(general), "ndarray": id(np.ndarray), "type": id(type), "list": id(list),
+        "none": id(None), "zero": id(_ZERO), "attrs": 0, "count": 0, "first": 0, **tape.words(),
         **{name: python_function(name) for name in PYTHON_FUNCTIONS}, **values,
     }  # fmt: skip
     return [values[name] for name in names]
