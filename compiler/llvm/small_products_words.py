@@ -18,8 +18,8 @@ LOOPS = tuple(
 """The addresses of NumPy's loops and of what they are given, by the bytes of an element."""
 HEAD = (
     "general", "ndarray", "type", "none", "tensor", "plain", "paused", "float32", "float64",
-    "finish", "turns", "ndim", "vectors", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS, *C_FUNCTIONS,
-    *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
+    "finish", "turns", "ndim", "vectors", "most", "exceptions", "PyArray_NewFromDescr", *LOOPS,
+    *C_FUNCTIONS, *PYTHON_FUNCTIONS, *TENSOR_SLOTS,
 )  # fmt: skip
 """`turns`: whether the second operand is read with its axes exchanged; `ndim`: how many axes, 2
 or 3; `vectors`: whether the second may be a vector; `finish`: a function `(array, *operands)`;

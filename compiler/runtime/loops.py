@@ -159,32 +159,14 @@ def loops_function(
     kept.held = general, program, code, holder, finish
     convention = METH_FASTCALL | METH_KEYWORDS
     shown = name, documentation
-    owned = words_of(words, None if holder is None else holder.classes[0])
-    return builtin(code.addresses[0], convention, owned, kept, shown)
+    return builtin(code.addresses[0], convention, words_of(words), kept, shown)
 
 
-def words_of(words: Sequence[int], owner: type | None) -> Array:
-    """The words that are the `self` of a function, in memory that nobody writes to.
-
-    Pickle looks for a builtin function in its `self`: with an `owner` it finds that class there,
-    whose method the function is.
-    """
+def words_of(words: Sequence[int]) -> Array:
+    """The words that are the `self` of a function, in memory that nobody writes to."""
     found = np.array(words, np.int64)
     found.flags.writeable = False
-    return found if owner is None else found.view(_words_of(owner))
-
-
-@cache
-def _words_of(owner: type) -> type[np.ndarray[Any, Any]]:
-    def reduced(_: object, protocol: object) -> tuple[object, tuple[type]]:
-        return same, (owner,)
-
-    return type(owner.__name__, (np.ndarray,), {"__reduce_ex__": reduced})
-
-
-def same(owner: type) -> type:
-    """What pickle calls for the class of a method."""
-    return owner
+    return found
 
 
 def _head(program: Program, general: object) -> dict[str, int]:

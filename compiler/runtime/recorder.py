@@ -194,7 +194,7 @@ def made_of(
     kept = Module("staticgraph.dynamic")
     kept.held = tape, held, loops_code()
     convention = METH_FASTCALL | METH_KEYWORDS
-    return builtin(tensor_code(symbol), convention, words_of(words, tape.tensor), kept, shown)
+    return builtin(tensor_code(symbol), convention, words_of(words), kept, shown)
 
 
 @cache

@@ -10,11 +10,9 @@ DYNAMIC_COMPILE_SMALL_OPS=0 in the environment leaves all to Python and NumPy.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from itertools import repeat
 from typing import Any
@@ -37,6 +35,7 @@ TRIES = 8
 _MOST = 8192
 """The elements that a builtin function takes: as in `compiler.runtime.loops`."""
 
+_CACHE = type(functools.lru_cache(maxsize=0)(repeat))
 _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
 
@@ -176,7 +175,7 @@ class Watched:
             before: Any = vars(Tensor)[name]
             if before is not _methods.get(name):  # somebody else's
                 continue
-            general: Any = getattr(before, "__func__", before)
+            general: Any = before.__wrapped__ if type(before) is _CACHE else before
             made = make(general, shown(general))
             if made is not None:
                 _methods[name] = as_method(made)
@@ -243,15 +242,16 @@ def shown(function: Function) -> tuple[str, str]:
     return name, f"{name}{text}\n--\n\n{documentation}"
 
 
-@cache
-def _instance_method() -> Function:
-    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
-    return kind(("PyInstanceMethod_New", ctypes.pythonapi))
-
-
 def as_method(function: Function) -> Any:
-    """What a class needs to have a builtin function for a method."""
-    return _instance_method()(function)
+    """What a class needs to have a builtin function for a method.
+
+    A cache that keeps nothing calls the function and is a method wherever it is put, so that who
+    replaces one of Tensor's can put the old one back, as builtin functions cannot be.
+    """
+    method = functools.lru_cache(maxsize=0)(function)
+    method.__qualname__ = f"Tensor.{function.__name__}"
+    method.__module__ = str(function.__module__)  # which keeps nothing, as a function's does
+    return method
 
 
 _methods: dict[str, Any] = {}

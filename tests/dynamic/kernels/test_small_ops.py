@@ -69,7 +69,7 @@ def test_functions_become_builtin_ones_that_say_what_they_are() -> None:
     x = draw(5).detach()
     often(lambda: x.cosh() + x.hypot(x))
     method: Any = torch.Tensor.cosh
-    assert inspect.isbuiltin(method)
+    assert inspect.isbuiltin(method.__wrapped__)
     assert method.__name__ == "cosh"
     assert str(inspect.signature(method)) == "(a, /)"
     assert method.__doc__.startswith(torch.cosh.doc)

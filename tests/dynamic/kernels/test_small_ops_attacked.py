@@ -165,10 +165,23 @@ def test_methods_are_pickled_by_their_class(name: str) -> None:
     x = torch.ones(2, 2, requires_grad=True)
     often(lambda: [(x + x).exp(), x.view(4), x.sum()])
     method = getattr(torch.Tensor, name)
-    assert pickle.loads(pickle.dumps(method)) == method
+    assert pickle.loads(pickle.dumps(method)) is method
     assert method.__qualname__ == f"Tensor.{name}"
     with pytest.raises(ValueError, match="read-only"):
-        method.__self__[0] = 0
+        method.__wrapped__.__self__[0] = 0
+
+
+def test_a_method_is_one_wherever_it_is_put() -> None:
+    x = torch.ones(2, 2)
+    often(lambda: x.exp() + x)
+    kept = torch.Tensor.exp, torch.Tensor.__add__
+    try:
+        torch.Tensor.exp = torch.Tensor.__add__ = lambda *_: 5
+        assert (x.exp(), x + x) == (5, 5)
+    finally:
+        torch.Tensor.exp, torch.Tensor.__add__ = kept
+    assert np.array_equal(x.exp().numpy(), np.exp(x.numpy()))
+    assert np.array_equal((x + x).numpy(), 2 * x.numpy())
 
 
 def test_an_interrupt_in_a_reverse_pass_leaves_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:
