@@ -101,8 +101,8 @@ def _has_negative_zeros(ordered: Any) -> bool:
         zero = ordered.dtype.type(0)
         begin, end = (int(np.searchsorted(ordered, zero, side)) for side in _SIDES)
         ordered = ordered[begin:end]
-    bits = ordered.view(f"i{ordered.dtype.itemsize}")
-    return bool((bits == np.iinfo(bits.dtype).min).any())
+    bits = ordered.view(f"i{ordered.dtype.itemsize}")  # those of -0.0 are the least number
+    return bool(bits.min(initial=0) == np.iinfo(bits.dtype).min)
 
 
 def _sort_vjp(g: object, o: object, a: Any, *, axis: int, descending: bool) -> Any:
