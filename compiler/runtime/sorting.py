@@ -22,8 +22,8 @@ def sort(x: Array, axis: int) -> None:
         return
     parts = _parts(x, threads.get_num_threads())
     share(lambda number: parts[number].sort(), len(parts), multiplies=False)
-    if x.dtype.kind == "f":  # else the order of different ones would tell where the parts begin
-        x[np.searchsorted(x, x.dtype.type(np.nan)) :] = np.nan
+    if len(x) and np.isnan(x[-1]):  # else their order would tell where the parts begin
+        x[x.searchsorted(x.dtype.type(np.nan)) :] = np.nan
 
 
 def _sort_rows(rows: Array) -> None:

@@ -58,9 +58,6 @@ def _sort(x: Any, axis: int) -> None:
         provided.sort(x, axis)
 
 
-_SIDES: tuple[Any, ...] = ("left", "right")
-
-
 argsort: Op = host_along(
     "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
     exact=True,
@@ -99,8 +96,10 @@ def _has_negative_zeros(ordered: Any) -> bool:
         return False
     if ordered.ndim == 1 and not is_narrow(ordered.dtype):
         zero = ordered.dtype.type(0)
-        begin, end = (int(np.searchsorted(ordered, zero, side)) for side in _SIDES)
-        ordered = ordered[begin:end]
+        begin = ordered.searchsorted(zero)
+        if begin == len(ordered) or ordered[begin] != zero:
+            return False
+        ordered = ordered[begin : ordered.searchsorted(zero, "right")]
     bits = ordered.view(f"i{ordered.dtype.itemsize}")  # those of -0.0 are the least number
     return bool(bits.min(initial=0) == np.iinfo(bits.dtype).min)
 
