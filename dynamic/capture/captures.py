@@ -37,7 +37,7 @@ from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.refusing import Refusing
-from staticgraph.dynamic.capture.traced import Traced, class_of
+from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
 from staticgraph.dynamic.capture.unknown import Unknown
 from staticgraph.dynamic.func.tracer import Level
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -370,6 +370,7 @@ class Capture(Asking, Refusing):
             what else is done.
         """
         values = [self.lifted(one) for one in values]
+        refuse_attributes(values)
         numbers = [i for i, one in enumerate(values) if is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():

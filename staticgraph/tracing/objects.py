@@ -22,6 +22,7 @@ from staticgraph.tracing.inspection import (
     file_of,
     file_of_module,
     has_parts,
+    names_of_class,
     slots_of,
 )  # fmt: skip
 from staticgraph.tracing.library_states import getter_of, is_fixed, of_bytes, of_subclasses
@@ -183,6 +184,24 @@ class Objects:
                 self._slot(value, key, f"{name}.{key}", self._names.get(key, place))
         if of_library and not isinstance(table, dict) and not slots and not is_fixed(kind):
             self.opaque[id(value)] = name
+
+    def _put_on(self, tensor: Any, name: str, place: str) -> None:
+        """What the user has put on a tensor, and what is asked for that may not be there."""
+        kind = type(tensor)
+        own = self._names.keys() - names_of_class(kind)
+        asks = self._catches or self._reflects or hasattr(kind, "__getattr__")
+        if not (asks or self._stores & own or any(hasattr(tensor, key) for key in own)):
+            return  # without a dict of its own, if nobody has asked for that
+        table = getattr(tensor, "__dict__", None)
+        if table is None:
+            return
+        what = f"the attributes of {name}"
+        self._read("attribute", tensor, "__dict__", table, what, place)
+        if self._reflects:
+            self._read("keys", table, None, [*table], what, place)
+        for key in [*table] if self._reflects else own & table.keys():
+            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+        self._lacks(table, name, place)
 
     def _over(self, kind: Any, keys: Iterable[str], name: str, place: str) -> None:
         """That no class has what would come before these attributes of an object: a property."""
