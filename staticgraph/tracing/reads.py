@@ -48,7 +48,7 @@ from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
-from staticgraph.tracing.guards import Guards, Read, older, is_eager, reads_of_tensor, unless_only
+from staticgraph.tracing.guards import Guards, Read, is_eager, older, reads_of_tensor, unless_only
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
