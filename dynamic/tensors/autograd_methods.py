@@ -218,7 +218,12 @@ class Autograd(Operand):
             except AttributeError:  # it has no home; most have one, and are not asked
                 return
         else:
-            _check_grad(self, value)
+            if not isinstance(value, Autograd):
+                raise ArgumentError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
+            check_gradient(self, value)
             home = self._home = self._home or Cell()
             home.grad = value
             if value._cell is not None and type(home) is AccumulateGrad:
@@ -487,13 +492,3 @@ class Autograd(Operand):
         warn_of_hooks(self)
         state = getattr(self, "__dict__", None)
         return rebuild, (type(self), self._array, self.requires_grad), state or None
-
-
-def _check_grad(tensor: Any, value: object) -> None:
-    """Raise unless `value` can be the gradient of `tensor`."""
-    if not isinstance(value, Autograd):
-        raise ArgumentError(
-            f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(value).__name__}"
-        )
-    check_gradient(tensor, value)

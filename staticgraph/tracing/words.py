@@ -98,11 +98,12 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
 
 
 def _words_of_kind(read: Read, versions: Versions) -> list[unchanged.Word]:
-    """That a tensor has the array that it has, unless it often has another one."""
+    """That a tensor has its class and its array, unless it often has another one."""
     array = getattr(read.owner, MEMORY)
     if versions.is_exchanged(read.owner, array) or not read.holds(read.now()):
         return []
-    return unchanged.slot_of(read.owner, MEMORY, array)
+    found = unchanged.slot_of(read.owner, MEMORY, array)
+    return [unchanged.class_of(read.owner, type(read.owner)), *found] if found else []
 
 
 def _words_of_answer(read: Read, versions: Versions) -> list[unchanged.Word]:
