@@ -66,14 +66,13 @@ class Asking:
         """
         given = self._given[place]
         found = attribute_of(given, name)
+        if found and type(found[0]) not in _FIXED:
+            refuse(
+                f"reads {name!r} of an argument, which is of type {type(found[0]).__name__}",
+                "pass it as an argument of its own, or keep a number or a text there",
+            )
         self._operands.asked[HasAttribute(name, found), place] = True
         if not found:
             kind = type(given).__name__
             raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name)
-        (value,) = found
-        if type(value) not in _FIXED:
-            refuse(
-                f"reads {name!r} of an argument, which is of type {type(value).__name__}",
-                "pass it as an argument of its own, or keep a number or a text there",
-            )
-        return value
+        return found[0]

@@ -305,15 +305,16 @@ class Objects:
                     elif key == "_modules":
                         self._parts(value, own, place)
                     continue
-                if not user and key.startswith("_"):
-                    continue
                 named = self._reflects or key in self._names or key in ("training", "forward")
-                if user and not named:
+                if (user or key.startswith("_")) and not named:
                     continue
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
+            if self._reflects or "__dict__" in self._names:
+                what = f"the attributes of {own}"
+                self._read("keys", vars(part), None, [*vars(part)], what, place)
+            self._lacks(vars(part), own, place)
             if user:
                 self._over(kind, self._names.keys() & vars(part).keys(), own, place)
-                self._lacks(vars(part), own, place)
                 for key in self._names.keys() - vars(part).keys() - {"forward"}:
                     if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
                         at = self._names[key]
