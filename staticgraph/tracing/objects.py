@@ -187,7 +187,7 @@ class Objects:
 
     def _put_on(self, tensor: Any, name: str, place: str) -> None:
         """What the user has put on a tensor, and what is asked for that may not be there."""
-        kind = type(tensor)
+        kind: Any = type(tensor)
         own = self._names.keys() - names_of_class(kind)
         asks = self._catches or self._reflects or hasattr(kind, "__getattr__")
         if not (asks or self._stores & own or any(hasattr(tensor, key) for key in own)):

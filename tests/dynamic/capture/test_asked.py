@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dynamic as torch
@@ -284,3 +285,40 @@ def test_what_is_put_on_tensors_is_copied_as_pytorch_copies_it() -> None:
 def test_a_text_of_several_results_is_refused(text: Callable[[object], str]) -> None:
     with pytest.raises(sg.CaptureError, match="needs the values of a tensor"):
         sg.function(lambda x: x + len(text(torch.sort(x))))(X)
+
+
+def test_the_factor_of_a_scaler_is_refused() -> None:
+    scaler = torch.amp.GradScaler("cpu")
+    optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
+    outside = r"test_asked\.py:\d+: .*factor of a GradScaler.*scaler\.update\(\) outside"
+    for read in (
+        lambda x: scaler.scale(x),
+        lambda x: x * scaler.get_scale(),
+        lambda x: (scaler.unscale_(optimizer), x)[1],
+    ):
+        with pytest.raises(sg.CaptureError, match=outside):
+            sg.function(read)(X)
+
+
+def test_a_step_with_a_closure_is_refused() -> None:
+    w = nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.LBFGS([w])
+
+    def step(x: Any) -> Any:
+        return optimizer.step(lambda: (w * x).sum())
+
+    with pytest.raises(sg.CaptureError, match=r"test_asked\.py:\d+: .*call step\(closure\) outs"):
+        sg.function(step)(X)
+
+
+def test_a_series_and_a_table_are_compared() -> None:
+    series, table = pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+    def both(x: Any) -> Any:
+        return x + torch.tensor(series.values + table["a"].to_numpy()).float()
+
+    f = sg.function(both)
+    for _ in range(3):
+        assert f(X).tolist() == both(X).tolist()
+        series[0] += 1
+        table.loc[1, "a"] += 2
