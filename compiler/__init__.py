@@ -26,6 +26,12 @@ def _running(out: Any, x: Any, axis: int, sign: str, back: bool) -> None:
     running(out, x, axis, sign, back)
 
 
+def _sort(x: Any, axis: int) -> None:
+    from staticgraph.compiler.runtime.sorting import sort
+
+    sort(x, axis)
+
+
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
     with fork.importing():
         from staticgraph.compiler.llvm.user_functions import compile_scalar
@@ -43,6 +49,7 @@ provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
 provided.running.provide(_running)
+provided.sort.provide(_sort)
 provided.share.provide(_share)
 
 if __name__ == "compiler":

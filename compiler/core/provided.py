@@ -92,6 +92,9 @@ running: Provided[[Any, Any, int, str, bool], None] = Provided("staticgraph.comp
 """`running(out, x, axis, sign, back)`: write the sums ("+") or products ("*") up to each element,
 or from it on."""
 
+sort: Provided[[Any, int], None] = Provided("staticgraph.compiler")
+"""`sort(x, axis)`: sort a large array in place along an axis."""
+
 share: Provided[[Callable[[int], None], int], None] = Provided("staticgraph.compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -284,13 +283,11 @@ def by_neighbours(x: Value, size: int, alpha: float, beta: float, k: float) -> V
 
 
 def normalize(x: Value, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12) -> Value:
-    """x divided by its p-norm along `dim`, or by eps if that is larger.
+    """x divided by its p-norm along `dim`, or by eps if that is larger; p=0 counts what is not 0.
 
     Example:
         >>> sg.nn.normalize(np.array([[3.0, 4.0]]))
         array([[0.6, 0.8]])
     """
     x = of_floats("normalize", x)
-    if not (p > 0 or p == math.inf):
-        raise OptionError(f"normalize: p is a number above 0, not {p!r}")
     return x / ops.clip(norm_along(x, p, dim, True), eps)

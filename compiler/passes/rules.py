@@ -17,7 +17,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import LinAlgError, OutOfRangeError
-from staticgraph.compiler.core.lowering import Pointwise
+from staticgraph.compiler.core.lowering import Pointwise, Scatter
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import TupleType
@@ -131,6 +131,16 @@ def add_minus_zero(a: Expression, b: Expression) -> Expression | None:
     for x, y in ((a, b), (b, a)):
         value = scalar_value(y)
         if value is not None and value == 0 and math.copysign(1, value) < 0:
+            return _unless_broadcast(x, y)
+    return None
+
+
+@rule("exact", "add")
+def add_zero_to_scattered(a: Expression, b: Expression) -> Expression | None:
+    """x + 0 = x, of what a scatter adds up from 0: a sum that begins with 0 is never -0."""
+    for x, y in ((a, b), (b, a)):
+        how = x.op.lowering
+        if isinstance(how, Scatter) and how.kind is None and _is(y, 0):
             return _unless_broadcast(x, y)
     return None
 

@@ -7,6 +7,7 @@ the places are those of a stable sort.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,13 @@ _PLACES = np.uint64(0xFFFFFFFF)
 _SIGN = np.uint32(0x80000000)
 
 
-def order(x: Any, *, axis: int, descending: bool) -> Any:
-    """The places along an axis in order."""
+def order(
+    x: Any, *, axis: int, descending: bool, sort: Callable[..., object] = np.ndarray.sort
+) -> Any:
+    """The places along an axis in order; `sort(numbers, axis)` sorts in place."""
     numbers = None if x.shape[axis] < LEAST else _numbers(x, axis, descending)
     if numbers is not None:
-        numbers.sort(axis=-1)
+        sort(numbers, -1)
         return _places(numbers, axis)
     if not descending:
         return np.argsort(x, axis, kind="stable")

@@ -14,16 +14,18 @@ POOL = "staticgraph-host"
 """What the names of the threads begin with, which are idle unless a graph runs."""
 
 
-def share(task: Callable[[int], None], count: int) -> None:
-    """Call a function with each number below `count`, in threads unless the BLAS has its own.
+def share(task: Callable[[int], None], count: int, *, multiplies: bool = True) -> None:
+    """Call a function with each number below `count`, in threads.
 
+    If it multiplies matrices and the BLAS has threads of its own, these share the work instead.
     The calls must not depend on each other. What one raises is raised when none runs any more:
     they write to memory of the caller's.
     """
     if count == 1:
         task(0)
         return
-    helpers = 0 if blas.get_threads() > 1 else min(threads.get_num_threads(), count) - 1
+    alone = multiplies and blas.get_threads() > 1
+    helpers = 0 if alone else min(threads.get_num_threads(), count) - 1
     numbers = iter(range(count))
 
     def work() -> None:

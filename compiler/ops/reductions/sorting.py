@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Attrs, Op
@@ -17,6 +18,10 @@ from staticgraph.compiler.ops.reductions.along import axis_or_flat, host_along
 from staticgraph.compiler.reference.orders import order
 
 __all__ = ["argsort", "sort"]
+
+
+_MANY = 1 << 18
+"""The elements from which threads share a sort."""
 
 
 _KINDS: tuple[Any, ...] = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -41,8 +46,20 @@ def _bind_as(name: str) -> Any:
     return bind
 
 
+@wraps(order)  # which is what an exported file has
+def _order(x: Any, *, axis: int, descending: bool) -> Any:
+    return order(x, axis=axis, descending=descending, sort=_sort)
+
+
+def _sort(x: Any, axis: int) -> None:
+    if x.size < _MANY:
+        x.sort(axis)
+    else:
+        provided.sort(x, axis)
+
+
 argsort: Op = host_along(
-    "argsort", order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
+    "argsort", _order, result=lambda dtype: INT64, bind=_bind_as("argsort"), vjp=(None,),
     exact=True,
     doc="The positions of the elements along an axis in order, of the flat x if None: int64. Equal "
     "ones stay in theirs, whether `stable` or not; nan is last, or first if `descending`.",
@@ -56,22 +73,22 @@ def _in_order(x: Any, *, axis: int, descending: bool) -> Any:
 
 @wraps(_in_order)  # which is what an exported file has
 def _sorted(x: Any, *, axis: int, descending: bool) -> Any:
-    # NumPy's vectorised sort takes a tenth of a stable one's time: only zeros tell them apart
-    found = np.sort(x, axis)
-    if _has_negative_zeros(found):
-        return _in_order(x, axis=axis, descending=descending)
-    return np.flip(found, axis) if descending else found
+    found = np.empty_like(x)
+    _sorted_into(found, x, axis=axis, descending=descending)
+    return found
 
 
 def _sorted_into(result: Any, x: Any, *, axis: int, descending: bool) -> bool:
-    if descending:
-        return False
+    # NumPy's vectorised sort takes a tenth of a stable one's time: only zeros tell them apart
     result[...] = x
-    result.sort(axis)
-    return not _has_negative_zeros(result)
-
-
-_SIDES: tuple[Any, ...] = ("left", "right")
+    _sort(result, axis)
+    mixed = _has_negative_zeros(result)
+    if descending:
+        result[...] = np.flip(result, axis)
+    if mixed:
+        rows, given = np.moveaxis(result, axis, -1), np.moveaxis(x, axis, -1)
+        rows[rows == 0] = given[given == 0]
+    return True
 
 
 def _has_negative_zeros(ordered: Any) -> bool:
@@ -79,10 +96,12 @@ def _has_negative_zeros(ordered: Any) -> bool:
         return False
     if ordered.ndim == 1 and not is_narrow(ordered.dtype):
         zero = ordered.dtype.type(0)
-        begin, end = (int(np.searchsorted(ordered, zero, side)) for side in _SIDES)
-        ordered = ordered[begin:end]
-    zeros = ordered[ordered == 0]
-    return bool(np.signbit(zeros).any())
+        begin = ordered.searchsorted(zero)
+        if begin == len(ordered) or ordered[begin] != zero:
+            return False
+        ordered = ordered[begin : ordered.searchsorted(zero, "right")]
+    bits = ordered.view(f"i{ordered.dtype.itemsize}")  # those of -0.0 are the least number
+    return bool(bits.min(initial=0) == np.iinfo(bits.dtype).min)
 
 
 def _sort_vjp(g: object, o: object, a: Any, *, axis: int, descending: bool) -> Any:

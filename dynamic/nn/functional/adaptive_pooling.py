@@ -63,6 +63,12 @@ def _counts(name: str, axes: int, input: Any, wanted: Any, but: str) -> tuple[An
             f"{name}(): Expected {axes + 1}D or {axes + 2}D tensor, but got{but} "
             f"{listed(input.shape)}"
         )
+    if 0 in input.shape[-axes:]:
+        raise AutogradError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
+            f"has sizes {listed(input.shape)} with dimension "
+            f"{list(input.shape).index(0, input.ndim - axes)} being empty"
+        )
     return counts
 
 

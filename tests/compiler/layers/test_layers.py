@@ -249,3 +249,13 @@ def test_batches_are_the_same_one_by_one(family: str) -> None:
             for i, row in enumerate(stacked):
                 given = [row if j == place else a for j, a in enumerate(case.args)]
                 same([one[i] for one in found], results(name, given, case.options), EXACT)
+
+
+@pytest.mark.parametrize(
+    ("p", "norms"), [(0, [2.0, 0.0]), (-np.inf, [0.0, 0.0]), (0.5, [12.0, 0.0])]
+)
+def test_normalize_by_any_norm(p: float, norms: list[float]) -> None:
+    x = np.array([[3.0, 0.0, -3.0], [0.0, 0.0, 0.0]])  # |x|**0.5 adds up to 2 sqrt(3)
+    expected = x / np.maximum(np.array(norms)[:, None], 1e-12)
+    assert_allclose(sg.nn.normalize(x, p), expected, rtol=1e-15)
+    assert_allclose(dynamic.nn.functional.normalize(dynamic.tensor(x), p), expected)

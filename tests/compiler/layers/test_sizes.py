@@ -169,3 +169,11 @@ def test_the_last_of_any_number_of_rows_gets_no_gradient() -> None:
 
 def test_axes_of_nothing_that_are_not_padded() -> None:
     assert nn.pad(np.ones((0, 2, 3)), (1, 1), "reflect").shape == (0, 2, 5)
+
+
+def test_means_of_nothing_are_refused() -> None:
+    x = sg.placeholder("x", (1, None, 2))
+    pooled = sg.compile([x], nn.adaptive_avg_pool2d(x, (2, 2)))
+    assert_allclose(pooled(np.ones((1, 1, 2), "f4")), np.ones((1, 2, 2)))
+    with pytest.raises(ShapeError, match=r"axis 1 of float32\[1, 0, 2\]: 1 elements from 0"):
+        pooled(np.ones((1, 0, 2), "f4"))

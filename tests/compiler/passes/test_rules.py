@@ -17,6 +17,8 @@ from staticgraph.compiler.graph.strided import view_inputs
 from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.ops import add, divide, power
+from staticgraph.compiler.ops.indexing.scatter_reductions import along_extremum
+from staticgraph.compiler.ops.indexing.take import take_add
 from staticgraph.compiler.passes.accumulate import accumulate_products
 from staticgraph.compiler.passes.rules import RULES
 from staticgraph.compiler.pipeline import LOOPS, optimise, recompute_regions, rule_names
@@ -110,6 +112,10 @@ FIRES: dict[str, list[tuple[Callable[[], Expression], list[str]]]] = {
         (lambda: X * stretched(1, X), []),
     ],
     "add_minus_zero": [(lambda: X + -0.0, []), (lambda: -0.0 + X, [])],
+    "add_zero_to_scattered": [
+        (lambda: take_add(X, np.arange(14) // 2, 0, 9) + 0.0, ["take_add"]),
+        (lambda: 0.0 + take_add(X, np.arange(14), 0, 14), ["take_add"]),
+    ],
     "divide_by_one": [(lambda: X / 1, [])],
     "floor_divide_by_one": [(lambda: N // 1, [])],
     "subtract_zero": [(lambda: X - 0.0, []), (lambda: N - 0, [])],
@@ -286,7 +292,12 @@ def raw(op: Any, *operands: Any) -> Expression:
         lambda: sg.reshape(M, (-1,)), lambda: sg.broadcast_to(ROW, (4, 3)),
         lambda: sg.reshape(sg.placeholder("q", (2, 3)), (3, 2)),
         lambda: M * sg.broadcast_to(S, (1, 3)), lambda: sg.max(M, 1),
+        lambda: along_extremum.bound(
+            (X, sg.constant(np.arange(14))),
+            {"axis": 0, "size": 14, "wrap": False, "largest": True},
+        ) + 0.0,
         # the other operand is what gives the result its shape
+        lambda: take_add(X, np.zeros(14, int), 0, 1) + sg.zeros((2,), "float64"),
         lambda: S * sg.ones((1,), "float64"), lambda: sg.ones((2, 1), "float64") * X,
         lambda: raw(add, S, np.full((3,), -0.0)), lambda: S - sg.zeros((1, 1), "float64"),
         lambda: raw(divide, S, np.full((1,), 2.0)), lambda: S / sg.full((4,), 2.0, "float64"),

@@ -137,6 +137,12 @@ def test_what_further_layers_refuse() -> None:
         F.fold(torch.ones(1, 4, 5), (3, 4), 2)
     with refused("adaptive_max_pool1d: output_size must be 1"):
         F.adaptive_max_pool1d(torch.ones(1, 2, 3), (1, 2))
+    for pool in (F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
+        with refused(
+            f"{pool.__name__}(): Expected input to have non-zero size for non-batch dimensions, "
+            "but input has sizes [1, 2, 0, 4] with dimension 2 being empty"
+        ):
+            pool(torch.ones(1, 2, 0, 4), 2)
     with refused("expected input[1, 3, 2, 2, 2] to have 2 channels, but got 3 channels instead"):
         F.conv_transpose3d(torch.ones(1, 3, 2, 2, 2), torch.ones(2, 1, 1, 1, 1))
     with refused("if input is 2D, then offsets has to be None", ValueError):
