@@ -15,7 +15,11 @@ OWN = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _EAGER = OWN + "dynamic" + os.sep
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "<frozen", "<__array_function__")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_CALLED_WITHIN = ("__hash__", "__eq__", "__str__", "__repr__", "__format__")
+_CALLED_WITHIN = (
+    "__hash__", "__eq__", "__str__", "__repr__", "__format__", "wrapper",
+    "named",
+)  # fmt: skip
+"""Functions that only go on to others: the last ones make texts of dataclasses and of tuples."""
 
 
 caller: ContextVar[str | None] = ContextVar("caller", default=None)

@@ -62,8 +62,7 @@ class GradScaler:
         """
         if not self._enabled:
             return outputs
-        if paused and mode.capture is not None:
-            refuse("reads the factor of a GradScaler, which update() changes", "scale outside")
+        _refuse_captured()
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, list | tuple):
@@ -75,6 +74,7 @@ class GradScaler:
         """Take the factor out of the gradients of an optimizer's parameters, once before a step."""
         if not self._enabled:
             return
+        _refuse_captured()
         if optimizer in self._unscaled:
             raise AutogradError(
                 "unscale_() has already been called on this optimizer since the last update()."
@@ -123,6 +123,8 @@ class GradScaler:
 
     def get_scale(self) -> float:
         """The factor; 1 if it does not scale."""
+        if self._enabled:
+            _refuse_captured()
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
@@ -175,6 +177,16 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = state_dict["_growth_tracker"]
+
+
+def _refuse_captured() -> None:
+    """Refuse to read the factor in a function that is captured."""
+    if paused and mode.capture is not None:
+        refuse(
+            "reads the factor of a GradScaler, which update() changes",
+            "capture what computes the loss, and call scaler.scale(loss).backward(), "
+            "scaler.step(optimizer) and scaler.update() outside",
+        )
 
 
 def _gradients(optimizer: Any) -> Iterator[Any]:

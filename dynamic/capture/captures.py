@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.transforms.autodiff import depending_on
 from staticgraph.dynamic.capture.apart import memory_of, refuse_shared
+from staticgraph.dynamic.capture.asking import Asking
 from staticgraph.dynamic.capture.effects import (
     Assign,
     Do,
@@ -35,15 +36,14 @@ from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
 from staticgraph.dynamic.capture.keeping import Keeping, is_number
 from staticgraph.dynamic.capture.outside import Operands
-from staticgraph.dynamic.capture.questions import grad_state, is_leaf
 from staticgraph.dynamic.capture.refusing import Refusing
-from staticgraph.dynamic.capture.traced import Traced, class_of
+from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
 from staticgraph.dynamic.capture.unknown import Unknown
 from staticgraph.dynamic.func.tracer import Level
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
-class Capture(Refusing):
+class Capture(Asking, Refusing):
     """A function that is being captured: its operands, and what it does beside its results.
 
     Attributes:
@@ -201,21 +201,6 @@ class Capture(Refusing):
         return Traced.made(self._operands.drawn(self._draws, sample.dtype))
 
     # what it asks
-
-    def requires(self, place: int) -> bool:
-        """Whether an operand requires grad as a call begins, which each must have in common."""
-        state = grad_state(self._given[place])
-        return self._operands.asked.setdefault((grad_state, place), state) is not False
-
-    def is_hooked_by(self, place: int, question: Callable[[Any], bool]) -> None:
-        """Note which hooks an operand has, which each call must have in common."""
-        self._operands.asked[question, place] = True
-
-    def is_leaf(self, place: int) -> bool:
-        """Whether nothing that is recorded made an operand, which each call must have in common."""
-        answer = is_leaf(self._given[place])
-        self._operands.asked[is_leaf, place] = answer
-        return answer
 
     def floating_operands(self, nodes: Sequence[Expression]) -> list[tuple[int, Any, Expression]]:
         """The operands among some expressions that may require grad, with what they are there."""
@@ -385,6 +370,7 @@ class Capture(Refusing):
             what else is done.
         """
         values = [self.lifted(one) for one in values]
+        refuse_attributes(values)
         numbers = [i for i, one in enumerate(values) if is_number(one)]
         self.flush()
         for key, (table, _) in self._assigned.items():

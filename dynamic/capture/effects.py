@@ -8,7 +8,7 @@ are results behind those of the caller, with a list of steps that say where they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
@@ -239,7 +239,7 @@ class Late(NamedTuple):
     place: int
 
 
-Answers = Mapping[tuple[Callable[[Any], bool | None], int], bool | None]
+Answers = Mapping[tuple[Callable[[Any], Any], int], bool | None]
 """What was asked of an operand, by its place, and the answer."""
 
 
@@ -333,10 +333,27 @@ class Effects:
 
     def fits(self, operands: Sequence[Any]) -> bool:
         """Whether what was asked when it was captured has the same answers for a call."""
+        return self.fits_given(operands, {i for _, i in self.asked})
+
+    def fixed(self, own: Sequence[Any], first: int) -> dict[int, Any]:
+        """By their places the tensors with which each call is: of the function's `own` operands,
+        the first of which is in that place, and of the surroundings.
+        """
+        behind = enumerate(self.lifted, len(self.inputs))
+        every = [*enumerate(own, first), *behind]
+        return {i: one for i, one in every if isinstance(one, Tensor)}
+
+    def fits_given(self, given: Sequence[Any], places: Collection[int]) -> bool:
+        """Whether what was asked of the operands in these places, or of modes, has the same
+        answers: `given` are those of the caller.
+        """
         if self.recording is not None and self.recording is not recording():
             return False
-        given = self._with_grads([*operands, *self.lifted])
-        return all(question(given[i]) is answer for (question, i), answer in self.asked.items())
+        if not places:
+            return True
+        found = self._with_grads([*given, *self.lifted]) if self.grads else [*given, *self.lifted]
+        asked = self.asked.items()
+        return all(question(found[i]) is answer for (question, i), answer in asked if i in places)
 
     def same_kinds(self) -> bool:
         """Whether tensors of the surroundings have the dtypes and shapes that they had."""

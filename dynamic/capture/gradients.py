@@ -29,6 +29,7 @@ from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.tape.grad_mode import record_if
 from staticgraph.dynamic.tape.gradients import refuse_complex_output
 from staticgraph.dynamic.tape.nodes import FREED
+from staticgraph.dynamic.tensors.history import is_leaf
 
 
 class _Grad:
@@ -93,7 +94,7 @@ class Gradients:
 
         A pass that went on outside has added it there, too: nothing is set, unless it changes.
         """
-        if not self._capture.tensor_at(place).is_leaf:
+        if not is_leaf(self._capture.tensor_at(place)):
             refuse(
                 "reads the gradient of a tensor that is no leaf",
                 "use autograd.grad, which returns gradients",
@@ -270,8 +271,8 @@ class Gradients:
     def target(self, x: Any) -> Expression:
         """What is differentiated by where a tensor is meant."""
         place = self._capture.place_of(x)
-        is_leaf = any(one is x for one in self._leaves.values())
-        known = place is not None and not is_leaf
+        is_own = any(one is x for one in self._leaves.values())
+        known = place is not None and not is_own
         found: Expression = self._capture.input_at(place) if known else x.expression
         for node in ancestors([found]):
             if self._leaves.get(node.serial) is x:

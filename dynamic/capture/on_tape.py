@@ -84,6 +84,16 @@ class OnTape:
         return not self.requires_grad
 
     @property
+    def grad_fn(self) -> None:
+        """None of a leaf; else what made it is known to the tape alone."""
+        return None if self.is_leaf else refuse_tape("grad_fn")
+
+    @property
+    def output_nr(self) -> int:
+        """0 of a leaf; else it is known to the tape alone."""
+        return 0 if self.is_leaf else refuse_tape("output_nr")
+
+    @property
     def grad(self) -> Any:
         """The gradient that the function has set or computed."""
         return mode.capture.gradients.of(self)

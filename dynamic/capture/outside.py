@@ -37,7 +37,7 @@ class Operands:
         self.held = {id(one): i for i, one in enumerate(given) if held[i]}
         self.draws: dict[tuple[Draw, ...], Expression] = {}
         self.stages: dict[tuple[int, int], int] = {}
-        self.asked: dict[tuple[Callable[[Any], bool | None], int], bool | None] = {}
+        self.asked: dict[tuple[Callable[[Any], Any], int], bool | None] = {}
         self.grads: dict[int, int] = {}
         self.recording: bool | None = None
 

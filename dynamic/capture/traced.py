@@ -17,7 +17,7 @@ from staticgraph.compiler.core.op import Attrs, Op, is_registered
 from staticgraph.compiler.core.refusals import refuse, remembered, user_place
 from staticgraph.compiler.core.types import is_static
 from staticgraph.compiler.core.watching import unwatched
-from staticgraph.compiler.core.whose_code import by_user
+from staticgraph.compiler.core.whose_code import by_user, is_called_by_own
 from staticgraph.compiler.graph.expression import (
     Expression,
     Handle,
@@ -125,6 +125,22 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
             yield
         finally:
             mode.capture.body = before
+
+    def __getattr__(self, name: str) -> Any:
+        """What the user has put on the operand that it stands for."""
+        asks = name not in _NAMES and by_user() and self._outside
+        place = mode.capture.place_of(self) if asks else None
+        if place is None:
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}", name=name, obj=self)
+        return mode.capture.attribute(place, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _NAMES and self._outside:
+            refuse(
+                f"puts {name!r} on a tensor from outside, once and not at each call",
+                "do it outside, before or after the call",
+            )
+        super().__setattr__(name, value)
 
     @property
     def expression(self) -> Any:
@@ -358,12 +374,23 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         return kind
 
     def __repr__(self) -> str:
-        if by_user() and not _is_known(self):
+        if not (is_called_by_own() or _is_known(self)):
             refuse_values("a text")
         value = self._value
         return f"traced({value.type if isinstance(value, Expression) else value!r})"
 
 
+def refuse_attributes(results: Sequence[object]) -> None:
+    """Refuse results on which the function has put something, which those of a call have not."""
+    for one in results:
+        if isinstance(one, Traced) and (found := vars(one)):
+            refuse(
+                f"returns a tensor on which it has put {', '.join(map(repr, found))}",
+                "put it on what the call returns",
+            )
+
+
+_NAMES = frozenset(dir(Traced))
 _PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float}
 """The Python numbers that are given by position, by the kind of their dtypes."""
 

@@ -64,7 +64,7 @@ class Min(NamedTuple):
 
 def named(name: str, result: Any) -> str:
     """A named tuple as PyTorch prints what the function of this name returns."""
-    fields = ",\n".join(f"{key}={value!r}" for key, value in result._asdict().items())
+    fields = ",\n".join(map("{}={!r}".format, result._fields, result))
     return f"torch.return_types.{name}(\n{fields})"
 
 

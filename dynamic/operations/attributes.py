@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.dynamic.core.results import sizes_of
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors import creation
 from staticgraph.dynamic.tensors.devices import CPU
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -49,7 +50,13 @@ def data_ptr(self: Any) -> int:
         >>> x.data_ptr() == x[:1].data_ptr()
         True
     """
-    return address(self._array) if self._array.size else 0
+    if paused and mode.capture is not None:
+        return int(mode.capture.told(self, "data_ptr", _data_ptr))
+    return _data_ptr(self)
+
+
+def _data_ptr(tensor: Any) -> int:
+    return address(tensor._array) if tensor._array.size else 0
 
 
 def storage_offset(self: Any) -> int:
@@ -59,7 +66,13 @@ def storage_offset(self: Any) -> int:
         >>> dynamic.arange(5)[2:].storage_offset()
         2
     """
-    return layout(self._array).start
+    if paused and mode.capture is not None:
+        return int(mode.capture.told(self, "storage_offset", _storage_offset))
+    return _storage_offset(self)
+
+
+def _storage_offset(tensor: Any) -> int:
+    return layout(tensor._array).start
 
 
 def element_size(self: Any) -> int:

@@ -42,7 +42,11 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(self, *args, **kwargs)
         if paused and mode.capture is not None:
             if args or kwargs:
-                refuse("steps an optimizer with a closure", "compute the loss before the step")
+                refuse(
+                    "steps an optimizer with a closure, which it may call many times",
+                    "capture what computes the loss, and call step(closure) outside; without a "
+                    "closure, step() can be captured",
+                )
             mode.capture.step(self, functools.partial(hooked, self))
             hide_optimizer(self)
             return None

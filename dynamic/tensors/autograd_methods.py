@@ -11,7 +11,6 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.watching import changing
 from staticgraph.dynamic.core import eager_ops, provided
-from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad, freeze, leaf_node
@@ -22,6 +21,14 @@ from staticgraph.dynamic.tape.hooks import Cell, hooks_of, hooks_to_change
 from staticgraph.dynamic.tape.nodes import Failing, Output, graph_edge
 from staticgraph.dynamic.tape.versions import UNTRACKED, TrackedInference
 from staticgraph.dynamic.tensors.copies import rebuild, warn_of_hooks, with_memory
+from staticgraph.dynamic.tensors.history import (
+    check_gradient,
+    hooks_of_tensor,
+    is_leaf,
+    items_of_hooks,
+    lifted_of,
+    retains_grad,
+)  # fmt: skip
 from staticgraph.dynamic.tensors.printing import tensor_text
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -113,7 +120,9 @@ class Autograd(Operand):
             >>> x.is_leaf, (2 * x).is_leaf
             (True, False)
         """
-        return self._node is None or type(self._node) is AccumulateGrad
+        if paused and mode.capture is not None:
+            return bool(mode.capture.told(self, "is_leaf", is_leaf))
+        return is_leaf(self)
 
     @property
     def grad_fn(self) -> Any:
@@ -121,6 +130,8 @@ class Autograd(Operand):
 
         RuntimeError for one of several views of a tensor that was modified in place.
         """
+        if paused and (lifted := lifted_of(self)) is not self:
+            return lifted.grad_fn
         node = self._node
         if node is None or type(node) is AccumulateGrad:
             return None
@@ -139,10 +150,10 @@ class Autograd(Operand):
     @property
     def _backward_hooks(self) -> Any:
         """The hooks of `register_hook`, by number; None without any."""
-        if self._node is None:
-            return getattr(self._home, "hooks", None)
-        hooks = self._node.hooks
-        return hooks.tensor if hooks is not None and hooks.tensor else None
+        if paused and mode.capture is not None:
+            found = mode.capture.told(self, "_backward_hooks", items_of_hooks)
+            return None if found is None else dict(found)
+        return hooks_of_tensor(self)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
@@ -160,6 +171,8 @@ class Autograd(Operand):
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
+        if paused and (lifted := lifted_of(self)) is not self:
+            return int(lifted.output_nr)
         return 0 if self._node is None else graph_edge(self._node)[1]
 
     def is_inference(self) -> bool:
@@ -205,7 +218,12 @@ class Autograd(Operand):
             except AttributeError:  # it has no home; most have one, and are not asked
                 return
         else:
-            _check_grad(self, value)
+            if not isinstance(value, Autograd):
+                raise ArgumentError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
+            check_gradient(self, value)
             home = self._home = self._home or Cell()
             home.grad = value
             if value._cell is not None and type(home) is AccumulateGrad:
@@ -242,7 +260,9 @@ class Autograd(Operand):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this tensor while it was no leaf."""
-        return self._home is not None and self._home.retains
+        if paused and mode.capture is not None:
+            return bool(mode.capture.told(self, "retains_grad", retains_grad))
+        return retains_grad(self)
 
     def register_hook(self, hook: object) -> RemovableHandle:
         """Call `hook(grad)` with the gradient of this tensor; a tensor that it returns replaces it.
@@ -472,28 +492,3 @@ class Autograd(Operand):
         warn_of_hooks(self)
         state = getattr(self, "__dict__", None)
         return rebuild, (type(self), self._array, self.requires_grad), state or None
-
-
-def _check_grad(tensor: Any, value: object) -> None:
-    """Raise unless `value` can be the gradient of `tensor`."""
-    if not isinstance(value, Autograd):
-        raise ArgumentError(
-            f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(value).__name__}"
-        )
-    if value is tensor:
-        raise AutogradError("can't assign Variable as its own grad")
-    given, wanted = value._array, tensor._array
-    if type(given) is not type(wanted):
-        raise AutogradError("assigned grad has data of a different type")
-    if given.shape != wanted.shape:
-        raise AutogradError(
-            f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "
-            f"'{list(wanted.shape)}'. Please ensure that the gradient and the tensor are the same "
-            "size"
-        )
-    if given.dtype != wanted.dtype:
-        raise AutogradError(
-            f"attempting to assign a gradient with dtype '{DTYPES[given.dtype].legacy.lower()}' to "
-            f"a tensor with grad_dtype '{DTYPES[wanted.dtype].legacy}'."
-        )

@@ -239,17 +239,24 @@ MEMORY = "_array"
 """The slot in which a tensor has its array."""
 
 
-def kind_of(tensor: object) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
-    """The dtype and shape of a tensor, and how it lies in memory."""
+def kind_of(tensor: object) -> tuple[type, np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
+    """The class, dtype and shape of a tensor, and how it lies in memory."""
     array = getattr(tensor, MEMORY)
-    return array.dtype, array.shape, array.strides
+    return type(tensor), array.dtype, array.shape, array.strides
+
+
+def is_eager(tensor: object) -> bool:
+    """Whether a tensor has an array of its own: what stands for one has none."""
+    return type(getattr(type(tensor), MEMORY, None)) is MemberDescriptorType
 
 
 def reads_of_kind(tensor: object, name: str, place: str) -> list[Read]:
     """The reads of dtype and shape of a tensor; none of what stands for one."""
-    if type(getattr(type(tensor), MEMORY, None)) is not MemberDescriptorType:
+    if not is_eager(tensor):
         return []
-    return [Read("state", tensor, kind_of, kind_of(tensor), f"dtype and shape of {name}", place)]
+    return [
+        Read("state", tensor, kind_of, kind_of(tensor), f"class, dtype and shape of {name}", place)
+    ]
 
 
 def reads_of_tensor(tensor: Any, is_operand: bool, name: str, place: str) -> list[Read]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from types import CellType, FunctionType, ModuleType
@@ -81,6 +82,12 @@ def file_of(kind: type) -> str:
         file = file_of_module(sys.modules.get(kind.__module__))
         found = _files[kind] = file or ("<frozen" if own else "")
     return found
+
+
+@functools.lru_cache(1024)
+def names_of_class(kind: Any) -> frozenset[str]:
+    """The names of the attributes that a class has."""
+    return frozenset(dir(kind))
 
 
 def slots_of(kind: type) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib
 import operator
+import pickle
 import re
 import signal
 import sys
@@ -47,6 +48,11 @@ def _of_stream(stream: Any) -> object:
 
 def _of_logger(log: Any) -> object:
     return log.getEffectiveLevel(), log.level, log.disabled, log.manager.disable
+
+
+def _of_frame(frame: Any) -> object:
+    """All that a series or a table of pandas has: labels, types and values."""
+    return pickle.dumps(frame)
 
 
 def of_bits(bits: Any) -> object:
@@ -87,6 +93,7 @@ _GETTERS: dict[str, Getter] = {
     "_contextvars.Context": dict,
     "logging.Logger": _of_logger,
     "numpy.random.bit_generator.SeedSequence": operator.attrgetter("state"),
+    "pandas.core.generic.NDFrame": _of_frame,
     "_hashlib.HASH": operator.methodcaller("digest"),
 }
 _MOVED: dict[str, Getter] = {

@@ -22,6 +22,7 @@ from staticgraph.tracing.inspection import (
     file_of,
     file_of_module,
     has_parts,
+    names_of_class,
     slots_of,
 )  # fmt: skip
 from staticgraph.tracing.library_states import getter_of, is_fixed, of_bytes, of_subclasses
@@ -184,6 +185,24 @@ class Objects:
         if of_library and not isinstance(table, dict) and not slots and not is_fixed(kind):
             self.opaque[id(value)] = name
 
+    def _put_on(self, tensor: Any, name: str, place: str) -> None:
+        """What the user has put on a tensor, and what is asked for that may not be there."""
+        kind: Any = type(tensor)
+        own = self._names.keys() - names_of_class(kind)
+        asks = self._catches or self._reflects or hasattr(kind, "__getattr__")
+        if not (asks or self._stores & own or any(hasattr(tensor, key) for key in own)):
+            return  # without a dict of its own, if nobody has asked for that
+        table = getattr(tensor, "__dict__", None)
+        if table is None:
+            return
+        what = f"the attributes of {name}"
+        self._read("attribute", tensor, "__dict__", table, what, place)
+        if self._reflects:
+            self._read("keys", table, None, [*table], what, place)
+        for key in [*table] if self._reflects else own & table.keys():
+            self._item(table, key, f"{name}.{key}", self._names.get(key, place))
+        self._lacks(table, name, place)
+
     def _over(self, kind: Any, keys: Iterable[str], name: str, place: str) -> None:
         """That no class has what would come before these attributes of an object: a property."""
         for one in kind.__mro__:
@@ -286,15 +305,16 @@ class Objects:
                     elif key == "_modules":
                         self._parts(value, own, place)
                     continue
-                if not user and key.startswith("_"):
-                    continue
                 named = self._reflects or key in self._names or key in ("training", "forward")
-                if user and not named:
+                if (user or key.startswith("_")) and not named:
                     continue
                 self._item(vars(part), key, f"{own}.{key}", self._names.get(key, place))
+            if self._reflects or "__dict__" in self._names:
+                what = f"the attributes of {own}"
+                self._read("keys", vars(part), None, [*vars(part)], what, place)
+            self._lacks(vars(part), own, place)
             if user:
                 self._over(kind, self._names.keys() & vars(part).keys(), own, place)
-                self._lacks(vars(part), own, place)
                 for key in self._names.keys() - vars(part).keys() - {"forward"}:
                     if any(key in vars(one) and not is_own(file_of(one)) for one in kind.__mro__):
                         at = self._names[key]

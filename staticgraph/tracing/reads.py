@@ -48,7 +48,7 @@ from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
-from staticgraph.tracing.guards import Guards, Read, older, reads_of_tensor, unless_only
+from staticgraph.tracing.guards import Guards, Read, is_eager, older, reads_of_tensor, unless_only
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
@@ -298,6 +298,8 @@ class Surroundings(Containers):
         self._seen[id(value)] = value
         if is_tensor(value):
             self.reads += reads_of_tensor(value, self.on_tensors, name, place)
+            if is_eager(value):
+                self._put_on(value, name, place)
             return
         if isinstance(value, GETTERS):
             for text in value.__reduce__()[1]:

@@ -43,7 +43,10 @@ def repeated(
     if with_own:
         run = _with_tensors(call, kind, run, otherwise)
     if not call.steady:
-        run = _fitting(call, run, otherwise)
+        asked, others = _asked(call, count)
+        reads = [*reads, *asked]
+        if others or call.effects.recording is not None:
+            run = _fitting(call, others, run, otherwise)
     lifted = () if call.effects is None else call.effects.lifted
     reads = [*reads, *_of_kinds([*call.own, *lifted], reads)]
     reads = [one for one in reads if one.kind != "code" or one.owner is not known]
@@ -99,13 +102,28 @@ def _kind_of(value: Any) -> object:
     return type(value) if type(value) in NUMBERS else (type(value), value.dtype, value.shape)
 
 
+def _asked(call: Call, count: int) -> tuple[list[Read], frozenset[int]]:
+    """What the function asked of tensors that are the same in each call, and the places of the
+    other operands of which it asked something.
+    """
+    effects, kept = call.effects, len(call.around.kept.current())
+    fixed = effects.fixed(call.own[: len(call.own) - kept], count)
+    reads = [
+        Read("state", fixed[i], question, answer, "what was asked of a tensor", "?")
+        for (question, i), answer in effects.asked.items()
+        if i in fixed
+    ]
+    return reads, frozenset(i for _, i in effects.asked if i not in fixed)
+
+
 def _fitting(
-    call: Call, run: Callable[..., Any], otherwise: Callable[..., Any]
+    call: Call, places: frozenset[int], run: Callable[..., Any], otherwise: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The call, if what the function asked of tensors and modes holds for it."""
-    fits, own = call.compiled.trace.effects.fits, call.own
+    """The call, if what the function asked of operands in these places, and modes, holds for it."""
+    fits, own = call.effects.fits_given, call.own
 
     def chosen(*args: object) -> Any:
-        return run(*args) if fits([*args, *own]) else otherwise(*args)
+        given = [*args, *own] if places else ()
+        return run(*args) if fits(given, places) else otherwise(*args)
 
     return chosen

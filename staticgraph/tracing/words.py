@@ -19,6 +19,8 @@ from staticgraph.compiler.runtime import unchanged
 from staticgraph.tracing.guards import MEMORY, Read, kind_of
 
 _OF_DICTS = frozenset(("item", "absent", "keys", "pairs", "values", "length", "disjoint"))
+_Key = tuple[int, str]
+"""The identity of an object, and the name of what it has."""
 OFTEN = 3
 """Changes of a dict after which it is compared item by item."""
 
@@ -32,26 +34,26 @@ class Versions:
     __slots__ = ("_changes", "_seen")
 
     def __init__(self) -> None:
-        self._seen: dict[int, int] = {}
-        self._changes: Counter[int] = Counter()
+        self._seen: dict[_Key, int] = {}
+        self._changes: Counter[_Key] = Counter()
 
     def of(self, table: object) -> unchanged.Word | None:
         """The version of a dict as it is now; None of one that changes often, or has none."""
         if not unchanged.has_version(table):
             return None
         word = unchanged.version_of(table)
-        return None if self._changes_often(table, word[1]) else word
+        return None if self._changes_often((id(table), ""), word[1]) else word
 
-    def is_exchanged(self, owner: object, content: object) -> bool:
+    def is_exchanged(self, owner: object, content: object, name: str = "") -> bool:
         """Whether what an object has, such as `content` now, was often found to be another."""
-        return self._changes_often(owner, id(content))
+        return self._changes_often((id(owner), name), id(content))
 
-    def _changes_often(self, owner: object, now: int) -> bool:
-        before = self._seen.setdefault(id(owner), now)
+    def _changes_often(self, key: _Key, now: int) -> bool:
+        before = self._seen.setdefault(key, now)
         if before != now:
-            self._seen[id(owner)] = now
-            self._changes[id(owner)] += 1
-        return self._changes[id(owner)] > OFTEN
+            self._seen[key] = now
+            self._changes[key] += 1
+        return self._changes[key] > OFTEN
 
 
 def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
@@ -63,7 +65,11 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
     rest: list[Read] = []
     of_dicts: dict[int, tuple[Any, list[Read]]] = {}
     for one in reads:
-        found = _words_of_kind(one, versions) if one.key is kind_of else _words_of(one)
+        if one.kind == "state":
+            of = _words_of_kind if one.key is kind_of else _words_of_answer
+            found = of(one, versions)
+        else:
+            found = _words_of(one)
         table = _table_of(one.owner)
         if table is not None and one.kind in _OF_DICTS:
             of_dicts.setdefault(id(table), (table, []))[1].append(one)
@@ -92,11 +98,30 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
 
 
 def _words_of_kind(read: Read, versions: Versions) -> list[unchanged.Word]:
-    """That a tensor has the array that it has, unless it often has another one."""
+    """That a tensor has its class and its array, unless it often has another one."""
     array = getattr(read.owner, MEMORY)
     if versions.is_exchanged(read.owner, array) or not read.holds(read.now()):
         return []
-    return unchanged.slot_of(read.owner, MEMORY, array)
+    found = unchanged.slot_of(read.owner, MEMORY, array)
+    return [unchanged.class_of(read.owner, type(read.owner)), *found] if found else []
+
+
+def _words_of_answer(read: Read, versions: Versions) -> list[unchanged.Word]:
+    """That what an answer is read of has what it has, unless something often has another."""
+    fields = getattr(read.key, "fields", None)
+    if fields is None or not read.holds(read.now()):
+        return []
+    words: list[unchanged.Word] = []
+    for owner, name in fields(read.owner):
+        if not name:
+            words.append(unchanged.length_of(owner, len(owner)))
+            continue
+        content = getattr(owner, name)
+        found = unchanged.slot_of(owner, name, content)
+        if not found or versions.is_exchanged(owner, content, name):
+            return []
+        words += found
+    return words
 
 
 def _words_of_array(read: Read) -> list[unchanged.Word]:

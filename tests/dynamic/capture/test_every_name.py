@@ -23,11 +23,12 @@ from tests.combinations import some
 _REFUSED = {
     "the result is a value of Python's":
         "allclose equal Tensor.allclose Tensor.equal Tensor.is_nonzero Tensor.numpy",
+    "permutes by pivots, whose values it needs": "lu lu_unpack Tensor.lu",
     "the size of the result depends on values":
         "argwhere bincount histc masked_select nonzero unique unique_consecutive "
         "Tensor.argwhere Tensor.bincount Tensor.histc Tensor.masked_select Tensor.nonzero "
         "Tensor.unique Tensor.unique_consecutive",
-    "takes numbers, which are given as tensors here": "logspace randint take_along_axis where",
+    "takes numbers, which are given as tensors here": "logspace take_along_axis where",
     "depends on how a tensor lies in memory":
         "empty_strided Tensor.is_contiguous Tensor.is_set_to Tensor.set_ Tensor.storage "
         "Tensor.storage_offset Tensor.stride Tensor.untyped_storage",
