@@ -30,6 +30,16 @@ class GradScaler:
 
     `GradScaler("cpu")` scales; without a GPU `GradScaler()` and `GradScaler("cuda")` warn and
     do nothing, as PyTorch's.
+
+    Example:
+        >>> w = dynamic.tensor([1.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.SGD([w], lr=0.5)
+        >>> scaler = dynamic.amp.GradScaler("cpu")
+        >>> scaler.scale((3 * w).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w
+        tensor([-0.5000], requires_grad=True)
     """
 
     def __init__(
