@@ -20,7 +20,7 @@ from staticgraph.compiler.core.dtypes import is_inexact, promoted
 from staticgraph.compiler.core.errors import DTypeError, GraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.pickling import STREAM, Stream
-from staticgraph.compiler.core.refusals import refuse, remembered
+from staticgraph.compiler.core.refusals import is_traced, refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
@@ -203,6 +203,11 @@ class Expression(Operators):
 
     def _number(self) -> NoReturn:
         """Refused: an expression has no value before it runs."""
+        if not is_traced():
+            raise GraphError(
+                f"{self} ({self.source}) has no value before it runs: run or compile it, and take "
+                "the number of what that returns"
+            )
         refuse(
             f"{self} has no value before it runs",
             "compute with it as it is, or give it by keyword, which makes a number static",

@@ -12,7 +12,7 @@ import io
 import pickle
 import struct
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
@@ -41,8 +41,13 @@ _STORAGE_OF = {dtype: name for name, dtype in _STORAGES.items()}
 _UNTYPED = ("uint16", "uint32", "uint64")
 """The dtypes without a storage of their own: such tensors say theirs, on storages of bytes."""
 DEEPEST = 200
-"""The number of containers inside each other that are saved; cyclic ones have no end."""
+"""The number of containers inside each other that are saved and read; cyclic ones have no end."""
 _DEEPEST_KEY = 1000
+_FACTORIES: dict[str, Callable[[], object]] = {
+    "bool": bool, "dict": dict, "float": float, "int": int, "list": list, "long": int, "set": set,
+    "str": str, "tuple": tuple, "unicode": str,
+}  # fmt: skip
+"""What a `defaultdict` of a file may make."""
 _MOST = 2**31
 """Elements of a tensor that may be read: one of fewer bytes than elements is expanded."""
 
@@ -147,6 +152,7 @@ def _known(module: str, name: str) -> Any:
     functions: dict[tuple[str, str], Any] = {
         ("collections", "OrderedDict"): _Named("OrderedDict", _ordered),
         ("collections", "Counter"): _Named("Counter", _counter),
+        ("collections", "defaultdict"): _Named("defaultdict", _defaults),
         ("_codecs", "encode"): _Named("bytes", _bytes),
         ("torch", "Size"): _Named("Size", _size),
         ("torch", "device"): _Named("device", _device),
@@ -157,6 +163,8 @@ def _known(module: str, name: str) -> Any:
         ("torch._utils", "_rebuild_tensor_v3"): _Named("tensor", _untyped_tensor),
         ("torch._utils", "_rebuild_parameter"): _Named("parameter", _parameter),
     }
+    if module in ("builtins", "__builtin__") and name in _FACTORIES and name != "set":
+        return _Named(name, _refuse_call)
     return functions.get((module, name))
 
 
@@ -186,6 +194,13 @@ def _counter(counts: Any = ()) -> Counter[Any]:
     return Counter(counts)
 
 
+def _defaults(factory: Any = None) -> defaultdict[Any, Any]:
+    name = factory._name if isinstance(factory, _Named) else ""
+    if factory is not None and name not in _FACTORIES:
+        raise LoadError(f"load: a defaultdict of {name or repr(factory):.80} is not read")
+    return defaultdict(None if factory is None else _FACTORIES[name])
+
+
 def _bytes(text: Any = "", encoding: Any = None) -> bytes:
     """What bytes are in the opcodes of protocol 2, which has none for them."""
     if not isinstance(text, str) or encoding != "latin1":
@@ -206,7 +221,7 @@ def _size(values: Any = ()) -> Size:
 
 
 def _refuse_call(*args: object) -> NoReturn:
-    raise LoadError("load: the file makes a storage by itself")
+    raise LoadError("load: the file makes a storage or a type by itself")
 
 
 def _tensor(
@@ -313,7 +328,25 @@ def _read(archive: zipfile.ZipFile) -> Any:
             )
         return found
 
-    return _Unpickler(archive.read(pickled[0]), storage).load()
+    found = _Unpickler(archive.read(pickled[0]), storage).load()
+    _check_depth(found)
+    return found
+
+
+def _check_depth(found: object) -> None:
+    """LoadError for more containers inside each other than are saved: code that walks them ends."""
+    level, seen = [found], {id(found)}
+    for _ in range(DEEPEST + 1):
+        inside: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                inside += one.values()
+            elif isinstance(one, list | tuple | set):
+                inside += one
+        level = [one for one in inside if id(one) not in seen and not seen.add(id(one))]
+        if not level:
+            return
+    raise LoadError(f"load: the file has more than {DEEPEST} containers inside each other")
 
 
 class _Writer:
@@ -347,7 +380,10 @@ class _Writer:
             self._keep(value)
             self._write_all(value, path, b"e")
         elif isinstance(value, tuple):
+            if isinstance(value, Size):
+                self._name("torch", "Size")
             self._write_all(value, path, b"t")
+            self.content += b"\x85R" if isinstance(value, Size) else b""
         elif isinstance(value, DType):
             self._name("torch", value.name)
         else:
