@@ -139,7 +139,7 @@ HOSTILE: list[tuple[bytes, str]] = [
         b"ctorch._utils\n_rebuild_tensor_v2.__globals__\n.",
         r"asks for torch\._utils\._rebuild_tensor",
     ),
-    (b"ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.", "the file sets attributes of a _Named"),
+    (b"ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.", "the file sets attributes of a Named"),
     (b"ctorch\nFloatStorage\n)R.", "the file makes a storage or a type by itself"),
     (REBUILD + STORAGE + b"K\x00(K\x05t(K\x01t" + END, r"a tensor of \(5,\) .* does not lie in"),
     (REBUILD + STORAGE + b"K\x03(K\x02t(K\x01t" + END, "does not lie in its storage of 4"),
