@@ -215,6 +215,9 @@ class Expression(Operators):
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
+    def _repr_svg_(self) -> str | None:
+        return provided.picture(self)
+
     def __copy__(self) -> Expression:
         return self
 

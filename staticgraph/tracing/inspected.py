@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.notebook import preformatted
 from staticgraph.compiler.core.op import Operand
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import Call, Signature
@@ -59,6 +60,10 @@ class InspectedFunction:
             <executable share(x: float64[x.0])>
         """
         return self.captured(*args, **kwargs)[0].part.executable
+
+    def _repr_html_(self) -> str:
+        traces = "".join(f"\n  {trace}" for trace in self.traces) or "\n  not called yet"
+        return preformatted(repr(self) + traces)
 
     @property
     def plain(self) -> Callable[..., Any]:
