@@ -20,9 +20,6 @@ from tests.project.namespaces import documented, namespaces
 MARKUP = re.compile(r"([|*]|_(?=\W|$))")
 NAPOLEON = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 ELSEWHERE = ("staticgraph.dynamic", "staticgraph.compiler")  # whose members are not all for users
-FOR_OPS = {  # what ops and captures ask of whatever they apply to
-    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "traced",
-}  # fmt: skip
 HIDDEN = "(*args, **kwargs)"
 IMPORTS = """The examples begin with these lines, and are run as tests::
 
@@ -105,9 +102,10 @@ def _methods(kind: type) -> dict[str, Any]:
     return {
         name: one
         for name, one in found.items()
-        if not name.startswith("_") and name not in FOR_OPS
-        and (callable(one) or inspect.isdatadescriptor(one)) and inspect.getdoc(one)
-    }  # fmt: skip
+        if not name.startswith("_")
+        and (callable(one) or inspect.isdatadescriptor(one))
+        and inspect.getdoc(one)
+    }
 
 
 def _text(page: Page) -> str:

@@ -146,11 +146,11 @@ class Expression(Operators):
         """
         return scope_of(self.source)
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
         for operand in operands:
             if isinstance(operand, Handle):
-                handle: Expression = operand.apply(op, operands, attrs)
+                handle: Expression = operand._apply(op, operands, attrs)
                 return handle
         exact: Expression | None = compared_exactly(op, operands)
         if exact is not None:
@@ -159,7 +159,7 @@ class Expression(Operators):
         made.weak = _stays_weak(op, operands, made)
         return made
 
-    def constant(self, array: object) -> Expression:
+    def _constant(self, array: object) -> Expression:
         """A constant expression."""
         return constant(array)
 

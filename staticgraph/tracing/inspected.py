@@ -48,7 +48,7 @@ class InspectedFunction:
         call, operands = self._find(take_apart(self.name, args, dict(kwargs), self._ordered))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        arrays = operands if tensor is None else list(tensor.arrays(operands))
+        arrays = operands if tensor is None else list(tensor._arrays(operands))
         return call, tensor, list(call.compiled.part.needed(arrays))
 
     def executable(self, /, *args: object, **kwargs: object) -> Executable:
@@ -123,7 +123,7 @@ class InspectedFunction:
         if found is None:
             return None
         results = [found] if call.compiled.single else found
-        return call.assemble(results if tensor is None else list(map(tensor.constant, results)))
+        return call.assemble(results if tensor is None else list(map(tensor._constant, results)))
 
     def replay(self, /, *args: object, **kwargs: object) -> Replay:
         """Where inf and nan come from: see `Executable.replay`.

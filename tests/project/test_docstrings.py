@@ -54,15 +54,11 @@ def _members(*, compiler: bool) -> dict[str, Any]:
     }
 
 
-FOR_OPS = {  # what ops and captures ask of whatever they apply to (`compiler.core.op.Operand`)
-    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "standing",
-    "traced",
-}  # fmt: skip
 INTERNAL = {"imaginary_part", "log_odds", "real_part"}  # ops of which public functions are made
 TENSOR = {
     name: inspect.getattr_static(dynamic.Tensor, name)
     for name in dir(dynamic.Tensor)
-    if not name.startswith("_") and name not in FOR_OPS | INTERNAL
+    if not name.startswith("_") and name not in INTERNAL
 }
 FUNCTIONS = {  # and classes, but for protocols: what a user's class has to have
     name: one
