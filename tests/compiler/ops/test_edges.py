@@ -246,7 +246,7 @@ def test_every_operator_and_method_is_its_op() -> None:
         assert_array_equal(interpret([expression], {x: array})[0], expected)
     first, second = x
     assert_array_equal(interpret([first - second], {x: array})[0], array[0] - array[1])
-    assert x.sum.__doc__ == ops.sum.doc
+    assert x.sum.__doc__.startswith(ops.sum.doc)
 
 
 def test_erf_is_within_two_ulp() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.listing import listing
 from staticgraph.compiler.core.lowering import Alias
 from staticgraph.compiler.graph.definition import define
 from staticgraph.compiler.schedule.group_limits import LONGEST_CHAIN, MOST_STATEMENTS
@@ -37,7 +38,7 @@ def lines(made: Kernel, text: str) -> list[str]:
 
 def statements(made: Kernel) -> list[str]:
     """The source of a kernel without comments."""
-    bare = (line.partition("#")[0].rstrip() for line in made.source.splitlines())
+    bare = (line.partition("#")[0].rstrip() for line in listing(made).splitlines())
     return [line for line in bare if line]
 
 

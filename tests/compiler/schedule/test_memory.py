@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.kernel import Kernel
+from staticgraph.compiler.codegen.listing import listing
 from staticgraph.compiler.codegen.memory import MemoryPlan, Slot
 from staticgraph.compiler.core.dims import atoms
 from staticgraph.compiler.graph.definition import define
@@ -175,7 +176,7 @@ def test_updates_are_written_in_place_where_the_old_value_is_done() -> None:
         {w: v * 2, v: v + 1},
     ):
         made = updated([g] if any(g is leaf for leaf in leaves(updates)) else [], updates)
-        assert not made.memory.commits, made.source
+        assert not made.memory.commits, listing(made)
         kinds = [slot.kind for slot in made.memory.slots]
         assert kinds.count("variable") == len(updates) + (len(updates) == 1 and v in updates)
 
@@ -199,7 +200,7 @@ def test_updates_wait_where_the_old_value_is_still_read() -> None:
     ]
     for inputs, updates, outputs, commits in cases:
         made = updated(inputs, updates, outputs)
-        assert len(made.memory.commits) == commits, made.source
+        assert len(made.memory.commits) == commits, listing(made)
 
 
 def test_an_update_in_place_comes_after_every_check_of_an_index() -> None:

@@ -72,7 +72,7 @@ def test_functions_become_builtin_ones_that_say_what_they_are() -> None:
     assert inspect.isbuiltin(method)
     assert method.__name__ == "cosh"
     assert str(inspect.signature(method)) == "(a, /)"
-    assert method.__doc__ == torch.cosh.doc
+    assert method.__doc__.startswith(torch.cosh.doc)
     with pytest.raises(TypeError, match="cosh"):
         x.cosh(1, 2)
     with pytest.raises(RuntimeError, match="size of tensor a"):
