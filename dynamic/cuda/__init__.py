@@ -269,5 +269,7 @@ def __getattr__(name: str) -> Any:
             f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."
         )
 
-    shown = "\n    Traceback (most recent call last):\n        ...\n    TypeError: type torch.cuda..."
+    shown = (
+        "\n    Traceback (most recent call last):\n        ...\n    TypeError: type torch.cuda..."
+    )
     return _named(refuse, name, "TypeError: there is no GPU.", shown)

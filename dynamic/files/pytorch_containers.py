@@ -113,7 +113,8 @@ def check_depth(found: object) -> None:
                 inside += one.values()
             elif isinstance(one, list | tuple | set):
                 inside += one
-        level = [one for one in inside if id(one) not in seen and not seen.add(id(one))]
+        level = [one for key, one in {id(one): one for one in inside}.items() if key not in seen]
+        seen |= {*map(id, level)}
         if not level:
             return
     raise LoadError(f"load: the file has more than {DEEPEST} containers inside each other")
