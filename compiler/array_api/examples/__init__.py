@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from inspect import cleandoc
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from staticgraph.compiler.array_api.examples import (
     arrays,
@@ -18,6 +18,7 @@ from staticgraph.compiler.array_api.examples import (
     reductions,
     transforms,
 )
+from staticgraph.compiler.core.values import Value
 
 _TITLE = "\n\nExample:\n    "
 
@@ -56,7 +57,7 @@ EXAMPLES: Mapping[str, Example] = {
 }
 
 
-def document(functions: Mapping[str, Any], *, of_tensors: bool, place: str = "") -> None:
+def document(functions: Mapping[str, Value], *, of_tensors: bool, place: str = "") -> None:
     """Add its example to the documentation of each function, in the stead of any that it has."""
     package = "dynamic" if of_tensors else "sg"
     for name, function in functions.items():
