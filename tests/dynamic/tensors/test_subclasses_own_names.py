@@ -24,7 +24,7 @@ class Own(dynamic.Tensor):
 def test_a_subclass_has_names_of_its_own(name: str) -> None:
     assert not hasattr(dynamic.Tensor, name)
     values = np.array([0.5, 1.0], "float32")
-    x: Any = dynamic.tensor(values).as_subclass(Own).requires_grad_()
+    x: Any = Own(values).requires_grad_()
     setattr(x, name, "mine")
     (dynamic.tanh(x) * x).sum().backward()
     y = dynamic.tensor(values).requires_grad_()
