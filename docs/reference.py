@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -16,13 +15,11 @@ import staticgraph as sg
 from staticgraph import dynamic
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.functions import NAMES, function_named
+from tests.project.namespaces import documented, namespaces
 
 MARKUP = re.compile(r"([|*]|_(?=\W|$))")
 NAPOLEON = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 ELSEWHERE = ("staticgraph.dynamic", "staticgraph.compiler")  # whose members are not all for users
-FOR_OPS = {  # what ops and captures ask of whatever they apply to
-    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "traced",
-}  # fmt: skip
 HIDDEN = "(*args, **kwargs)"
 IMPORTS = """The examples begin with these lines, and are run as tests::
 
@@ -61,23 +58,14 @@ def pages() -> Iterator[Page]:
     yield Page("Ops", "sg", ops)
     yield Page("Functions in NumPy's names", "sg", composed)
     yield Page("Errors and warnings", "sg", errors)
-    for name in (
-        "linalg", "special", "fft", "nn", "random", "optim", "distributed", "onnx", "sklearn",
-    ):  # fmt: skip
-        module = import_module(f"staticgraph.{name}")
-        yield Page(f"sg.{name}", f"sg.{name}", _own(module, known))
-    eager = {name: one for name, one in _members(dynamic).items() if name not in public}
-    yield Page("dynamic", "dynamic", eager)
-    yield Page("dynamic.Tensor", "Tensor", _methods(dynamic.Tensor))
-    for name in (
-        "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize",
-        "nn.utils.parametrizations", "nn.utils.prune", "optim", "optim.lr_scheduler",
-        "optim.swa_utils", "autograd", "autograd.functional", "autograd.forward_ad",
-        "autograd.graph", "func", "linalg", "special", "fft", "distributions", "utils.data",
-        "utils.checkpoint", "utils.tensorboard",
-    ):  # fmt: skip
-        module = import_module(f"staticgraph.dynamic.{name}")
-        yield Page(f"dynamic.{name}", f"dynamic.{name}", _own(module, known))
+    for name, module in namespaces().items():
+        own = {key: one for key, one in documented(module).items() if one not in known}
+        if module is dynamic:
+            own = {key: one for key, one in own.items() if not _is_same(one, public.get(key))}
+        if own and module is not sg:
+            yield Page(name, name, own)
+        if module is dynamic:
+            yield Page("dynamic.Tensor", "Tensor", _methods(dynamic.Tensor))
 
 
 def write(folder: Path) -> None:
@@ -100,19 +88,13 @@ def _is_error(value: object) -> bool:
     return inspect.isclass(value) and issubclass(value, BaseException)
 
 
-def _members(module: Any) -> dict[str, Any]:
-    names: Iterable[str] = getattr(module, "__all__", None) or vars(module)
-    found = {name: getattr(module, name) for name in names if not name.startswith("_")}
-    return {name: one for name, one in found.items() if callable(one) and _is_ours(one)}
+def _is_same(one: object, other: object) -> bool:
+    """Whether a function of tensors is one of the shared ones, itself or in front of it."""
+    return other is not None and inspect.getdoc(one) == inspect.getdoc(other)
 
 
 def _is_ours(value: object) -> bool:
     return (getattr(value, "__module__", None) or "staticgraph").startswith("staticgraph")
-
-
-def _own(module: object, known: set[object]) -> dict[str, Any]:
-    """The members of a module, but for those that another page has."""
-    return {name: one for name, one in _members(module).items() if one not in known}
 
 
 def _methods(kind: type) -> dict[str, Any]:
@@ -120,9 +102,10 @@ def _methods(kind: type) -> dict[str, Any]:
     return {
         name: one
         for name, one in found.items()
-        if not name.startswith("_") and name not in FOR_OPS
-        and (callable(one) or inspect.isdatadescriptor(one)) and inspect.getdoc(one)
-    }  # fmt: skip
+        if not name.startswith("_")
+        and (callable(one) or inspect.isdatadescriptor(one))
+        and inspect.getdoc(one)
+    }
 
 
 def _text(page: Page) -> str:

@@ -1,4 +1,9 @@
-"""Training on several machines, which is not here (torch.distributed): asked of, and refused."""
+"""Training on several machines, which is not here (torch.distributed): asked of, and refused.
+
+Example:
+    >>> dynamic.distributed.is_available()
+    False
+"""
 
 from __future__ import annotations
 
@@ -10,25 +15,56 @@ __all__ = ["get_rank", "get_world_size", "init_process_group", "is_available", "
 
 
 def is_available() -> bool:
-    """Whether there is any: no."""
+    """Whether there is any: no.
+
+    Example:
+        >>> dynamic.distributed.is_available()
+        False
+    """
     return False
 
 
 def is_initialized() -> bool:
-    """Whether a group of processes has begun: no."""
+    """Whether a group of processes has begun: no.
+
+    Example:
+        >>> dynamic.distributed.is_initialized()
+        False
+    """
     return False
 
 
 def init_process_group(*args: object, **options: object) -> Any:
-    """RuntimeError: there is one process."""
+    """RuntimeError: there is one process.
+
+    Example:
+        >>> dynamic.distributed.init_process_group("gloo")
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.distributed: there is one ...
+    """
     raise AutogradError("torch.distributed: there is one process here, and no group of them")
 
 
 def get_rank(group: object = None) -> int:
-    """RuntimeError: there is no group of processes."""
+    """RuntimeError: there is no group of processes.
+
+    Example:
+        >>> dynamic.distributed.get_rank()
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.distributed: there is one ...
+    """
     raise AutogradError("torch.distributed: there is one process here, and no group of them")
 
 
 def get_world_size(group: object = None) -> int:
-    """RuntimeError: there is no group of processes."""
+    """RuntimeError: there is no group of processes.
+
+    Example:
+        >>> dynamic.distributed.get_world_size()
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.distributed: there is one ...
+    """
     raise AutogradError("torch.distributed: there is one process here, and no group of them")

@@ -91,12 +91,12 @@ def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -
 METHODS: dict[str, Any] = {
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
     "to_sparse": to_sparse,
-    "call": staticmethod(call),
-    "perform": staticmethod(perform),
-    "arrays": staticmethod(arrays),
-    "traced": classmethod(traced),
-    "captured": staticmethod(captured),
-    "keeps": staticmethod(keeps),
-    "settings": (_default,),
+    "_call": staticmethod(call),
+    "_perform": staticmethod(perform),
+    "_arrays": staticmethod(arrays),
+    "_traced": classmethod(traced),
+    "_captured": staticmethod(captured),
+    "_keeps": staticmethod(keeps),
+    "_settings": (_default,),
 }
 """Methods of Tensor, whose room is below the capture."""

@@ -1,4 +1,9 @@
-"""TorchScript, which is not here (torch.jit): what is marked for it alone is left as it is."""
+"""TorchScript, which is not here (torch.jit): what is marked for it alone is left as it is.
+
+Example:
+    >>> dynamic.jit.is_scripting(), dynamic.jit.is_tracing()
+    (False, False)
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,26 @@ Decorated = TypeVar("Decorated")
 
 
 def script(obj: object, *args: object, **options: object) -> Any:
-    """RuntimeError: there is no TorchScript."""
+    """RuntimeError: there is no TorchScript.
+
+    Example:
+        >>> dynamic.jit.script(abs)
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.jit.script(abs): there is no ...
+    """
     raise _refused("script", obj)
 
 
 def trace(func: object, *args: object, **options: object) -> Any:
-    """RuntimeError: there is no TorchScript."""
+    """RuntimeError: there is no TorchScript.
+
+    Example:
+        >>> dynamic.jit.trace(abs, dynamic.ones(1))
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.jit.trace(abs): there is no ...
+    """
     raise _refused("trace", func)
 
 
@@ -33,46 +52,98 @@ def _refused(name: str, obj: object) -> AutogradError:
 
 
 def save(m: object, f: object, **options: object) -> None:
-    """RuntimeError: there is no TorchScript."""
+    """RuntimeError: there is no TorchScript.
+
+    Example:
+        >>> dynamic.jit.save(nn.Linear(2, 2), "model.pt")
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.jit.save: there is no ...
+    """
     raise AutogradError("torch.jit.save: there is no TorchScript here: save(m.state_dict(), f)")
 
 
 def load(f: object, map_location: object = None, **options: object) -> Any:
-    """RuntimeError: there is no TorchScript."""
+    """RuntimeError: there is no TorchScript.
+
+    Example:
+        >>> dynamic.jit.load("model.pt")
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.jit.load: there is no ...
+    """
     raise AutogradError(
         "torch.jit.load: there is no TorchScript here: make the module, and load its state"
     )
 
 
 class ScriptModule(Module):
-    """A module that runs as it is; `script_method` leaves its methods as they are."""
+    """A module that runs as it is; `script_method` leaves its methods as they are.
+
+    Example:
+        >>> class Twice(dynamic.jit.ScriptModule):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Twice()(dynamic.ones(1))
+        tensor([2.])
+    """
 
 
 def script_method(fn: Decorated) -> Decorated:
-    """A decorator that changes nothing: the method runs as it is."""
+    """A decorator that changes nothing: the method runs as it is.
+
+    Example:
+        >>> dynamic.jit.script_method(abs)(-2)
+        2
+    """
     return fn
 
 
 def is_scripting() -> bool:
-    """Whether a function runs as TorchScript: no."""
+    """Whether a function runs as TorchScript: no.
+
+    Example:
+        >>> dynamic.jit.is_scripting()
+        False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """Whether a function is traced for TorchScript: no."""
+    """Whether a function is traced for TorchScript: no.
+
+    Example:
+        >>> dynamic.jit.is_tracing()
+        False
+    """
     return False
 
 
 def ignore(drop: Any = False, **options: object) -> Any:
-    """A decorator that changes nothing, with or without a call."""
+    """A decorator that changes nothing, with or without a call.
+
+    Example:
+        >>> dynamic.jit.ignore(abs)(-2)
+        2
+    """
     return drop if callable(drop) else export
 
 
 def unused(fn: Decorated) -> Decorated:
-    """A decorator that changes nothing."""
+    """A decorator that changes nothing.
+
+    Example:
+        >>> dynamic.jit.unused(abs)(-2)
+        2
+    """
     return fn
 
 
 def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator that changes nothing."""
+    """A decorator that changes nothing.
+
+    Example:
+        >>> dynamic.jit.export(abs)(-2)
+        2
+    """
     return fn

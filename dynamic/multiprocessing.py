@@ -1,4 +1,9 @@
-"""Processes, those of Python: tensors are copied between them (torch.multiprocessing)."""
+"""Processes, those of Python: tensors are copied between them (torch.multiprocessing).
+
+Example:
+    >>> dynamic.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+"""
 
 from __future__ import annotations
 
@@ -30,6 +35,9 @@ def spawn(
     """Run `fn(i, *args)` in so many new processes; their list, unless they are waited for.
 
     RuntimeError where one of them fails.
+
+    Example:
+        >>> dynamic.multiprocessing.spawn(abs, nprocs=1)
     """
     context = get_context(start_method)
     processes: list[Any] = [
@@ -49,9 +57,18 @@ def spawn(
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Nothing to choose: tensors are copied."""
+    """Nothing to choose: tensors are copied.
+
+    Example:
+        >>> dynamic.multiprocessing.set_sharing_strategy("file_system")
+    """
 
 
 def get_sharing_strategy() -> str:
-    """How tensors reach other processes."""
+    """How tensors reach other processes.
+
+    Example:
+        >>> dynamic.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return "file_descriptor"

@@ -20,6 +20,12 @@ def export(
 
     Names of inputs and outputs, dynamic axes and the other options choose nothing: sizes that
     are unknown are symbolic. Errors are those of `staticgraph.onnx.save`.
+
+    Example:
+        >>> model = dynamic.nn.Linear(3, 2)
+        >>> dynamic.onnx.export(model, (dynamic.ones(1, 3),), "model.onnx")
+        >>> sg.onnx.load("model.onnx").inputs
+        ('input',)
     """
     inputs = args if isinstance(args, tuple) else (args,)
     version = {} if opset_version is None else {"opset": opset_version}

@@ -47,6 +47,9 @@ def assert_close(
     Raises:
         AssertionError: they are not; the message says how many elements, and which the most.
         ValueError: one tolerance is given without the other.
+
+    Example:
+        >>> dynamic.testing.assert_close(dynamic.ones(2), dynamic.ones(2) + 1e-7)
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -162,7 +165,11 @@ def assert_allclose(
     actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
     equal_nan: bool = True, msg: str = "",
 ) -> None:  # fmt: skip
-    """`assert_close` that does not look at dtypes: its old name."""
+    """`assert_close` that does not look at dtypes: its old name.
+
+    Example:
+        >>> dynamic.testing.assert_allclose(dynamic.ones(2), [1.0, 1.0])
+    """
     assert_close(
         actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False,
         msg=msg or None,
@@ -173,7 +180,12 @@ def make_tensor(
     *shape: Any, dtype: Any, device: Any = "cpu", low: Any = None, high: Any = None,
     requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
 ) -> Any:  # fmt: skip
-    """Random numbers in [low, high), [-9, 9] unless given, of a shape and dtype."""
+    """Random numbers in [low, high), [-9, 9] unless given, of a shape and dtype.
+
+    Example:
+        >>> dynamic.testing.make_tensor(2, 3, dtype=dynamic.int64).shape
+        torch.Size([2, 3])
+    """
     size = tuple(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
     kind = np.dtype(dtype).kind
     bounds = (0, 2) if kind == "b" else (0 if kind == "u" else -9, 10 if kind in "ui" else 9)

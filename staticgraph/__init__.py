@@ -205,6 +205,13 @@ def _array_namespace(version: "str | None") -> Any:
         return import_module("staticgraph.xp")
 
 
+def _picture(expression: Any) -> "str | None":
+    from staticgraph.draw.notebook import picture
+
+    return picture(expression)
+
+
+_provided.picture.provide(_picture)
 _provided.for_scipy.provide(_for_scipy)
 _provided.array_namespace.provide(_array_namespace)
 

@@ -48,7 +48,7 @@ def asarray(value: Value, dtype: object = None) -> Value:
         >>> sg.run(sg.asarray([1.0, 2.0]))
         array([1., 2.], dtype=float32)
     """
-    if isinstance(value, Expression) or hasattr(value, "apply"):
+    if isinstance(value, Expression) or hasattr(value, "_apply"):
         return value if dtype is None else ops.astype(value, dtype)
     return constant(value, dtype)
 
@@ -84,7 +84,7 @@ def full_like(x: _Shaped, fill_value: float, dtype: object = None, shape: object
     """
     x = as_operand(x)
     shape, dtype = x.shape if shape is None else shape, x.dtype if dtype is None else dtype
-    if isinstance(x, Expression | np.ndarray) or not hasattr(x, "apply"):
+    if isinstance(x, Expression | np.ndarray) or not hasattr(x, "_apply"):
         return full(shape, fill_value, dtype)
     nothing = ops.sum(ops.where(np.False_, ops.stop_gradient(x), 0))
     return ops.copy(ops.broadcast_to(ops.astype(nothing + fill_value, dtype), shape))
@@ -192,7 +192,7 @@ def linspace(
     count = _count("linspace", num)
     _require_real("linspace", start=start, stop=stop)
     floating = _dtype(dtype, start, stop)
-    if not any(hasattr(one, "apply") for one in (start, stop)):
+    if not any(hasattr(one, "_apply") for one in (start, stop)):
         made, step = np.linspace(start, stop, count, endpoint, retstep=True, axis=axis)
         return _with_step(constant(made.astype(floating)), np.asarray(step, floating), retstep)
     first, last = (ops.astype(as_operand(one), floating) for one in (start, stop))
@@ -210,7 +210,7 @@ def _with_step(numbers: Value, step: Value, retstep: bool) -> Value:
 
 def _require_real(function: str, **numbers: Any) -> None:
     for name, one in numbers.items():
-        if not hasattr(one, "apply") and np.iscomplexobj(one):
+        if not hasattr(one, "_apply") and np.iscomplexobj(one):
             raise OptionError(f"{function}: {name} is real, not {one!r}")
 
 
@@ -231,7 +231,7 @@ def logspace(
         array([  1.,  10., 100.], dtype=float32)
     """
     _require_real("logspace", start=start, stop=stop, base=base)
-    if not any(hasattr(one, "apply") for one in (start, stop)):
+    if not any(hasattr(one, "_apply") for one in (start, stop)):
         found = np.logspace(start, stop, _count("logspace", num), endpoint, base, axis=axis)
         return constant(found.astype(_dtype(dtype, start, stop)))
     return ops.power(float(base), linspace(start, stop, num, endpoint, dtype, axis=axis))
@@ -255,7 +255,7 @@ def geomspace(
         array([1., 2., 4., 8.], dtype=float32)
     """
     _require_real("geomspace", start=start, stop=stop)
-    if not any(hasattr(one, "apply") for one in (start, stop)):
+    if not any(hasattr(one, "_apply") for one in (start, stop)):
         found = np.geomspace(start, stop, _count("geomspace", num), endpoint, axis=axis)
         return constant(found.astype(_dtype(dtype, start, stop)))
     floating = _dtype(dtype, start, stop)

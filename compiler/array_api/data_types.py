@@ -45,7 +45,12 @@ class DataTypes:
     shown: Callable[[Value], Value]
 
     def finfo(self, type: Value, /) -> FloatLimits:
-        """The limits of a floating dtype, of the parts of a complex one, or of an array's."""
+        """The limits of a floating dtype, of the parts of a complex one, or of an array's.
+
+        Example:
+            >>> sg.xp.finfo(sg.xp.float32).bits, dynamic.xp.finfo(dynamic.xp.float64).eps
+            (32, 2.220446049250313e-16)
+        """
         found = np.finfo(dtype_of(type))
         return FloatLimits(
             found.bits, float(found.eps), float(found.max), float(found.min),
@@ -53,23 +58,47 @@ class DataTypes:
         )  # fmt: skip
 
     def iinfo(self, type: Value, /) -> IntegerLimits:
-        """The limits of an integer dtype, or of an array's."""
+        """The limits of an integer dtype, or of an array's.
+
+        Example:
+            >>> sg.xp.iinfo(sg.xp.int8).max, dynamic.xp.iinfo(dynamic.xp.int16).min
+            (127, -32768)
+        """
         dtype = dtype_of(type)
         found = np.iinfo(dtype)
         return IntegerLimits(found.bits, int(found.max), int(found.min), self.shown(dtype))
 
     def can_cast(self, from_: Value, to: Value, /) -> bool:
-        """Whether a dtype, or that of an array, can be promoted to another."""
+        """Whether a dtype, or that of an array, can be promoted to another.
+
+        Example:
+            >>> xp = dynamic.xp
+            >>> xp.can_cast(xp.int8, xp.int32), xp.can_cast(xp.float32, xp.int32)
+            (True, False)
+        """
         return bool(np.can_cast(dtype_of(from_), dtype_of(to)))
 
     def isdtype(self, dtype: Value, kind: Value) -> bool:
-        """Whether a dtype is another one, or of a kind such as "real floating", or of several."""
+        """Whether a dtype is another one, or of a kind such as "real floating", or of several.
+
+        Example:
+            >>> xp = dynamic.xp
+            >>> xp.isdtype(xp.int8, "integral"), xp.isdtype(xp.int8, ("bool", "real floating"))
+            (True, False)
+        """
         kinds = kind if isinstance(kind, tuple) else (kind,)
         plain = tuple(one if isinstance(one, str) else np.dtype(one) for one in kinds)
         return bool(np.isdtype(np.dtype(dtype), plain))
 
     def result_type(self, *arrays_and_dtypes: Value) -> Value:
-        """The dtype that arrays, dtypes and Python's numbers have together."""
+        """The dtype that arrays, dtypes and Python's numbers have together.
+
+        Example:
+            >>> sg.xp.result_type(sg.xp.int8, sg.xp.uint8, 1)
+            dtype('int16')
+            >>> dynamic.xp.result_type(dynamic.xp.int8, dynamic.xp.uint8, 1)
+            torch.int16
+        """
         if all(isinstance(one, bool | int | float | complex) for one in arrays_and_dtypes):
             raise OptionError("result_type: at least one argument must be an array or a dtype")
         return self.shown(result_dtype(*arrays_and_dtypes))
@@ -100,6 +129,13 @@ class Info:
         floating: the dtype, NumPy's, of floats that are made without one.
         device: the CPU, as the namespace has it.
         counts: whether shapes may depend on values.
+
+    Example:
+        >>> info = dynamic.xp.__array_namespace_info__()
+        >>> info.default_dtypes()["real floating"], info.dtypes(kind="bool")
+        (torch.float32, {'bool': torch.bool})
+        >>> sg.xp.__array_namespace_info__().capabilities()["data-dependent shapes"]
+        False
     """
 
     shown: Callable[[Value], Value]

@@ -86,7 +86,7 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
         return named_linear("pinv")(x, rtol=rtol)
     u, s, vh = named_linear("svd")(x, full_matrices=False)
     small = ops.less_equal(s, _bound(x, s, rtol))
-    one = s.constant(np.ones((), s.dtype))
+    one = s._constant(np.ones((), s.dtype))
     inverse = ops.where(small, ops.multiply(s, 0), ops.divide(one, ops.where(small, one, s)))
     u, vh = (named("conj")(named_linear("matrix_transpose")(part)) for part in (u, vh))
     return ops.matmul(ops.multiply(*together(vh, ops.expand_dims(inverse, -2))), u)

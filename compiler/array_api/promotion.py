@@ -47,7 +47,7 @@ def cast(x: Any, dtype: np.dtype[Any], like: Any) -> Any:
     if isinstance(x, Operand):
         return x if np.dtype(x.dtype) == dtype else ops.astype(x, dtype)
     array = np.asarray(x)
-    return like.constant(array.astype(dtype))
+    return like._constant(array.astype(dtype))
 
 
 def together(*values: Any) -> list[Any]:

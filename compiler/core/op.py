@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
@@ -61,44 +60,44 @@ Sweep: TypeAlias = Literal[
 
 
 class Operand:
-    """What an op applies to beside NumPy arrays: a handle that decides what applying means."""
+    """What an op applies to beside NumPy arrays: a handle that decides what applying means.
+
+    What ops and captures ask of one begins with `_`: tensors have users' own names beside it.
+    """
 
     __slots__ = ()
 
-    apply: Callable[[Op, Sequence[Value], Attrs], Value]
-    """`apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
+    _apply: Callable[[Op, Sequence[Value], Attrs], Value]
+    """`_apply(op, operands, attrs)` applies `op` to `operands`, of which this handle is one."""
 
-    constant: Callable[[Value], Value]
-    """`constant(array)` is a handle of this kind that holds the array and has no gradient."""
+    _constant: Callable[[Value], Value]
+    """`_constant(array)` is a handle of this kind that holds the array and has no gradient."""
 
-    call: Callable[[CompiledFunction, Sequence[Value]], list[Value]]
-    """`call(function, operands)`: the results of a compiled function that is no op, a list of
+    _call: Callable[[CompiledFunction, Sequence[Value]], list[Value]]
+    """`_call(function, operands)`: the results of a compiled function that is no op, a list of
     handles."""
 
-    arrays: Callable[[Sequence[Value]], list[Value]]
-    """`arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
+    _arrays: Callable[[Sequence[Value]], list[Value]]
+    """`_arrays(operands)`: the arrays that handles of this kind hold, others as they are."""
 
-    traced: Callable[[object, bool], Operand]
-    """`traced(expression, argument)`: a handle of this kind that stands for an expression while a
+    _traced: Callable[[object, bool], Operand]
+    """`_traced(expression, argument)`: a handle of this kind that stands for an expression while a
     function is captured; `argument`: whether it stands for a tensor that exists outside."""
 
-    capturing: Callable[[], AbstractContextManager[None]]
-    """`capturing()`: a context in which a function of handles of this kind is captured."""
-
-    settings: Sequence[list[Value]]
+    _settings: Sequence[list[Value]]
     """Settings of the engine that what is captured depends on, each in a list of one."""
 
     shape: Value
     dtype: Value
 
-    def standing(self) -> Value:
+    def _standing(self) -> Value:
         """What stands for it in the function that is being captured; itself where none is."""
         return self
 
 
 def standing(value: object) -> Value:
     """What stands for a tensor in the function that is being captured; else the value itself."""
-    return value.standing() if isinstance(value, Operand) else value
+    return value._standing() if isinstance(value, Operand) else value
 
 
 @frozen(eq=False)
@@ -232,7 +231,7 @@ class Op:
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:
-            return handle.apply(self, operands, attrs)
+            return handle._apply(self, operands, attrs)
         except TypeError as error:
             if (renamed := named(error, _rule_of_types(self), self.name)) is error:
                 raise

@@ -111,5 +111,8 @@ numpy_function: Provided[[Any, tuple[Any, ...], Mapping[str, Any]], Any] = Provi
 for_scipy: Provided[[Any, object, Mapping[str, object]], Any] = Provided("staticgraph")
 """`(executable, start, data)`: an executable as SciPy's solvers call functions."""
 
+picture: Provided[[Any], str | None] = Provided("staticgraph")
+"""`picture(expression)`: its graph as SVG, for notebooks; None of a large one."""
+
 array_namespace: Provided[[str | None], Any] = Provided("staticgraph")
 """`staticgraph.xp`, which is imported when it is asked for; OptionError for an unknown version."""

@@ -65,6 +65,11 @@ def remembered(error: Refusal) -> Refusal:
     return error
 
 
+def is_traced() -> bool:
+    """Whether a trace is running, which a refusal ends."""
+    return _found.get() is not None
+
+
 def has_refused() -> bool:
     """Whether the trace that is running ends with a refusal."""
     return bool(_found.get())

@@ -76,7 +76,7 @@ _OTHERWISE = _named("bitwise_count eig eigvals einsum_path lstsq polydiv")
 
 def _filled(x: Any, value: Any, dtype: Any = None, shape: object = None) -> Any:
     """The value in the shape and the dtype of a handle unless they are given."""
-    number = x.constant(np.asarray(value, x.dtype if dtype is None else np.dtype(dtype)))
+    number = x._constant(np.asarray(value, x.dtype if dtype is None else np.dtype(dtype)))
     return ops.broadcast_to(number, x.shape if shape is None else shape)
 
 

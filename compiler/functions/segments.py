@@ -98,7 +98,7 @@ def _arguments(name: str, data: Any, ids: Any, count: Any) -> tuple[Any, Any, An
 def _of_elements(ids: Any, data: Any) -> Any:
     """The number of each element of the data."""
     if isinstance(data, Operand) and not isinstance(ids, Operand):
-        ids = data.constant(np.asarray(ids))  # which may have sizes that are not known
+        ids = data._constant(np.asarray(ids))  # which may have sizes that are not known
     if data.ndim > 1:
         ids = ops.expand_dims(ids, tuple(range(1, data.ndim)))
     return ops.broadcast_to(ids, tuple(data.shape))

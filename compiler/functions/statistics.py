@@ -327,8 +327,8 @@ def _between(rows: Any, levels: Any, method: str, skip: bool) -> Any:
             else float(size - 1)
         )
     if not skip:
-        if hasattr(rows, "constant") and isinstance(levels, np.ndarray):
-            levels = rows.constant(levels)  # the sizes beside it may be unknown
+        if hasattr(rows, "_constant") and isinstance(levels, np.ndarray):
+            levels = rows._constant(levels)  # the sizes beside it may be unknown
         levels = ops.broadcast_to(levels, (levels.shape[0], *rows.shape[:-1]))
     # per level and row, as a column each: what is left of an element, and what is right of it
     left, right, part = _places(method, levels, last)

@@ -20,7 +20,7 @@ from staticgraph.compiler.core.dtypes import is_inexact, promoted
 from staticgraph.compiler.core.errors import DTypeError, GraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.pickling import STREAM, Stream
-from staticgraph.compiler.core.refusals import refuse, remembered
+from staticgraph.compiler.core.refusals import is_traced, refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
 from staticgraph.compiler.core.values import Tree, Value
@@ -146,11 +146,11 @@ class Expression(Operators):
         """
         return scope_of(self.source)
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on `operands`, promoted to one dtype where the op wants it."""
         for operand in operands:
             if isinstance(operand, Handle):
-                handle: Expression = operand.apply(op, operands, attrs)
+                handle: Expression = operand._apply(op, operands, attrs)
                 return handle
         exact: Expression | None = compared_exactly(op, operands)
         if exact is not None:
@@ -159,7 +159,7 @@ class Expression(Operators):
         made.weak = _stays_weak(op, operands, made)
         return made
 
-    def constant(self, array: object) -> Expression:
+    def _constant(self, array: object) -> Expression:
         """A constant expression."""
         return constant(array)
 
@@ -203,12 +203,20 @@ class Expression(Operators):
 
     def _number(self) -> NoReturn:
         """Refused: an expression has no value before it runs."""
+        if not is_traced():
+            raise GraphError(
+                f"{self} ({self.source}) has no value before it runs: run or compile it, and take "
+                "the number of what that returns"
+            )
         refuse(
             f"{self} has no value before it runs",
             "compute with it as it is, or give it by keyword, which makes a number static",
         )
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
+
+    def _repr_svg_(self) -> str | None:
+        return provided.picture(self)
 
     def __copy__(self) -> Expression:
         return self

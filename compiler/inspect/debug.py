@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import NonFiniteWarning
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import gradient_of, is_line, place_of
 from staticgraph.compiler.core.types import type_of
@@ -86,6 +87,8 @@ class Trace:
     def gradient(self) -> Trace:
         """The steps of gradients, with what these compute again."""
         return Trace(tuple(step for step in self.steps if step.is_gradient))
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         lines = _indented(self.forward.steps)

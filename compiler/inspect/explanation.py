@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 
 KINDS = {
@@ -130,6 +131,8 @@ class Explanation:
 
     def __len__(self) -> int:
         return len(self.ops)
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         by_line: dict[str, list[ExplainedOp]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import gradient_of, place_of
 from staticgraph.compiler.inspect.bodies import Iteration
@@ -115,6 +116,8 @@ class Replay:
     def first(self) -> Origin | None:
         """The first op that made inf or nan; None if none was found."""
         return next(iter((*self.causes, *self.ran)), None)
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

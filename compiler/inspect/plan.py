@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from staticgraph.compiler.codegen.memory import MemoryPlan
 from staticgraph.compiler.core.dims import Unknown, atoms
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.schedule.groups import Fusion, computed
@@ -153,6 +154,8 @@ class Plan:
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise OptionError(f"plan: size {name!r} is an int from 0, not {value!r}")
         return {known[name]: value for name, value in given.items()}
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         lines = [f"{'slot':<5} {'kind':<9} {'holds':<28} lives"]

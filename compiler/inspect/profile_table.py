@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.inspect.limits import Bound, Limits, bandwidth_at, measure_limits
@@ -125,6 +126,8 @@ class Profile:
         Those inside loops were timed without a clock around each.
         """
         return step.seconds > (self.overhead if step.runs <= 1 else 0.0)
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         lines = [

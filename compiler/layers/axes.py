@@ -79,15 +79,15 @@ def number(size: Size, like: Value, dtype: object = np.int64) -> Value:
 def _made(like: Value, op: str, size: Dim) -> Value:
     """A leaf of an unknown size, of the kind of `like`; an array has sizes of expressions."""
     if isinstance(like, Operand):
-        return like.apply(op_named(op), (), {"size": size})
+        return like._apply(op_named(op), (), {"size": size})
     return construct(op_named(op), (), {"size": size})
 
 
 def beside(values: Value, like: Value) -> Value:
     """What `numbers` gave, as an operand of the kind of `like`."""
     return (
-        like.constant(values)
-        if isinstance(values, np.ndarray | np.generic) and hasattr(like, "constant")
+        like._constant(values)
+        if isinstance(values, np.ndarray | np.generic) and hasattr(like, "_constant")
         else values
     )
 

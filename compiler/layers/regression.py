@@ -183,7 +183,7 @@ def gaussian_nll_loss(
 def number_like(x: Value, value: float) -> Value:
     """A number as an operand of the rank and dtype of x."""
     found = np.full((1,) * x.ndim, value, np.dtype(x.dtype))
-    return x.constant(found) if isinstance(x, Operand) else found
+    return x._constant(found) if isinstance(x, Operand) else found
 
 
 def of_variance(x: Value, target: Value, var: Value, full: bool, eps: float) -> Value:

@@ -109,6 +109,6 @@ def put(x: Value, indices: Value, shape: tuple[Size, ...]) -> Value:
     flat, places = flattened(x, lead), flattened(indices, lead)
     whole = (*x.shape[:lead], dims.product(shape))
     zero: Any = np.zeros((), np.dtype(x.dtype))
-    zeros = ops.broadcast_to(x.constant(zero) if isinstance(x, Operand) else zero, whole)
+    zeros = ops.broadcast_to(x._constant(zero) if isinstance(x, Operand) else zero, whole)
     found = ops.scatter.bound((zeros, flat, places), {"axis": lead, "wrap": False})
     return ops.reshape(found, (*x.shape[:lead], *shape))

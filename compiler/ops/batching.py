@@ -31,7 +31,7 @@ Apply = Callable[[Op, Sequence[Any], Attrs], Any]
 
 def evaluated(op: Op, operands: Sequence[Value], attrs: Attrs) -> Value:
     """`op` applied to handles, with attributes that are complete already."""
-    return operands[0].apply(op, operands, attrs)
+    return operands[0]._apply(op, operands, attrs)
 
 
 def full(example: Example, size: Size) -> Any:

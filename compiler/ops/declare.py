@@ -366,7 +366,7 @@ def size_value(size: Size, like: Value) -> Value:
     """A size that computes with `like`: a Python int, or a scalar of like's dtype if unknown."""
     if not isinstance(size, Dim):
         return size
-    scalar = like.apply(op_named("size_of"), (), {"size": size})
+    scalar = like._apply(op_named("size_of"), (), {"size": size})
     return op_named("astype")(scalar, like.dtype)
 
 
@@ -387,6 +387,6 @@ def common_dtype(*operands: Value) -> DType:
 def zeros_like(x: Value) -> Value:
     """Zeros of x's shape and dtype."""
     if isinstance(x, Operand):
-        zero = x.constant(np.zeros((), x.dtype))
+        zero = x._constant(np.zeros((), x.dtype))
         return op_named("broadcast_to")(zero, x.shape)
     return np.zeros(x.shape, x.dtype)  # x may be what is left of an operand that was not saved

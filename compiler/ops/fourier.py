@@ -140,7 +140,7 @@ def _inverse_vjp(g: Any, o: object, a: Any, *, size: Size, axis: int, norm: Norm
 
 def _places(like: Any, axis: int) -> Any:
     size = like.shape[axis]
-    return like.apply(iota, (), {"size": size}) if hasattr(like, "apply") else np.arange(size)
+    return like._apply(iota, (), {"size": size}) if hasattr(like, "_apply") else np.arange(size)
 
 
 real_inverse_dft: Op = register(

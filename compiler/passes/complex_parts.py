@@ -107,7 +107,7 @@ def _direction(one: Any, other: Any) -> Any:
 
 def ones_like(x: Any) -> Any:
     """Ones of x's shape and dtype."""
-    return ops.broadcast_to(x.constant(np.ones((), x.dtype)), x.shape)
+    return ops.broadcast_to(x._constant(np.ones((), x.dtype)), x.shape)
 
 
 # -- exponentials ----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def _no_slices(y: object) -> Any:
 
 
 def _like(x: object, array: object) -> Any:
-    return x.constant(array) if isinstance(x, Operand) else array
+    return x._constant(array) if isinstance(x, Operand) else array
 
 
 def _stacked(ys: list[Any], step: Callable[..., object]) -> Any:

@@ -288,7 +288,7 @@ def fitted(call: Call, found: Sequence[Value]) -> list[Value]:
             made.append(None)
             continue
         if not isinstance(part, Operand):
-            part = leaf.constant(np.asarray(part))
+            part = leaf._constant(np.asarray(part))
         shapes = tuple(part.shape), tuple(leaf.shape)
         if len(shapes[0]) != len(shapes[1]) or None in map(unify, *shapes):
             raise ShapeError(

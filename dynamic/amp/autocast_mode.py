@@ -17,6 +17,11 @@ class autocast:  # noqa: N801 - PyTorch's name
 
     For "cuda" it warns and changes nothing, as PyTorch's without a GPU. For "cpu", where PyTorch
     would compute products in bfloat16, it warns too: they are computed as exactly as outside.
+
+    Example:
+        >>> with dynamic.autocast("cpu", dtype=dynamic.bfloat16):
+        ...     (dynamic.ones(2, 2) @ dynamic.ones(2)).dtype
+        torch.float32
     """
 
     def __init__(
@@ -63,27 +68,52 @@ class autocast:  # noqa: N801 - PyTorch's name
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` can be asked for on a device: on the CPU."""
+    """Whether `autocast` can be asked for on a device: on the CPU.
+
+    Example:
+        >>> dynamic.amp.is_autocast_available("cpu"), dynamic.amp.is_autocast_available("cuda")
+        (True, False)
+    """
     return make_device(device_type).type == "cpu"
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether products are computed in narrow floats: no."""
+    """Whether products are computed in narrow floats: no.
+
+    Example:
+        >>> dynamic.is_autocast_enabled()
+        False
+    """
     return False
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """The dtype that `autocast` has for a device if none is given."""
+    """The dtype that `autocast` has for a device if none is given.
+
+    Example:
+        >>> dynamic.get_autocast_dtype("cpu")
+        torch.bfloat16
+    """
     return bfloat16 if make_device(device_type).type == "cpu" else float16
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:
-    """A decorator of the forward of a Function: it runs as it is."""
+    """A decorator of the forward of a Function: it runs as it is.
+
+    Example:
+        >>> dynamic.amp.custom_fwd(device_type="cpu")(abs)(-2)
+        2
+    """
     if fwd is None:
         return lambda found: custom_fwd(found, device_type=device_type, cast_inputs=cast_inputs)
     return fwd
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str = "cpu") -> Any:
-    """A decorator of the backward of a Function: it runs as it is."""
+    """A decorator of the backward of a Function: it runs as it is.
+
+    Example:
+        >>> dynamic.amp.custom_bwd(device_type="cpu")(abs)(-2)
+        2
+    """
     return bwd if bwd is not None else lambda found: found

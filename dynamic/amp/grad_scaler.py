@@ -22,7 +22,7 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 class FactorError(OptionError, AssertionError):
-    """A factor would not grow, or not fall; PyTorch raises AssertionError."""
+    """A factor would not grow or fall, or is in use; PyTorch raises AssertionError."""
 
 
 class GradScaler:
@@ -30,6 +30,16 @@ class GradScaler:
 
     `GradScaler("cpu")` scales; without a GPU `GradScaler()` and `GradScaler("cuda")` warn and
     do nothing, as PyTorch's.
+
+    Example:
+        >>> w = dynamic.tensor([1.0], requires_grad=True)
+        >>> optimizer = dynamic.optim.SGD([w], lr=0.5)
+        >>> scaler = dynamic.amp.GradScaler("cpu")
+        >>> scaler.scale((3 * w).sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> w
+        tensor([-0.5000], requires_grad=True)
     """
 
     def __init__(
@@ -116,6 +126,17 @@ class GradScaler:
                 self._scale, self._growth_tracker = self._scale * self._growth_factor, 0
         self._unscaled.clear()
         self._stepped.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._unscaled or self._stepped:
+            raise FactorError(
+                "A GradScaler instance may only be pickled at the beginning of an iteration, or at "
+                "the end after scaler.update()."
+            )
+        return {k: v for k, v in self.__dict__.items() if k not in ("_unscaled", "_stepped")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _unscaled=WeakKeyDictionary(), _stepped=WeakKeyDictionary())
 
     def is_enabled(self) -> bool:
         """Whether it scales."""

@@ -117,7 +117,7 @@ def _vectors(
         if not single or like[0].numel() != 1:
             raise AutogradError(f"The vector v can only be None if {missing}.")
         return (
-            ops.broadcast_to(like[0].constant(np.ones((), like[0].dtype.dtype)), like[0].shape),
+            ops.broadcast_to(like[0]._constant(np.ones((), like[0].dtype.dtype)), like[0].shape),
         )
     given, _ = _as_tuple(f"v given to {name}", "v", v)
     if len(given) != len(like):
@@ -331,7 +331,7 @@ def _rows(call: _Call, i: int, out: Any) -> list[Any]:
     """The Jacobian of one output by each input, one row after the other."""
     columns: list[list[Any]] = [[] for _ in call.inputs]
     for element in out.reshape(-1).unbind() if out.ndim else (out,):
-        one = element.constant(np.ones((), out.dtype.dtype))
+        one = element._constant(np.ones((), out.dtype.dtype))
         found = _gradients([element], call.inputs, [one], call.create_graph)
         if call.strict:
             _check_reached(found, i, call.create_graph)
@@ -345,7 +345,7 @@ def _rows(call: _Call, i: int, out: Any) -> list[Any]:
 
 
 def _empty(out: Any, x: Any) -> Any:
-    return x.constant(np.zeros((*out.shape, *x.shape), x.dtype.dtype))
+    return x._constant(np.zeros((*out.shape, *x.shape), x.dtype.dtype))
 
 
 def _construct_standard_basis_for(
@@ -354,7 +354,7 @@ def _construct_standard_basis_for(
     """The columns of the identity that belong to each of several tensors, in its dtype."""
     total, starts = sum(tensor_numels), np.cumsum([0, *tensor_numels])
     return tuple(
-        one.constant(np.eye(total, n, -start, dtype=one.dtype.dtype))
+        one._constant(np.eye(total, n, -start, dtype=one.dtype.dtype))
         for one, n, start in zip(tensors, tensor_numels, starts.tolist(), strict=False)
     )
 
@@ -448,7 +448,7 @@ def _slopes(
     value: Any, inputs: Sequence[object], strict: bool, missing: str | None = None
 ) -> tuple[Any, ...]:
     """The recorded gradient of a 0-d tensor; `missing` is what to say where there is none."""
-    one = value.constant(np.ones((), value.dtype.dtype))
+    one = value._constant(np.ones((), value.dtype.dtype))
     found = _gradients([value], inputs, [one], True)
     if strict:
         for j, g in enumerate(found):

@@ -150,7 +150,7 @@ def gradgradcheck(
     if grad_outputs is None:
         rng = np.random.default_rng(0)
         cotangents = tuple(
-            out.constant(_random(rng, out)).requires_grad_()
+            out._constant(_random(rng, out)).requires_grad_()
             for out in _differentiable(_listed(func(*given)))
         )
     else:
@@ -305,7 +305,7 @@ def _moved(
         change[place] = step
         kept = inputs[i].detach()
         with no_grad():
-            inputs[i].add_(inputs[i].constant(change))
+            inputs[i].add_(inputs[i]._constant(change))
         try:
             return [values_in(out) for out in _listed(func(*inputs))]
         finally:
@@ -348,7 +348,7 @@ def _rows(out: Any, inputs: Sequence[Any], dtypes: bool) -> list[Any]:
 
 
 def _pulled(out: Any, inputs: Sequence[object], cotangent: object) -> Sequence[Any]:
-    return grad(out, inputs, out.constant(cotangent), retain_graph=True, allow_unused=True)
+    return grad(out, inputs, out._constant(cotangent), retain_graph=True, allow_unused=True)
 
 
 def _check_backward(
@@ -381,7 +381,7 @@ def _batched_rows(out: Any, inputs: Sequence[Any]) -> list[Any]:
     size = out.numel()
     basis = np.eye(size, dtype=out.dtype.dtype).reshape(size, *out.shape)
     with new_level(size) as level:
-        found = pull([out], inputs, [Batched(level, out.constant(basis))])
+        found = pull([out], inputs, [Batched(level, out._constant(basis))])
         batches = [None if g is None else batch_of(g, level) for g in found]
     return [
         np.zeros((x.numel(), size)) if g is None else values_in(g).reshape(size, -1).T
@@ -406,7 +406,7 @@ def _check_forward(
                 for j in places:
                     zeros = np.zeros(inputs[j].shape, inputs[j].dtype.dtype)
                     direction = basis.reshape(x.shape) if i == j else zeros
-                    duals[j] = forward_ad.make_dual(inputs[j].detach(), x.constant(direction))
+                    duals[j] = forward_ad.make_dual(inputs[j].detach(), x._constant(direction))
                 tangents = [forward_ad.unpack_dual(out).tangent for out in _listed(func(*duals))]
             for k, tangent in enumerate(tangents):
                 wanted = expected[k][row]
@@ -424,5 +424,5 @@ def _compare(what: str, k: int, i: int, found: Any, expected: Any, check: _Check
     if not np.allclose(found, expected, check.rtol, check.atol):
         raise GradcheckError(
             f"{what} mismatch for output {k} with respect to input {i},\n"
-            f"numerical:{Tensor.constant(expected)!r}\nanalytical:{Tensor.constant(found)!r}\n"
+            f"numerical:{Tensor._constant(expected)!r}\nanalytical:{Tensor._constant(found)!r}\n"
         )

@@ -65,7 +65,7 @@ def check_undefined_gradients(
         ]
         if not outputs:
             return
-        zeros = [out.constant(np.zeros(out.shape, out.dtype.dtype)) for out in outputs]
+        zeros = [out._constant(np.zeros(out.shape, out.dtype.dtype)) for out in outputs]
         try:
             found = grad(outputs, variables, zeros, allow_unused=True)
         except RuntimeError as error:
@@ -114,7 +114,7 @@ def check_undefined_tangents(func: _Function, inputs: Sequence[Any], places: Seq
 
 
 def _dual(x: Any, tangent: Any) -> Any:
-    return forward_ad.make_dual(x.detach(), x.constant(tangent.astype(x.dtype.dtype)))
+    return forward_ad.make_dual(x.detach(), x._constant(tangent.astype(x.dtype.dtype)))
 
 
 def _without_random_numbers(function: _Function) -> _Function:
@@ -141,9 +141,9 @@ def check_batched_tangents(func: _Function, inputs: Sequence[Any], places: Seque
             )
 
         x = inputs[i]
-        steps = [x.constant(rng.standard_normal(x.shape).astype(x.dtype.dtype)) for _ in range(2)]
+        steps = [x._constant(rng.standard_normal(x.shape).astype(x.dtype.dtype)) for _ in range(2)]
         rows = [directional(step) for step in steps]
-        batch = x.apply(stack, steps, {"axis": 0})
+        batch = x._apply(stack, steps, {"axis": 0})
         try:
             found = vmap(_without_random_numbers(directional), randomness="same")(batch)
         except RuntimeError as error:

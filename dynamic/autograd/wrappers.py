@@ -183,7 +183,7 @@ _Dispatched._backward_cls = _DispatchedNode
 def _apply(self: Any, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     tracer = innermost(operands)
     if tracer is not None:
-        return tracer.apply(op, operands, attrs)
+        return tracer._apply(op, operands, attrs)
     given = as_operands(op, operands)[0]
     if recording() and any(one.requires_grad for one in given):
         return _Dispatched._called((op, attrs, *given))[1]
@@ -192,7 +192,7 @@ def _apply(self: Any, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
 
 def _overwritten(self: Any, op: Op, others: Sequence[object], attrs: Attrs) -> Any:
     """The tensor, which holds from now on what the op makes of it."""
-    changed = self.apply(op, (self, *others), attrs)
+    changed = self._apply(op, (self, *others), attrs)
     for name in _slots(type(self)):
         setattr(self, name, getattr(changed, name))
     vars_of = getattr(changed, "__dict__", None)
@@ -227,7 +227,7 @@ def _numpy(self: Any, **options: object) -> Any:
 def _backward(self: Any, gradient: Any = None, *args: Any, **options: Any) -> None:
     """See `Tensor.backward`."""
     if gradient is None and not self.ndim:
-        gradient = self.constant(np.ones((), self._array.dtype))
+        gradient = self._constant(np.ones((), self._array.dtype))
     Autograd.backward(self, gradient, *args, **options)
 
 
@@ -240,7 +240,7 @@ def wrapping(kind: Any) -> None:
         if general is not None and name not in vars(kind):
             setattr(kind, name, general)
     for name, member in (
-        ("apply", _apply),
+        ("_apply", _apply),
         ("detach", _detach),
         ("backward", _backward),
         ("item", _item),

@@ -1,6 +1,10 @@
 """What scripts ask and set of PyTorch's libraries (torch.backends): there is NumPy's and our own.
 
 Switches can be set and are read back; nothing depends on them.
+
+Example:
+    >>> dynamic.backends.mps.is_available(), dynamic.backends.cudnn.is_available()
+    (False, False)
 """
 
 from __future__ import annotations

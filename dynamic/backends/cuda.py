@@ -22,7 +22,12 @@ _kernels = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
 
 
 def is_built() -> bool:
-    """Whether GPUs can be used: no."""
+    """Whether GPUs can be used: no.
+
+    Example:
+        >>> dynamic.backends.cuda.is_built()
+        False
+    """
     return False
 
 
@@ -63,7 +68,12 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
-    """Switch ways of attention for a block."""
+    """Switch ways of attention for a block.
+
+    Example:
+        >>> with dynamic.backends.cuda.sdp_kernel():
+        ...     pass
+    """
     before = dict(_kernels)
     _kernels.update(
         flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn

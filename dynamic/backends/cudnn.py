@@ -20,12 +20,21 @@ benchmark_limit, fastest = 10, False
 
 
 def is_available() -> bool:
-    """Whether the library is here: no."""
+    """Whether the library is here: no.
+
+    Example:
+        >>> dynamic.backends.cudnn.is_available()
+        False
+    """
     return False
 
 
 def version() -> None:
-    """Its version: None."""
+    """Its version: None.
+
+    Example:
+        >>> dynamic.backends.cudnn.version()
+    """
 
 
 def is_acceptable(tensor: object) -> bool:
@@ -42,7 +51,12 @@ def flags(
     allow_tf32: bool = True,
     fp32_precision: str = "none",
 ) -> Iterator[None]:
-    """Switches for a block."""
+    """Switches for a block.
+
+    Example:
+        >>> with dynamic.backends.cudnn.flags(enabled=False):
+        ...     pass
+    """
     names = ("enabled", "benchmark", "deterministic", "allow_tf32")
     before = {name: globals()[name] for name in names}
     given = (enabled, benchmark, deterministic, allow_tf32)

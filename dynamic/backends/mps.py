@@ -6,10 +6,20 @@ __all__ = ["is_available", "is_built"]
 
 
 def is_available() -> bool:
-    """Whether there is one that can be used: no."""
+    """Whether there is one that can be used: no.
+
+    Example:
+        >>> dynamic.backends.mps.is_available()
+        False
+    """
     return False
 
 
 def is_built() -> bool:
-    """Whether they can be used: no."""
+    """Whether they can be used: no.
+
+    Example:
+        >>> dynamic.backends.mps.is_built()
+        False
+    """
     return False

@@ -152,7 +152,7 @@ class Capture(Asking, Refusing):
         """The value of an op on tensors of the surroundings."""
         values = [self.lifted(one) for one in operands]
         first = next(one for one in values if isinstance(one, Traced))
-        return first.apply(op, values, attrs)
+        return first._apply(op, values, attrs)
 
     def place_of(self, x: Traced) -> int | None:
         """Which operand it is, if it is one."""

@@ -449,7 +449,7 @@ class Effects:
                         continue
                     known = with_sizes(attrs, lambda size: substitute(size, sizes))
                     with nullcontext() if recorded else no_grad():
-                        base = base.apply(op, (base,), known)
+                        base = base._apply(op, (base,), known)
                 results[view.result] = base
         for i in self.numbers:
             results[i] = results[i]._array.item()

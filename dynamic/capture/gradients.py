@@ -323,7 +323,7 @@ def _seeds(tensors: Sequence[Any], given: Any) -> list[Any]:
             if tensor.numel() != 1:
                 raise AutogradError("grad can be implicitly created only for scalar outputs")
             refuse_complex_output(tensor._array.dtype)
-            one = tensor.constant(np.ones((), tensor._array.dtype))
+            one = tensor._constant(np.ones((), tensor._array.dtype))
             seed = ops.broadcast_to(one, tuple(tensor.shape))
         elif tuple(seed.shape) != tuple(tensor.shape):
             raise AutogradError(

@@ -107,7 +107,7 @@ def positions(tensor: Any, key: Sequence[Any]) -> Any:
 
 
 def _as_index(tensor: Any, one: Any) -> Any:
-    index = one if is_symbolic(one) else tensor.constant(np.asarray(one))
+    index = one if is_symbolic(one) else tensor._constant(np.asarray(one))
     if index._array.dtype.kind not in "iu":
         raise OutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
     return index
@@ -128,5 +128,5 @@ def fill_where(tensor: Any, key: Any, value: Any) -> None:
         )
     mask = ops.reshape(masks[0], (*tuple(masks[0].shape), *(1,) * rest))
     if not is_symbolic(value):
-        value = tensor.constant(np.asarray(value, tensor._array.dtype))
+        value = tensor._constant(np.asarray(value, tensor._array.dtype))
     tensor.copy_(ops.where(mask, ops.astype(value, tensor.dtype), tensor))

@@ -128,7 +128,7 @@ def of_numbers(op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         values[1] = ops.where(ops.equal(values[1], 0), 1, values[1])
         values[1].weak = True
     first = next(value for value in values if isinstance(value, Expression))
-    return mode.capture.made(first.apply(op, values, attrs))
+    return mode.capture.made(first._apply(op, values, attrs))
 
 
 def _is_count(exponent: object) -> bool:

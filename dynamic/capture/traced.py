@@ -56,7 +56,7 @@ from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
-_plain_constant = Tensor.constant
+_plain_constant = Tensor._constant
 
 
 _PLAIN = (bool, int, float, np.ndarray)
@@ -195,7 +195,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         """Whether it stands for a Python number."""
         return isinstance(self._value, Expression) and self._value.weak
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
         if all(map(_is_plain, operands)):
             return self._unwatched(op, operands, attrs)
@@ -208,7 +208,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         top = innermost(values)
         if not isinstance(top, Traced):
             assert top is not None
-            return top.apply(op, values, attrs)
+            return top._apply(op, values, attrs)
         if "out" in attrs:
             refuse("writes to out=", "return the result")
         given = [operand(op, value) for value in values]
@@ -248,7 +248,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
     def _overwritten(self, op: Op, others: Sequence[object], attrs: Attrs) -> Any:
         """Itself, whose value becomes that of `op` of it and the others."""
         self._check_writable()
-        result = self.apply(op, (self, *others), attrs)
+        result = self._apply(op, (self, *others), attrs)
         check_result(self, result)
         if result._array.dtype != self._array.dtype:
             result = ops.astype(result, self._array.dtype)
@@ -316,7 +316,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
     def contiguous(self, memory_format: object = None) -> Any:
         """The tensor itself, or a copy: which of them depends on its memory."""
         check_format("contiguous", memory_format)
-        return self.apply(eager_ops.contiguous, (self,), {})
+        return self._apply(eager_ops.contiguous, (self,), {})
 
     def __getitem__(self, key: object) -> Any:
         key = lifted_key(key)
@@ -345,7 +345,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         return positions(self, key) if by_values(key) else super()._places(key)
 
     @staticmethod
-    def constant(array: object) -> Any:
+    def _constant(array: object) -> Any:
         """A known tensor; what is traced already as it is."""
         return array if isinstance(array, Traced) else _plain_constant(array)
 
@@ -459,7 +459,7 @@ def _evaluated(op: Op, tensors: Sequence[Any], attrs: Attrs) -> Any:
     arrays = [_as_plain(one._value) for one in tensors]
     capture, mode.capture = mode.capture, None
     try:
-        return arrays[0].apply(op, arrays, attrs)
+        return arrays[0]._apply(op, arrays, attrs)
     finally:
         mode.capture = capture
 

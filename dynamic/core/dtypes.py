@@ -280,7 +280,7 @@ def as_element(value: object, x: Any) -> Any:
     most = MOST_F16 if is_narrow(dtype) else MOST_F32
     if is_float(dtype) and not isinstance(value, complex) and abs(value) <= most:
         return value
-    return x.constant(element(value, dtype))
+    return x._constant(element(value, dtype))
 
 
 def result_type(operands: Iterable[Any]) -> NumpyDType:

@@ -61,7 +61,7 @@ def _nothing(g: Any) -> Any:
 
 
 def _apply(op: Op, x: object, **attrs: object) -> Any:
-    return x.apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
+    return x._apply(op, (x,), attrs) if isinstance(x, Operand) else op.evaluate(x, **attrs)
 
 
 def _place(x: Any, key: Any, shape: tuple[int, ...]) -> Any:
@@ -171,7 +171,7 @@ fill = Op(
     evaluate=lambda x, value: np.full(x.shape, value, x.dtype),
     vjp=(lambda g, o, a, *, value: _nothing(g),),
     saves=("",),
-    expand=lambda x, value: ops.broadcast_to(x.constant(np.asarray(value, x.dtype)), x.shape),
+    expand=lambda x, value: ops.broadcast_to(x._constant(np.asarray(value, x.dtype)), x.shape),
     batching=aligned,
     linearity="diagonal",
     complex="own",

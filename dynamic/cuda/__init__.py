@@ -1,4 +1,9 @@
-"""What scripts ask of GPUs, answered as by PyTorch on a machine without one (torch.cuda)."""
+"""What scripts ask of GPUs, answered as by PyTorch on a machine without one (torch.cuda).
+
+Example:
+    >>> dynamic.device("cuda" if dynamic.cuda.is_available() else "cpu")
+    device(type='cpu')
+"""
 
 from __future__ import annotations
 
@@ -28,27 +33,52 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether there is a GPU: no."""
+    """Whether there is a GPU: no.
+
+    Example:
+        >>> dynamic.cuda.is_available()
+        False
+    """
     return False
 
 
 def is_initialized() -> bool:
-    """Whether a GPU is in use: no."""
+    """Whether a GPU is in use: no.
+
+    Example:
+        >>> dynamic.cuda.is_initialized()
+        False
+    """
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether a GPU computes in bfloat16: there is none."""
+    """Whether a GPU computes in bfloat16: there is none.
+
+    Example:
+        >>> dynamic.cuda.is_bf16_supported()
+        False
+    """
     return False
 
 
 def device_count() -> int:
-    """The number of GPUs: 0."""
+    """The number of GPUs: 0.
+
+    Example:
+        >>> dynamic.cuda.device_count()
+        0
+    """
     return 0
 
 
 def get_arch_list() -> list[str]:
-    """The kinds of GPUs that can be used: none."""
+    """The kinds of GPUs that can be used: none.
+
+    Example:
+        >>> dynamic.cuda.get_arch_list()
+        []
+    """
     return []
 
 
@@ -56,26 +86,30 @@ def _nothing_to_do(name: str, *parameters: str) -> Callable[..., None]:
     def function(*args: object, **options: object) -> None:
         return None
 
-    return _named(function, name, "Nothing to do: there is no GPU.")
+    return _named(function, name, "Nothing to do: there is no GPU.", "")
 
 
 def _no_bytes(name: str) -> Callable[..., int]:
     def function(device: object = None) -> int:
         return 0
 
-    return _named(function, name, "Bytes of memory of GPUs: 0.")
+    return _named(function, name, "Bytes of memory of GPUs: 0.", "\n    0")
 
 
 def _refused(name: str) -> Callable[..., Any]:
     def function(*args: object, **options: object) -> Any:
         raise NoDeviceError("Torch not compiled with CUDA enabled: all tensors are on the CPU")
 
-    return _named(function, name, "AssertionError, as in PyTorch without a GPU.")
+    shown = (
+        "\n    Traceback (most recent call last):\n        ..."
+        "\n    staticgraph.dynamic.core.errors.NoDeviceError: Torch not compiled ..."
+    )
+    return _named(function, name, "AssertionError, as in PyTorch without a GPU.", shown)
 
 
-def _named(function: Any, name: str, doc: str) -> Any:
+def _named(function: Any, name: str, doc: str, shown: str) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"{doc}\n\nExample:\n    >>> dynamic.cuda.{name}(){shown}\n"
     return function
 
 
@@ -102,31 +136,60 @@ initial_seed, utilization = _refused("initial_seed"), _refused("utilization")
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of the random numbers of all GPUs: none."""
+    """The states of the random numbers of all GPUs: none.
+
+    Example:
+        >>> dynamic.cuda.get_rng_state_all()
+        []
+    """
     return []
 
 
 def memory_stats(device: object = None) -> dict[str, Any]:
-    """What is known of the memory of GPUs: nothing."""
+    """What is known of the memory of GPUs: nothing.
+
+    Example:
+        >>> len(dynamic.cuda.memory_stats())
+        0
+    """
     return OrderedDict()
 
 
 class Stream:
-    """A queue of work for a GPU: RuntimeError, as there is none."""
+    """A queue of work for a GPU: RuntimeError, as there is none.
+
+    Example:
+        >>> dynamic.cuda.Stream()
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.cuda.Stream requires CUDA ...
+    """
 
     def __init__(self, *args: object, **options: object) -> None:
         raise AutogradError("torch.cuda.Stream requires CUDA support: there is no GPU")
 
 
 class Event:
-    """A mark in the work of a GPU: RuntimeError, as there is none."""
+    """A mark in the work of a GPU: RuntimeError, as there is none.
+
+    Example:
+        >>> dynamic.cuda.Event()
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.cuda.Event requires CUDA ...
+    """
 
     def __init__(self, *args: object, **options: object) -> None:
         raise AutogradError("torch.cuda.Event requires CUDA support: there is no GPU")
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """A block whose work a GPU does: None and negative numbers choose none, others raise."""
+    """A block whose work a GPU does: None and negative numbers choose none, others raise.
+
+    Example:
+        >>> with dynamic.cuda.device(-1):
+        ...     pass
+    """
 
     def __init__(self, device: object) -> None:
         self.device = device
@@ -145,7 +208,12 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 class stream:  # noqa: N801 - PyTorch's name
-    """A block whose work goes to a stream of a GPU; None is no stream."""
+    """A block whose work goes to a stream of a GPU; None is no stream.
+
+    Example:
+        >>> with dynamic.cuda.stream(None):
+        ...     pass
+    """
 
     def __init__(self, stream: object) -> None:
         self.stream = stream
@@ -163,7 +231,14 @@ class stream:  # noqa: N801 - PyTorch's name
 
 
 class nvtx:  # noqa: N801 - PyTorch's name
-    """Marks for NVIDIA's profiler: RuntimeError, as there is no GPU."""
+    """Marks for NVIDIA's profiler: RuntimeError, as there is no GPU.
+
+    Example:
+        >>> dynamic.cuda.nvtx.range_push("step")
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: NVTX functions not installed: there is no GPU
+    """
 
     @staticmethod
     def range_push(message: str) -> None:
@@ -194,4 +269,7 @@ def __getattr__(name: str) -> Any:
             f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."
         )
 
-    return _named(refuse, name, "TypeError: there is no GPU.")
+    shown = (
+        "\n    Traceback (most recent call last):\n        ...\n    TypeError: type torch.cuda..."
+    )
+    return _named(refuse, name, "TypeError: there is no GPU.", shown)

@@ -12,7 +12,13 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
-    """`amp.autocast("cuda")`: without a GPU it warns and changes nothing."""
+    """`amp.autocast("cuda")`: without a GPU it warns and changes nothing.
+
+    Example:
+        >>> with dynamic.cuda.amp.autocast(enabled=False):
+        ...     dynamic.ones(2)
+        tensor([1., 1.])
+    """
 
     def __init__(
         self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True
@@ -21,7 +27,12 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
 
 
 class GradScaler(amp.GradScaler):
-    """`amp.GradScaler("cuda")`: without a GPU it warns and scales nothing."""
+    """`amp.GradScaler("cuda")`: without a GPU it warns and scales nothing.
+
+    Example:
+        >>> dynamic.cuda.amp.GradScaler(enabled=False).is_enabled()
+        False
+    """
 
     def __init__(
         self,

@@ -24,6 +24,10 @@ class Constraint:
     Attributes:
         is_discrete: whether it is one of separate values.
         event_dim: how many last axes are one value.
+
+    Example:
+        >>> dynamic.distributions.constraints.positive.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False, False,  True,  True])
     """
 
     is_discrete = False
@@ -81,7 +85,13 @@ class Real(Constraint):
 
 
 class GreaterThan(Constraint):
-    """The numbers above a bound."""
+    """The numbers above a bound.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.greater_than(0.0)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False, False,  True,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -92,7 +102,13 @@ class GreaterThan(Constraint):
 
 
 class GreaterThanEq(GreaterThan):
-    """A bound, and the numbers above it."""
+    """A bound, and the numbers above it.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.greater_than_eq(0.0)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False,  True,  True,  True])
+    """
 
     def holds(self, value: Any) -> Any:
         """Per element whether it is at least the bound."""
@@ -100,7 +116,13 @@ class GreaterThanEq(GreaterThan):
 
 
 class LessThan(Constraint):
-    """The numbers below a bound."""
+    """The numbers below a bound.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.less_than(0.5)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([ True,  True, False, False])
+    """
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -111,7 +133,13 @@ class LessThan(Constraint):
 
 
 class Interval(Constraint):
-    """The numbers from one bound to another, both included."""
+    """The numbers from one bound to another, both included.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.interval(0.0, 1.0)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False,  True,  True,  True])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
@@ -122,7 +150,13 @@ class Interval(Constraint):
 
 
 class HalfOpenInterval(Interval):
-    """The numbers from one bound to another, without the latter."""
+    """The numbers from one bound to another, without the latter.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.half_open_interval(0.0, 1.0)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False,  True,  True, False])
+    """
 
     def holds(self, value: Any) -> Any:
         """Per element whether it is within."""
@@ -130,7 +164,13 @@ class HalfOpenInterval(Interval):
 
 
 class IntegerInterval(Interval):
-    """The whole numbers from one bound to another, both included."""
+    """The whole numbers from one bound to another, both included.
+
+    Example:
+        >>> within = dynamic.distributions.constraints.integer_interval(0, 1)
+        >>> within.check(dynamic.tensor([-1.0, 0.0, 0.5, 1.0]))
+        tensor([False,  True, False,  True])
+    """
 
     is_discrete = True
 
@@ -160,7 +200,13 @@ class Simplex(Constraint):
 
 
 class Multinomial(Constraint):
-    """Vectors of counts."""
+    """Vectors of counts.
+
+    Example:
+        >>> counts = dynamic.distributions.constraints.multinomial(3)
+        >>> counts.check(dynamic.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        tensor([ True, False])
+    """
 
     is_discrete, event_dim = True, 1
 
@@ -230,7 +276,14 @@ class PositiveDefinite(Symmetric):
 
 
 class Independent(Constraint):
-    """Tensors of values that are each in a set."""
+    """Tensors of values that are each in a set.
+
+    Example:
+        >>> each = dynamic.distributions.constraints.positive
+        >>> vectors = dynamic.distributions.constraints.independent(each, 1)
+        >>> vectors.check(dynamic.tensor([[1.0, 2.0], [1.0, -1.0]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint

@@ -28,6 +28,8 @@ from staticgraph.dynamic.distributions.multivariate import MultivariateNormal, s
 from staticgraph.dynamic.distributions.parameters import log_beta, summed
 from staticgraph.dynamic.distributions.positive import Beta, Dirichlet, Exponential, Gamma, Pareto
 
+__all__ = ["kl_divergence", "register_kl"]
+
 Rule = TypeVar("Rule", bound=Callable[[Any, Any], Any])
 _rules: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 

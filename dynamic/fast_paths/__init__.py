@@ -1,6 +1,6 @@
 """The short ways: ops on plain tensors, straight to NumPy, each family from one function.
 
-`Tensor.apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
+`Tensor._apply` provides for all that an op may meet: tracers, casts, numbers, several operands,
 memory that is shared or not. What is made here looks at the operand that a call usually gets, and
 leaves every other to the op. So a call is one Python function, NumPy's own, and `new_value`,
 `new_value_of_two` or `new_view`.

@@ -36,7 +36,14 @@ _allowed = _Allowed()
 
 @contextmanager
 def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
-    """Let `load` make modules of these classes, with these functions, inside a block."""
+    """Let `load` make modules of these classes, with these functions, inside a block.
+
+    Example:
+        >>> dynamic.save(nn.Linear(2, 1), "layer.safetensors")
+        >>> with dynamic.serialization.safe_globals([nn.Linear]):
+        ...     dynamic.load("layer.safetensors")
+        Linear(in_features=2, out_features=1, bias=True)
+    """
     before = list(_allowed.globals)
     _allowed.globals.extend(safe_globals)
     try:
@@ -46,17 +53,35 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
-    """Let `load` make modules of these classes, with these functions, in this thread."""
+    """Let `load` make modules of these classes, with these functions, in this thread.
+
+    Example:
+        >>> dynamic.serialization.add_safe_globals([nn.Linear])
+        >>> nn.Linear in dynamic.serialization.get_safe_globals()
+        True
+        >>> dynamic.serialization.clear_safe_globals()
+    """
     _allowed.globals.extend(safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """The classes and functions that `load` may use in this thread."""
+    """The classes and functions that `load` may use in this thread.
+
+    Example:
+        >>> dynamic.serialization.get_safe_globals()
+        []
+    """
     return list(_allowed.globals)
 
 
 def clear_safe_globals() -> None:
-    """Allow none again."""
+    """Allow none again.
+
+    Example:
+        >>> dynamic.serialization.clear_safe_globals()
+        >>> dynamic.serialization.get_safe_globals()
+        []
+    """
     _allowed.globals.clear()
 
 

@@ -12,17 +12,31 @@ import io
 import pickle
 import struct
 import zipfile
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
 from staticgraph.dynamic.core.dtypes import DType, dtype_named
 from staticgraph.dynamic.core.errors import ArgumentError, LoadError
 from staticgraph.dynamic.core.results import Size
+from staticgraph.dynamic.files.pytorch_containers import (
+    DEEPEST,
+    FACTORIES,
+    Named,
+    bytes_of,
+    check_depth,
+    counter,
+    defaults,
+    device_of,
+    key_of,
+    ordered,
+    refuse_call,
+    set_of,
+    size_of,
+)
 from staticgraph.dynamic.nn.parameter import Parameter
-from staticgraph.dynamic.tensors.devices import device
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
@@ -40,30 +54,8 @@ _STORAGES = {
 _STORAGE_OF = {dtype: name for name, dtype in _STORAGES.items()}
 _UNTYPED = ("uint16", "uint32", "uint64")
 """The dtypes without a storage of their own: such tensors say theirs, on storages of bytes."""
-DEEPEST = 200
-"""The number of containers inside each other that are saved; cyclic ones have no end."""
-_DEEPEST_KEY = 1000
 _MOST = 2**31
 """Elements of a tensor that may be read: one of fewer bytes than elements is expanded."""
-
-
-class _Named:
-    """What stands for something that a file names: it can be called or compared, not changed."""
-
-    __slots__ = ("_call", "_name")
-
-    _call: Callable[..., Any]
-    _name: str
-
-    def __init__(self, name: str, call: Callable[..., Any]) -> None:
-        object.__setattr__(self, "_name", name)
-        object.__setattr__(self, "_call", call)
-
-    def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise LoadError(f"load: the file sets {name!r} of {self._name}")
 
 
 class _Storage:
@@ -119,7 +111,7 @@ class _Unpickler(pickle._Unpickler):
         if not isinstance(self.stack[-1], dict):
             raise LoadError(f"load: the file sets items of a {type(self.stack[-1]).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            self.stack[-1][_key(key)] = value
+            self.stack[-1][key_of(key)] = value
 
     def _refuse_sets(self) -> None:
         raise LoadError("load: the file builds a set or a dict as PyTorch's do not")
@@ -133,7 +125,7 @@ class _Unpickler(pickle._Unpickler):
         if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
             raise LoadError(f"load: the file refers to {pid!r:.80}, which is no storage")
         _, kind, key, _, count = pid
-        if not (isinstance(kind, _Named) and isinstance(key, str) and type(count) is int):
+        if not (isinstance(kind, Named) and isinstance(key, str) and type(count) is int):
             raise LoadError(f"load: the file refers to {pid!r:.80}, which is no storage")
         return self._storage(kind._name, key, count)
 
@@ -141,72 +133,26 @@ class _Unpickler(pickle._Unpickler):
 def _known(module: str, name: str) -> Any:
     """What a file may name, as ours."""
     if module == "torch" and name in _STORAGES:
-        return _Named(_STORAGES[name], _refuse_call)
+        return Named(_STORAGES[name], refuse_call)
     if module == "torch" and (name in _STORAGE_OF or name in _UNTYPED):
         return dtype_named(name)
     functions: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): _Named("OrderedDict", _ordered),
-        ("collections", "Counter"): _Named("Counter", _counter),
-        ("_codecs", "encode"): _Named("bytes", _bytes),
-        ("torch", "Size"): _Named("Size", _size),
-        ("torch", "device"): _Named("device", _device),
-        ("builtins", "set"): _Named("set", _set),
-        ("__builtin__", "set"): _Named("set", _set),
-        ("torch.storage", "UntypedStorage"): _Named("uint8", _refuse_call),
-        ("torch._utils", "_rebuild_tensor_v2"): _Named("tensor", _tensor),
-        ("torch._utils", "_rebuild_tensor_v3"): _Named("tensor", _untyped_tensor),
-        ("torch._utils", "_rebuild_parameter"): _Named("parameter", _parameter),
+        ("collections", "OrderedDict"): Named("OrderedDict", ordered),
+        ("collections", "Counter"): Named("Counter", counter),
+        ("collections", "defaultdict"): Named("defaultdict", defaults),
+        ("_codecs", "encode"): Named("bytes", bytes_of),
+        ("torch", "Size"): Named("Size", size_of),
+        ("torch", "device"): Named("device", device_of),
+        ("builtins", "set"): Named("set", set_of),
+        ("__builtin__", "set"): Named("set", set_of),
+        ("torch.storage", "UntypedStorage"): Named("uint8", refuse_call),
+        ("torch._utils", "_rebuild_tensor_v2"): Named("tensor", _tensor),
+        ("torch._utils", "_rebuild_tensor_v3"): Named("tensor", _untyped_tensor),
+        ("torch._utils", "_rebuild_parameter"): Named("parameter", _parameter),
     }
+    if module in ("builtins", "__builtin__") and name in FACTORIES and name != "set":
+        return Named(name, refuse_call)
     return functions.get((module, name))
-
-
-def _key(value: Any) -> Any:
-    """A key that is hashed in no time: tuples that hold each other twice would take years."""
-    rest, seen = [value], 0
-    while rest:
-        one = rest.pop()
-        seen += 1
-        if seen > _DEEPEST_KEY or not isinstance(one, str | int | float | tuple | None):
-            raise LoadError(f"load: the file has a key of {type(value).__name__}, which is no key")
-        rest += one if isinstance(one, tuple) else ()
-    return value
-
-
-def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
-    return OrderedDict((_key(key), value) for key, value in pairs)
-
-
-def _set(values: Any = ()) -> set[Any]:
-    return {_key(one) for one in values}
-
-
-def _counter(counts: Any = ()) -> Counter[Any]:
-    if type(counts) is not dict or not all(type(one) is int for one in counts.values()):
-        raise LoadError("load: the file counts otherwise than by integers")
-    return Counter(counts)
-
-
-def _bytes(text: Any = "", encoding: Any = None) -> bytes:
-    """What bytes are in the opcodes of protocol 2, which has none for them."""
-    if not isinstance(text, str) or encoding != "latin1":
-        raise LoadError("load: the file encodes a text as PyTorch's do not")
-    return text.encode("latin1")
-
-
-def _device(kind: Any = None, index: Any = None) -> device:
-    if not isinstance(kind, str) or not isinstance(index, int | None):
-        raise LoadError(f"load: no device is called {kind!r:.80}")
-    return device(kind, index)
-
-
-def _size(values: Any = ()) -> Size:
-    if not isinstance(values, tuple | list) or not all(type(one) is int for one in values):
-        raise LoadError(f"load: a size is of integers, not {values!r:.80}")
-    return Size(values)
-
-
-def _refuse_call(*args: object) -> NoReturn:
-    raise LoadError("load: the file makes a storage by itself")
 
 
 def _tensor(
@@ -313,7 +259,9 @@ def _read(archive: zipfile.ZipFile) -> Any:
             )
         return found
 
-    return _Unpickler(archive.read(pickled[0]), storage).load()
+    found = _Unpickler(archive.read(pickled[0]), storage).load()
+    check_depth(found)
+    return found
 
 
 class _Writer:
@@ -347,7 +295,10 @@ class _Writer:
             self._keep(value)
             self._write_all(value, path, b"e")
         elif isinstance(value, tuple):
+            if isinstance(value, Size):
+                self._name("torch", "Size")
             self._write_all(value, path, b"t")
+            self.content += b"\x85R" if isinstance(value, Size) else b""
         elif isinstance(value, DType):
             self._name("torch", value.name)
         else:

@@ -27,6 +27,7 @@ from staticgraph.dynamic.files.module_files import (
     get_safe_globals,
     safe_globals,
 )
+from staticgraph.dynamic.files.pytorch_containers import DEEPEST
 from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tensors.devices import check_device, device
@@ -217,10 +218,8 @@ class _Writer:
 
     def encoded(self, value: object, path: tuple[str, ...]) -> Any:
         """The JSON for a value at a path."""
-        if len(path) > pytorch_files.DEEPEST:
-            raise ArgumentError(
-                f"save: more than {pytorch_files.DEEPEST} containers inside each other"
-            )
+        if len(path) > DEEPEST:
+            raise ArgumentError(f"save: more than {DEEPEST} containers inside each other")
         if value is None or type(value) in (bool, str, int):
             return value
         if isinstance(value, Tensor):

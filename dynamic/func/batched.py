@@ -191,7 +191,7 @@ class Batched(Tracer, plain=False):
         """Every example, overwritten by `op` of it and of the others."""
         level = self._level
         assert level.size is not None
-        values = [other if isinstance(other, Tensor) else self.constant(other) for other in others]
+        values = [other if isinstance(other, Tensor) else self._constant(other) for other in others]
         parts = [_example(value, level) for value in (self, *values)]
         if any(other.ndim > self.ndim for other in parts[1:]):
             raise AutogradError(

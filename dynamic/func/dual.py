@@ -97,7 +97,7 @@ class Dual(Tracer, plain=False):
 
     def _overwritten(self, op: Op, others: Sequence[object], attrs: Attrs) -> Any:
         """Primal and tangent, overwritten each."""
-        changed = self.apply(op, (self, *others), attrs)
+        changed = self._apply(op, (self, *others), attrs)
         tangent = tangent_of(changed, self._level)
         rest = [primal_of(other, self._level) for other in others]
         overwrite(self._primal, op, rest, attrs)

@@ -226,7 +226,7 @@ def _columns(
     for rows in chunks(basis, chunk_size):
         with new_level(len(rows)) as level:
             tangents = [zeros_of(one) for one in given]
-            tangents[i] = Batched(level, x.constant(rows))
+            tangents[i] = Batched(level, x._constant(rows))
             output, directions, aux = _pushed(func, primals, tangents, False, has_aux)
             parts.append([batch_of(one, level) for one in leaves(directions)])
             output = mapped(lambda one: _first(one, level), output)

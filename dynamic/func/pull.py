@@ -88,7 +88,7 @@ def _pull_plain(
     if keep:
         return results
     return [
-        None if g is None else g.detach() if isinstance(g, Tensor) else inputs[0].constant(g)
+        None if g is None else g.detach() if isinstance(g, Tensor) else inputs[0]._constant(g)
         for g in results
     ]
 
@@ -116,7 +116,7 @@ def gradients(
     if not all(x.requires_grad for x in inputs):
         raise AutogradError("One of the differentiated Tensors does not require grad")
     ones = [
-        out.constant(np.ones(out.shape, out.dtype.dtype)) if given is None else given
+        out._constant(np.ones(out.shape, out.dtype.dtype)) if given is None else given
         for out, given in zip(outputs, cotangents, strict=True)
     ]
     found = pull(outputs, inputs, ones, create_graph)

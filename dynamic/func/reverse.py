@@ -147,7 +147,7 @@ def grad_and_value(
                 f"{value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         refuse_complex_output(value._array.dtype)
-        one = value.constant(np.ones((), value.dtype.dtype))
+        one = value._constant(np.ones((), value.dtype.dtype))
         found = rebuilt([args[i] for i in places], run.pulled([value], [one]))
         result = found[0] if isinstance(argnums, int) else tuple(found)
         value = run.released(value)
@@ -223,7 +223,7 @@ def _rows(run: Recorded, out: Any, chunk_size: int | None) -> list[Any]:
     parts: list[list[Any]] = []
     for rows in chunks(basis, chunk_size):
         with new_level(len(rows)) as level:
-            found = run.pulled([out], [Batched(level, out.constant(rows))])
+            found = run.pulled([out], [Batched(level, out._constant(rows))])
             parts.append([batch_of(g, level) for g in found])
     return [
         ops.reshape(joint(columns), (*shape, *x.shape))

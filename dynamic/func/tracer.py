@@ -112,12 +112,12 @@ class Tracer(Tensor, plain=False):
     # what a tracer has is in the slots of a tensor, so that a tensor can become one
     _level: MemberDescriptorType = vars(Tensor)["_note"]
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`, by the innermost level among the operands."""
         values = [settled(operand) for operand in operands]
         top = innermost(values)
         if top is None:
-            return super().apply(op, values, attrs)
+            return super()._apply(op, values, attrs)
         if op.floating and len(values) == 1:
             dtype = np.dtype(top.dtype)
             if not is_inexact(dtype) and keeps_whole_numbers(op, dtype):
@@ -253,7 +253,7 @@ def innermost(values: Sequence[object]) -> Tracer | None:
 
 def evaluated(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     """`op` applied to tensors, with attributes that are complete already."""
-    return operands[0].apply(op, operands, attrs)
+    return operands[0]._apply(op, operands, attrs)
 
 
 def zeros_of(x: Any) -> Any:

@@ -30,6 +30,13 @@ def compile(
     Raises:
         RuntimeError: the model cannot be called.
         CaptureError, EffectError: it cannot be compiled, and is to be with `fullgraph`.
+
+    Example:
+        >>> @dynamic.compile
+        ... def twice(x):
+        ...     return x * 2
+        >>> twice(dynamic.tensor([1.0, 2.0]))
+        tensor([2., 4.])
     """
     if model is None:
         return lambda found: compile(found, fullgraph=fullgraph, disable=disable)

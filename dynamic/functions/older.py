@@ -43,13 +43,23 @@ __all__ = [
 
 
 def scalar_tensor(s: Any, *, dtype: object = None, **options: Any) -> Any:
-    """A tensor without axes, of the default dtype unless another is given."""
+    """A tensor without axes, of the default dtype unless another is given.
+
+    Example:
+        >>> dynamic.scalar_tensor(2)
+        tensor(2.)
+    """
     return creation.full((), float(s) if dtype is None else s, dtype=dtype, **options)
 
 
 @taking_out
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any:
-    """The numbers from `start` to `end`, with it, by `step`: old, `arange` leaves the end out."""
+    """The numbers from `start` to `end`, with it, by `step`: old, `arange` leaves the end out.
+
+    Example:
+        >>> dynamic.range(1, 3)
+        tensor([1., 2., 3.])
+    """
     if end is None:
         start, end = 0, start
     warn(
@@ -63,14 +73,25 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
 
 
 def randint_like(input: Any, low: int = 0, high: int | None = None, **options: Any) -> Any:
-    """Integers in [low, high), or [0, low), of the shape and dtype of a tensor."""
+    """Integers in [low, high), or [0, low), of the shape and dtype of a tensor.
+
+    Example:
+        >>> x = dynamic.randint_like(dynamic.zeros(2, 3), 5)
+        >>> x.shape, x.dtype
+        (torch.Size([2, 3]), torch.float32)
+    """
     bounds = (0, low) if high is None else (low, high)
     options.setdefault("dtype", input.dtype)
     return drawn.randint(*bounds, tuple(input.shape), **options)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: object = None, **options: Any) -> Any:
-    """An uninitialised tensor of this shape, with these steps in memory."""
+    """An uninitialised tensor of this shape, with these steps in memory.
+
+    Example:
+        >>> dynamic.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     shape, steps = tuple(size), tuple(stride)
     reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     last = -1 if 0 in shape else reach
@@ -81,7 +102,12 @@ def empty_strided(size: Any, stride: Any, *, dtype: object = None, **options: An
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
-    """A tensor on the memory of an object with a buffer, such as a bytearray."""
+    """A tensor on the memory of an object with a buffer, such as a bytearray.
+
+    Example:
+        >>> dynamic.frombuffer(bytearray([1, 2]), dtype=dynamic.uint8)
+        tensor([1, 2], dtype=torch.uint8)
+    """
     array = np.frombuffer(buffer, as_numpy_dtype(dtype), count, offset)
     if not array.flags.writeable:
         warn("The given buffer is not writable: the tensor is a copy of it")
@@ -90,38 +116,73 @@ def frombuffer(
 
 
 def fill(input: Any, value: Any) -> Any:
-    """One value in the shape of a tensor."""
+    """One value in the shape of a tensor.
+
+    Example:
+        >>> dynamic.fill(dynamic.zeros(2), 7.0)
+        tensor([7., 7.])
+    """
     return input.clone().fill_(value)
 
 
 @of_tensors
 def detach(input: Any) -> Any:
-    """The tensor on its memory, not recorded."""
+    """The tensor on its memory, not recorded.
+
+    Example:
+        >>> dynamic.detach(dynamic.ones(2, requires_grad=True))
+        tensor([1., 1.])
+    """
     return input.detach()
 
 
 def get_device(input: Any) -> int:
-    """The number of the GPU that the tensor is on: -1."""
+    """The number of the GPU that the tensor is on: -1.
+
+    Example:
+        >>> dynamic.get_device(dynamic.ones(2))
+        -1
+    """
     return -1
 
 
 def is_signed(input: Any) -> bool:
-    """Whether elements of the dtype can be negative."""
+    """Whether elements of the dtype can be negative.
+
+    Example:
+        >>> dynamic.is_signed(dynamic.ones(2, dtype=dynamic.uint8))
+        False
+    """
     return bool(input.is_signed())
 
 
 def is_same_size(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether two tensors have the same shape.
+
+    Example:
+        >>> dynamic.is_same_size(dynamic.ones(2), dynamic.zeros(2))
+        True
+    """
     return bool(input.is_same_size(other))
 
 
 def is_storage(obj: object) -> bool:
-    """Whether an object is the memory of a tensor."""
+    """Whether an object is the memory of a tensor.
+
+    Example:
+        >>> dynamic.is_storage(dynamic.ones(2).storage())
+        True
+    """
     return isinstance(obj, TypedStorage)
 
 
 def typename(obj: Any) -> str:
-    """The name of a tensor's type, or of the class of anything else."""
+    """The name of a tensor's type, or of the class of anything else.
+
+    Example:
+        >>> dynamic.typename(dynamic.ones(2)), dynamic.typename("word")
+        ('torch.FloatTensor', 'str')
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -130,7 +191,12 @@ def typename(obj: Any) -> str:
 
 
 def binomial(count: Any, prob: Any, generator: object = None) -> Any:
-    """How many of `count` trials succeed with probability `prob`, element by element."""
+    """How many of `count` trials succeed with probability `prob`, element by element.
+
+    Example:
+        >>> dynamic.binomial(dynamic.tensor([3.0, 5.0]), dynamic.tensor([1.0, 0.0]))
+        tensor([3., 0.])
+    """
     chances = values_of(prob)
     if np.any((chances < 0) | (chances > 1)):
         raise AutogradError("binomial: probabilities are from 0 to 1")
@@ -139,18 +205,34 @@ def binomial(count: Any, prob: Any, generator: object = None) -> Any:
 
 
 def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
-    """The sums of the singular values of matrices."""
+    """The sums of the singular values of matrices.
+
+    Example:
+        >>> dynamic.nuclear_norm(dynamic.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(7.)
+    """
     return linalg.matrix_norm(input, "nuc", dim, keepdim)
 
 
 @of_tensors
 def frobenius_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The square roots of the sums of squares."""
+    """The square roots of the sums of squares.
+
+    Example:
+        >>> dynamic.frobenius_norm(dynamic.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
+    """
     return input.norm(2, dim, keepdim)
 
 
 def spmm(input: Any, mat2: Any) -> Any:
-    """The product of two matrices, which are dense: none here is sparse."""
+    """The product of two matrices, which are dense: none here is sparse.
+
+    Example:
+        >>> dynamic.spmm(dynamic.eye(2), dynamic.ones(2, 2))
+        tensor([[1., 1.],
+                [1., 1.]])
+    """
     return input.mm(mat2)
 
 
@@ -163,13 +245,25 @@ class QR(decompositions.QR):
 
 @taking_out
 def qr(input: Any, some: bool = True) -> QR:
-    """A = Q R: see `linalg.qr`; all columns of Q unless `some`."""
+    """A = Q R: see `linalg.qr`; all columns of Q unless `some`.
+
+    Example:
+        >>> x = dynamic.tensor([[3.0, 0.0], [4.0, 5.0]])
+        >>> q, r = dynamic.qr(x)
+        >>> dynamic.allclose(q @ r, x, atol=1e-5)
+        True
+    """
     return QR(*linalg.qr(input, "reduced" if some else "complete"))
 
 
 @taking_out
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """A = U diag(S) V^T: see `linalg.svd`, which gives V^T."""
+    """A = U diag(S) V^T: see `linalg.svd`, which gives V^T.
+
+    Example:
+        >>> dynamic.svd(dynamic.tensor([[3.0, 0.0], [0.0, 4.0]])).S
+        tensor([4., 3.])
+    """
     if not compute_uv:
         values = linalg.svdvals(input)
         lead, (m, n) = tuple(input.shape[:-2]), tuple(input.shape[-2:])

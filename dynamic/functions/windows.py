@@ -34,7 +34,12 @@ def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """alpha - beta cos(2 pi n / N)."""
+    """alpha - beta cos(2 pi n / N).
+
+    Example:
+        >>> dynamic.hamming_window(4)
+        tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     return _made(
         "hamming_window", window_length, periodic, options,
         lambda places: alpha - beta * np.cos(2 * math.pi * places),
@@ -42,7 +47,12 @@ def hamming_window(
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
-    """sin(pi n / N) squared."""
+    """sin(pi n / N) squared.
+
+    Example:
+        >>> dynamic.hann_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _made(
         "hann_window", window_length, periodic, options,
         lambda places: np.sin(math.pi * places) ** 2,
@@ -50,7 +60,12 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> An
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+
+    Example:
+        >>> dynamic.blackman_window(4)[1:]
+        tensor([0.3400, 1.0000, 0.3400])
+    """
     return _made(
         "blackman_window", window_length, periodic, options,
         lambda x: 0.42 - 0.5 * np.cos(2 * math.pi * x) + 0.08 * np.cos(4 * math.pi * x),
@@ -58,7 +73,12 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
-    """A triangle."""
+    """A triangle.
+
+    Example:
+        >>> dynamic.bartlett_window(4)
+        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _made(
         "bartlett_window", window_length, periodic, options,
         lambda places: 1 - np.abs(2 * places - 1),
@@ -68,7 +88,12 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any
 ) -> Any:
-    """Kaiser's window, made of the Bessel function I0."""
+    """Kaiser's window, made of the Bessel function I0.
+
+    Example:
+        >>> dynamic.kaiser_window(4, beta=2.0)
+        tensor([0.4387, 0.8348, 1.0000, 0.8348])
+    """
     return _made(
         "kaiser_window", window_length, periodic, options,
         lambda x: np.i0(beta * np.sqrt(np.maximum(1 - (2 * x - 1) ** 2, 0))) / np.i0(beta),

@@ -21,7 +21,12 @@ _HASH = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:
-    """The folder: what `set_dir` has set, $TORCH_HOME/hub, or hub in torch in the user's cache."""
+    """The folder: what `set_dir` has set, $TORCH_HOME/hub, or hub in torch in the user's cache.
+
+    Example:
+        >>> dynamic.hub.get_dir().endswith("hub")
+        True
+    """
     if _folder:
         return _folder[0]
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
@@ -30,7 +35,11 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Keep files in another folder."""
+    """Keep files in another folder.
+
+    Example:
+        >>> dynamic.hub.set_dir(dynamic.hub.get_dir())
+    """
     _folder[:] = [os.path.expanduser(d)]
 
 
@@ -40,6 +49,14 @@ def download_url_to_file(
     """Write what is at an address to a file, which is there as a whole or not at all.
 
     RuntimeError if its SHA-256 does not begin with `hash_prefix`; URLError if it cannot be had.
+
+    Example:
+        >>> from pathlib import Path
+        >>> dynamic.save({"w": dynamic.ones(2)}, "w.safetensors")
+        >>> address = Path("w.safetensors").resolve().as_uri()
+        >>> dynamic.hub.download_url_to_file(address, "copy.safetensors")
+        >>> dynamic.load("copy.safetensors")["w"]
+        tensor([1., 1.])
     """
     with urlopen(url) as answer:
         content = answer.read()
@@ -58,6 +75,13 @@ def load_state_dict_from_url(
     """What `load` makes of the file of an address, which is fetched if it is not there yet.
 
     It is kept in `model_dir`, else in checkpoints in `get_dir()`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> dynamic.save({"w": dynamic.ones(2)}, "w.safetensors")
+        >>> address = Path("w.safetensors").resolve().as_uri()
+        >>> dynamic.hub.load_state_dict_from_url(address, "kept")["w"]
+        tensor([1., 1.])
     """
     folder = Path(model_dir or os.path.join(get_dir(), "checkpoints"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +94,14 @@ def load_state_dict_from_url(
 
 
 def load(repo_or_dir: str, model: str, *args: object, **options: object) -> NoReturn:
-    """RuntimeError: code of other people's repositories is not fetched and run."""
+    """RuntimeError: code of other people's repositories is not fetched and run.
+
+    Example:
+        >>> dynamic.hub.load("someone/models", "resnet18")
+        Traceback (most recent call last):
+            ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.hub.load(...): code of a ...
+    """
     raise AutogradError(
         f"torch.hub.load({repo_or_dir!r}, {model!r}): code of a repository is not fetched: clone "
         "it, and import its modules"

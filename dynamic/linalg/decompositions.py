@@ -102,7 +102,7 @@ def qr(A: Any, mode: str = "reduced") -> QR:
             "'r', or 'complete'"
         )
     if mode == "r":
-        empty = A.constant(np.empty(0, A._array.dtype))
+        empty = A._constant(np.empty(0, A._array.dtype))
         return QR(empty, _failing(A, ops.qr(A, "r"), _ONLY_R, "LinalgQrBackward0"))
     factors = ops.qr(A, mode)
     if mode == "complete" and A.shape[-2] > A.shape[-1]:

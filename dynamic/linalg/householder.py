@@ -36,9 +36,9 @@ def householder_product(A: Any, tau: Any) -> Any:
             f"tau.shape[-1], got {columns} and {tau.shape[-1]}"
         )
     dtype = A._array.dtype
-    below = A.constant(np.tri(rows, columns, -1, dtype=np.bool_))
-    vectors = ops.where(below, A, A.constant(np.eye(rows, columns, dtype=dtype)))
-    product = A.constant(np.broadcast_to(np.eye(rows, columns, dtype=dtype), tuple(A.shape)))
+    below = A._constant(np.tri(rows, columns, -1, dtype=np.bool_))
+    vectors = ops.where(below, A, A._constant(np.eye(rows, columns, dtype=dtype)))
+    product = A._constant(np.broadcast_to(np.eye(rows, columns, dtype=dtype), tuple(A.shape)))
     for i in reversed(range(tau.shape[-1])):
         v = vectors[..., i : i + 1]
         along = v.mH @ product

@@ -27,7 +27,7 @@ def vector_norm(
     x = x if dtype is None else x.to(dtype)
     axes = axes_of("vector_norm", None if dim in ((), []) else dim, x.ndim)
     attrs = {"p": float(ord), "axes": axes, "keepdims": keepdim}
-    return x.apply(ops.vector_norm, (x,), attrs)
+    return x._apply(ops.vector_norm, (x,), attrs)
 
 
 @taking_numpys_words

@@ -178,7 +178,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     vector = B.ndim == A.ndim - 1
     right = ops.expand_dims(B, B.ndim) if vector else B
     solution = pinv(A, rtol=rcond) @ right
-    empty = A.constant(np.empty(0, A._array.dtype))
+    empty = A._constant(np.empty(0, A._array.dtype))
     rank = ops.matrix_rank(A, rtol=rcond)
     found = ops.squeeze(solution, -1) if vector else solution
     return LeastSquares(found, empty, rank, empty)

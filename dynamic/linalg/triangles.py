@@ -181,7 +181,7 @@ def lu(A: Any, *, pivot: bool = True) -> PLU:
     require_matrices("linalg.lu", A)
     packed, pivots, _ = lu_factor_ex(A, pivot=pivot)
     permutation, lower, upper = unpacked(packed, pivots)
-    return PLU(permutation if pivot else A.constant(np.empty(0, A._array.dtype)), lower, upper)
+    return PLU(permutation if pivot else A._constant(np.empty(0, A._array.dtype)), lower, upper)
 
 
 def unpacked(packed: Any, pivots: Any) -> PLU:
@@ -190,7 +190,7 @@ def unpacked(packed: Any, pivots: Any) -> PLU:
     orders = _orders(values_of(pivots), rows)
     permutation = np.swapaxes(np.eye(rows, dtype=packed._array.dtype)[orders], -1, -2)
     upper = triu(packed[..., : min(rows, columns), :])
-    return PLU(packed.constant(np.ascontiguousarray(permutation)), _lower(packed), upper)
+    return PLU(packed._constant(np.ascontiguousarray(permutation)), _lower(packed), upper)
 
 
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:

@@ -206,7 +206,7 @@ class MultiheadAttention(Module):
             key = ops.concatenate([key, ops.broadcast_to(self.bias_k, row)], 0)
             value = ops.concatenate([value, ops.broadcast_to(self.bias_v, row)], 0)
         if self.add_zero_attn:
-            zero = key.constant(np.zeros((), np.dtype(key.dtype)))
+            zero = key._constant(np.zeros((), np.dtype(key.dtype)))
             zero = ops.broadcast_to(zero, (1, batch, self.embed_dim))
             key, value = (ops.concatenate([x, zero], 0) for x in (key, value))
         return [split_heads(x, self.num_heads) for x in (query, key, value)]

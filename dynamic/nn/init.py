@@ -51,7 +51,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def _fill(tensor: Any, array: object) -> Any:
     with no_grad():
-        return tensor.copy_(tensor.constant(np.asarray(array)))
+        return tensor.copy_(tensor._constant(np.asarray(array)))
 
 
 def _source(generator: object) -> Any:

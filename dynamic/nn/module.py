@@ -361,6 +361,11 @@ class Module(Conversion, State):
             return f"{self._get_name()}({''.join(lines)})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
+    def _repr_html_(self) -> str:
+        from staticgraph.dynamic.nn.module_tree import tree
+
+        return tree(self, Module.__repr__)
+
 
 def indented(text: str) -> str:
     """Text whose second and further lines are moved in by two spaces."""

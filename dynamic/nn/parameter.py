@@ -39,7 +39,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        data = self.constant(values_of(self).copy(order="K"))
+        data = self._constant(values_of(self).copy(order="K"))
         result = memo[id(self)] = type(self)(data, self.requires_grad)
         return result
 

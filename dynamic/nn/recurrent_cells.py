@@ -103,7 +103,7 @@ class _Cell(Module):
                 )
 
     def _zeros(self, input: Any) -> Any:
-        zero = input.constant(np.zeros((), np.dtype(input.dtype)))
+        zero = input._constant(np.zeros((), np.dtype(input.dtype)))
         return ops.broadcast_to(zero, (*input.shape[:-1], self.hidden_size))
 
     def forward(self, input: Any, hx: Any = None) -> Any:

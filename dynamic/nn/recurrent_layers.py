@@ -232,7 +232,7 @@ class _Recurrent(Module):
         """A start state as (layers * directions, n, size): zeros if None."""
         shape = (self.num_layers * len(self._directions()), input.shape[1], size)
         if hx is None:
-            return ops.broadcast_to(input.constant(np.zeros((), np.dtype(input.dtype))), shape)
+            return ops.broadcast_to(input._constant(np.zeros((), np.dtype(input.dtype))), shape)
         if not batched:
             hx = ops.expand_dims(hx, 1)
         if differ(hx.shape, shape):

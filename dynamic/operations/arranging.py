@@ -327,7 +327,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
             f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}"
         )
     places = tuple(axis_of("roll", axis, input.ndim, of_number=False) for axis in axes)
-    return input.apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
+    return input._apply(eager_ops.roll, (input,), {"shifts": tuple(moves), "axes": places})
 
 
 @called("Repeat")
@@ -348,7 +348,7 @@ def repeat(input: Any, *sizes: object, repeats: object = None) -> Any:
         return result.clone()
     if result._array.flags.writeable:
         return result
-    return result.apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
+    return result._apply(eager_ops.contiguous, (result,), {})  # a view of what was expanded
 
 
 def tile(input: Any, *sizes: object, dims: object = None) -> Any:

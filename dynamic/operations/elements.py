@@ -147,7 +147,7 @@ def sloped(input: Any, slopes: Any) -> Any:
     """x above 0, slopes * x below; the slopes are a number or broadcast."""
     if type(input) in PLAIN and is_float(input._array.dtype):
         if isinstance(slopes, float):
-            slopes = input.constant(np.asarray(slopes, input._array.dtype))
+            slopes = input._constant(np.asarray(slopes, input._array.dtype))
         if type(slopes) in PLAIN and slopes.dtype == input.dtype:
-            return input.apply(ops.prelu, (input, slopes), {})
+            return input._apply(ops.prelu, (input, slopes), {})
     return ops.where(ops.greater(input, 0), input, slopes * input)

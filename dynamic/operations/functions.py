@@ -159,7 +159,7 @@ def _stack(tensors: Sequence[Any], dim: int) -> Any:
     if not tensors:
         raise AutogradError("stack expects a non-empty TensorList")
     axis = axis_of("stack", dim, tensors[0].ndim + 1)
-    return tensors[0].apply(eager_ops.stack, tensors, {"axis": axis})
+    return tensors[0]._apply(eager_ops.stack, tensors, {"axis": axis})
 
 
 _stacking = stacking(_stack)

@@ -84,8 +84,8 @@ def _scatter_op(name: str, cut: Any) -> Op:
 
     def by_x(g: Any, o: object, a: object, b: Any, **attrs: object) -> Any:
         zeros = np.zeros(b.shape, np.dtype(g.dtype))
-        return scattered(g, zeros, **attrs) if isinstance(g, np.ndarray) else g.apply(
-            op, (g, g.constant(zeros)), attrs
+        return scattered(g, zeros, **attrs) if isinstance(g, np.ndarray) else g._apply(
+            op, (g, g._constant(zeros)), attrs
         )  # fmt: skip
 
     def by_src(g: object, o: object, a: object, b: Any, **attrs: object) -> Any:
@@ -115,7 +115,7 @@ def _scattered(op: Op, input: Any, src: Any, attrs: Attrs, part: Any) -> Any:
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part.shape)}"
         )
-    return input.apply(op, (input, src), attrs)
+    return input._apply(op, (input, src), attrs)
 
 
 def select_scatter(input: Any, src: object, dim: int, index: int) -> Any:

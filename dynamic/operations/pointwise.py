@@ -82,7 +82,7 @@ def lerp(input: Any, end: object, weight: Any) -> Any:
     require_dtype("expected dtype {2} for `weight` but got dtype {3}", input, weight)
     number = not isinstance(weight, Operand)
     if number:
-        return input.apply(lerp_by_number, (input, end), {"weight": weight})
+        return input._apply(lerp_by_number, (input, end), {"weight": weight})
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)
@@ -142,7 +142,7 @@ def addcdiv(input: Any, tensor1: object, tensor2: object, *, value: float = 1) -
         tensor([2.])
     """
     if all(type(one) in PLAIN for one in (input, tensor1, tensor2)):
-        return input.apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
+        return input._apply(_addcdiv, (input, tensor1, tensor2), {"value": value})
     return _added_quotient(input, tensor1, tensor2, value=value)
 
 
@@ -350,7 +350,7 @@ def _recorded_at_once(
     degrees = correction if unbiased is None else int(unbiased)
     axes = axes_of("var_mean", None if dim in ((), []) else dim, input.ndim)
     attrs = {"axes": axes, "keepdims": keepdim, "correction": degrees}
-    return input.apply(eager_ops.var_mean, (input,), attrs)
+    return input._apply(eager_ops.var_mean, (input,), attrs)
 
 
 def _check_spread(name: str, options: dict[str, Any]) -> None:

@@ -109,7 +109,7 @@ def _number(value: Any, like: Any) -> Any:
     """A Python number as a tensor of like's dtype; a tensor as it is."""
     if isinstance(value, Tensor):
         return value
-    return like.constant(element(value, np.dtype(like._array.dtype)))
+    return like._constant(element(value, np.dtype(like._array.dtype)))
 
 
 @along

@@ -91,7 +91,7 @@ def fill_diagonal_(self: Any, fill_value: float, wrap: bool = False) -> Any:
         raise AutogradError("all dimensions of input must be of equal length")
     mask = np.zeros(shape, np.bool_)
     np.fill_diagonal(mask, True, wrap)
-    return self.masked_fill_(self.constant(mask), fill_value)
+    return self.masked_fill_(self._constant(mask), fill_value)
 
 
 def unsqueeze_(self: Any, dim: int) -> Any:

@@ -104,11 +104,11 @@ def _between(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
 def _between_traced(rows: Any, levels: Any, interpolation: str, skip: bool) -> Any:
     """`_between` of rows whose values are not known yet."""
     missing, last = ops.isnan(rows), rows.shape[-1] - 1
-    given = rows.constant(levels.reshape(-1, *(1,) * (rows.ndim - 1)))
+    given = rows._constant(levels.reshape(-1, *(1,) * (rows.ndim - 1)))
     if skip:
         ranks = given * ops.maximum((~missing).sum(-1) - 1, 0).to(rows.dtype)
     else:
-        top = rows.constant(levels.dtype.type(last))
+        top = rows._constant(levels.dtype.type(last))
         ranks = ops.where(missing[..., -1], top, given * last)
     ranks = ranks.detach()
     rounded = {"nearest": ops.round, "higher": ops.ceil}.get(interpolation, ops.floor)
@@ -339,7 +339,7 @@ def _places_among(rows: Any, values: Any, where: str, sorter: Any, small: bool) 
     """`searchsorted` where values are not known yet: how many elements of a row come before."""
     if sorter is not None:
         rows = ops.take_along_axis(rows, sorter, -1)
-    values = values if isinstance(values, Tensor) else rows.constant(np.asarray(values))
+    values = values if isinstance(values, Tensor) else rows._constant(np.asarray(values))
     if rows.ndim == 1:
         rows = ops.reshape(rows, (1,) * values.ndim + (rows.shape[0],))
     else:

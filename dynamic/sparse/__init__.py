@@ -25,12 +25,26 @@ __all__ = [
 
 
 def mm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse matrix and another one."""
+    """The product of a sparse matrix and another one.
+
+    Example:
+        >>> x = dynamic.eye(2).to_sparse()
+        >>> dynamic.sparse.mm(x, dynamic.ones(2, 1))
+        tensor([[1.],
+                [1.]])
+    """
     return ops.matmul(mat1, mat2)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
-    """beta * mat + alpha * mat1 @ mat2, of which mat1 is sparse."""
+    """beta * mat + alpha * mat1 @ mat2, of which mat1 is sparse.
+
+    Example:
+        >>> x = dynamic.eye(2).to_sparse()
+        >>> dynamic.sparse.addmm(dynamic.ones(2, 1), x, dynamic.ones(2, 1), alpha=3)
+        tensor([[4.],
+                [4.]])
+    """
     return mat * beta + ops.matmul(mat1, mat2) * alpha
 
 
@@ -38,6 +52,10 @@ def sum(input: Any, dim: int | None = None) -> Any:
     """The sum of all elements, or a dense one along an axis.
 
     RuntimeError for a tensor that is not sparse.
+
+    Example:
+        >>> dynamic.sparse.sum(dynamic.eye(3).to_sparse())
+        tensor(3.)
     """
     if not isinstance(input, SparseTensor):
         raise AutogradError("sparse.sum: expected a sparse tensor, but got a dense one")
@@ -49,7 +67,10 @@ def _typed(name: str, dtype: DType) -> Any:
         return sparse_coo_tensor(indices, values, size, dtype=dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"The old name of `sparse_coo_tensor` for {dtype}."
+    make.__doc__ = (
+        f"The old name of `sparse_coo_tensor` for {dtype}.\n\n"
+        f"Example:\n    >>> dynamic.sparse.{name}([[1]], [2], (3,)).dtype\n    {dtype}\n"
+    )
     return make
 
 

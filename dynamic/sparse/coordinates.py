@@ -29,6 +29,11 @@ class SparseTensor(Tensor):
 
     Products with matrices, sums, multiples, casts and exchanged axes are here; NotImplementedError
     for every other op: `to_dense()` leads on.
+
+    Example:
+        >>> x = dynamic.eye(2).to_sparse()
+        >>> isinstance(x, dynamic.sparse.SparseTensor), x.values()
+        (True, tensor([1., 1.]))
     """
 
     __slots__ = ("_coalesced", "_numbers", "_places")
@@ -151,6 +156,12 @@ def sparse_coo_tensor(
     """The tensor of `size` that has `values` at `indices`, one column each, and 0 elsewhere.
 
     RuntimeError for places outside, another number of values, and for what requires grad.
+
+    Example:
+        >>> x = dynamic.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+        >>> x.to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
     """
     check_options("sparse_coo_tensor", options)
     recorded = mode.enabled and isinstance(values, Tensor) and values.requires_grad
@@ -180,6 +191,10 @@ def to_sparse(input: Any, axes: int | None = None, layout: object = None) -> Spa
     """The tensor as the places and values of its non-zeros; RuntimeError if it requires grad.
 
     And unless all `axes` are those of the places, and the layout, if given, is `sparse_coo`.
+
+    Example:
+        >>> dynamic.sparse.to_sparse(dynamic.tensor([0.0, 5.0])).indices()
+        tensor([[1]])
     """
     if axes not in (None, input.ndim) or layout not in (None, sparse_coo):
         raise AutogradError(

@@ -93,13 +93,13 @@ class AccumulateGrad(GraphNode):
         before = self.grad
         if before is None:
             if create_graph:
-                self.grad = g.apply(copy, (g.constant(np.empty(self.shape, self.dtype)), g), {})
+                self.grad = g._apply(copy, (g._constant(np.empty(self.shape, self.dtype)), g), {})
             elif own and g.dtype is self.dtype and g.flags.c_contiguous:
                 self.grad = g
             else:
                 self.grad = self._kept(g, own)
         elif create_graph:
-            self.grad = (g.constant(before) if isinstance(before, np.ndarray) else before) + g
+            self.grad = (g._constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
             np.add(before, g, before)
         else:

@@ -166,7 +166,7 @@ def grad(
                 raise AutogradError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
-            zeros = tensor.constant(np.zeros_like(tensor._array))
+            zeros = tensor._constant(np.zeros_like(tensor._array))
             results.append(zeros.requires_grad_(create_graph))
         elif allow_unused:
             results.append(None)
@@ -198,7 +198,7 @@ def _batched(
         for i in range(next(len(one) for one in cotangents if one is not None))
     ]
     return tuple(
-        None if column[0] is None else column[0].apply(stack, column, {"axis": 0})
+        None if column[0] is None else column[0]._apply(stack, column, {"axis": 0})
         for column in zip(*rows, strict=True)
     )
 

@@ -18,7 +18,7 @@ class _Kept:
     __slots__ = ("__weakref__", "tensor")
 
     def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor.constant(tensor._array)
+        self.tensor = tensor._constant(tensor._array)
         self.tensor._node = tensor._node
 
 

@@ -106,7 +106,7 @@ def _tensor(like: Any, array: object, node: object) -> Any:
     """An array as a tensor that belongs to the graph."""
     if not isinstance(array, np.ndarray):
         return array
-    tensor = like.constant(array)
+    tensor = like._constant(array)
     tensor._node = node
     return tensor
 

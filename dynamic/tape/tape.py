@@ -95,7 +95,7 @@ class Node(GraphNode):
             if plan.op in BENT:
                 return self._tied(g, out, operands)
             if plan.number and plan.op is ops.power and self._is_one():
-                return [(edges[0], g.constant(np.zeros(self.shape, self.dtype)))]
+                return [(edges[0], g._constant(np.zeros(self.shape, self.dtype)))]
             return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
         dtype = self.dtype
         if plan.narrow or (dtype is not F32 and dtype is not F64 and is_narrow(dtype)):
@@ -117,9 +117,9 @@ class Node(GraphNode):
         for i, rule in self.recipe.steps:
             part = rule(g, out, *operands, **self.attrs)
             if edge is not None and (self.recipe.op is ops.hardsigmoid or part._node is None):
-                like = part.constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
+                like = part._constant(np.broadcast_to(np.zeros((), edge.dtype), edge.shape))
                 like._node = edge
-                part = part.apply(tied, (part, like), {})
+                part = part._apply(tied, (part, like), {})
                 if self.recipe.op is ops.hardsigmoid:
                     node = Failing(part._array, AutogradError(_NOT_DERIVED), "NotImplemented")
                     node.edges = part._node.edges
@@ -134,7 +134,7 @@ class Node(GraphNode):
         tensors = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
             if isinstance(value, np.ndarray):
-                value = like.constant(value)
+                value = like._constant(value)
                 value._node = node
                 if counter is not None:
                     value._counter = counter

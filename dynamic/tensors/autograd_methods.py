@@ -204,7 +204,7 @@ class Autograd(Operand):
                 )
             return None
         if isinstance(home.grad, np.ndarray):
-            home.grad = self.constant(home.grad)
+            home.grad = self._constant(home.grad)
         return home.grad
 
     @grad.setter
@@ -339,7 +339,7 @@ class Autograd(Operand):
         """
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).detach()
-        result = self.constant(self._array)
+        result = self._constant(self._array)
         cell = self._cell or self._counter
         if cell is UNTRACKED and not mode.inference:
             cell = TrackedInference([0, None])
@@ -359,7 +359,7 @@ class Autograd(Operand):
         """A tensor on the same memory with a version of its own: changes of it go unnoticed."""
         if paused and mode.capture is not None:
             return mode.capture.lifted(self).data
-        result = self.constant(self._array)
+        result = self._constant(self._array)
         if not self.is_inference():
             result._cell = None
         elif not mode.inference:
@@ -407,7 +407,7 @@ class Autograd(Operand):
             >>> x
             tensor([0., 0.])
         """
-        return self.apply(eager_ops.clone, (self,), {})
+        return self._apply(eager_ops.clone, (self,), {})
 
     def numpy(self, *, force: bool = False) -> Any:
         """The ndarray on the tensor's memory; RuntimeError if what is done to it would be recorded.

@@ -27,7 +27,7 @@ def bitwise(op: Op, function: Any) -> Any:
             dtype = result_type(arrays)
             arrays = [array.astype(dtype) for array in arrays]
         try:
-            return self.constant(function(*arrays))
+            return self._constant(function(*arrays))
         except TypeError:
             name = DTYPES[arrays[0].dtype].legacy
             if function is np.invert:

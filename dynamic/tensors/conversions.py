@@ -25,7 +25,7 @@ class Conversions:
     """These methods of tensors, and of what stands for them."""
 
     _array: Any
-    apply: Any
+    _apply: Any
     unbind: Any
 
     def item(self) -> Any:
@@ -71,7 +71,7 @@ class Conversions:
         check_format("contiguous", memory_format)
         if self.is_contiguous():
             return self
-        return self.apply(eager_ops.contiguous, (self,), {})
+        return self._apply(eager_ops.contiguous, (self,), {})
 
     def element_size(self) -> int:
         """The bytes of an element."""
@@ -90,7 +90,7 @@ class Conversions:
         wanted = self._array.dtype if dtype is None else as_numpy_dtype(dtype)
         if wanted != self._array.dtype:
             return ops.astype(self, wanted)
-        return self.apply(eager_ops.clone, (self,), {}) if copy else self
+        return self._apply(eager_ops.clone, (self,), {}) if copy else self
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
         """The tensor cast to `dtype`; PyTorch's name of the tensor's type if None.

@@ -35,7 +35,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
     if not array.flags.writeable:
         array = array.copy(order="K")
     result = kind.__new__(kind)
-    made = result.constant(array)
+    made = result._constant(array)
     for name in _SLOTS:
         setattr(result, name, getattr(made, name))
     result.requires_grad = requires_grad

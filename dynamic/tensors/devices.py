@@ -138,17 +138,31 @@ _Device = device
 
 
 def set_default_device(device: object) -> None:
-    """Set where factories put tensors: the CPU, or None for it; raises for any other device."""
+    """Set where factories put tensors: the CPU, or None for it; raises for any other device.
+
+    Example:
+        >>> dynamic.set_default_device("cpu")
+    """
     check_device(device)
 
 
 def get_default_device() -> device:
-    """Where factories put tensors: the CPU."""
+    """Where factories put tensors: the CPU.
+
+    Example:
+        >>> dynamic.get_default_device()
+        device(type='cpu')
+    """
     return CPU
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
-    """How the axes of a tensor lie in memory; tensors are made in row-major order here."""
+    """How the axes of a tensor lie in memory; tensors are made in row-major order here.
+
+    Example:
+        >>> dynamic.ones(2).is_contiguous(memory_format=dynamic.contiguous_format)
+        True
+    """
 
     __slots__ = ("name",)
 
@@ -179,7 +193,12 @@ def check_format(name: str, wanted: object) -> None:
 
 
 class layout:  # noqa: N801 - PyTorch's name
-    """How a tensor is stored: with a step for each axis."""
+    """How a tensor is stored: with a step for each axis.
+
+    Example:
+        >>> dynamic.ones(2).layout
+        torch.strided
+    """
 
     __slots__ = ("name",)
 

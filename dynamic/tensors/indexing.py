@@ -59,7 +59,7 @@ class Indexing(Operand):
     def _selected(self, basic: object) -> Any:
         """The view that a key of numbers and slices makes."""
         try:
-            return self.apply(eager_ops.select, (self,), {"key": basic})
+            return self._apply(eager_ops.select, (self,), {"key": basic})
         except IndexError as error:
             raise OutOfRangeError(_index_text(error, self._array)) from None
 

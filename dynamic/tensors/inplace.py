@@ -126,7 +126,7 @@ def _overwrite(tensor: Any, op: Op, others: Sequence[object], attrs: Attrs, writ
         before._array, before._counter = tensor._array.copy(), [0, None]
     # an operand that is the tensor itself would make the node and the tensor hold each other
     operands = (before, *(_alias(tensor) if other is tensor else other for other in others))
-    result = before.apply(op, operands, attrs)
+    result = before._apply(op, operands, attrs)
     if result._overwritten is not None:
         result._taken_over(tensor)
         return tensor._overwritten(op, others, attrs)
@@ -196,7 +196,7 @@ def replace(
 
 def _alias(tensor: Any) -> Any:
     """Another tensor on the same memory, with the same history and version."""
-    alias = tensor.constant(tensor._array)
+    alias = tensor._constant(tensor._array)
     alias._node = tensor._node
     alias._counter = tensor._counter
     return alias
@@ -288,7 +288,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)
     else:
         if not isinstance(value, Operand):
-            value = tensor.constant(known_array("__setitem__", value))
+            value = tensor._constant(known_array("__setitem__", value))
         value = _without_leading_ones(value, tensor._array.ndim)
         if value.ndim > tensor._array.ndim:
             raise AutogradError(
@@ -303,14 +303,14 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
 def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
     """Set the elements that tensors, lists and masks select."""
     if isinstance(value, bool | int | float | complex):
-        value = tensor.constant(element(value, tensor._array.dtype))
+        value = tensor._constant(element(value, tensor._array.dtype))
     elif not isinstance(value, Operand):
         value = known_array("__setitem__", value)
-        value = tensor.constant(np.asarray(value, tensor._array.dtype))
+        value = tensor._constant(np.asarray(value, tensor._array.dtype))
     if tensor._overwritten is not None:  # a tracer
         places = tensor._places(key)
         given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
-        overwrite(tensor, ops.put, (given, tensor.constant(places)))
+        overwrite(tensor, ops.put, (given, tensor._constant(places)))
         return
     check_writable(tensor, (value,), overlapping=True)
     array = tensor._array
@@ -327,7 +327,7 @@ def _put(tensor: Any, key: tuple[object, ...], value: Any, exact: bool) -> None:
         written = np.zeros(array.shape, np.bool_)
         written.reshape(-1)[places] = True
     given = _as_given(value, np.shape(places), tensor._array.dtype, exact)
-    _overwrite(tensor, ops.put, (given, tensor.constant(places)), {}, written)
+    _overwrite(tensor, ops.put, (given, tensor._constant(places)), {}, written)
 
 
 def _as_given(value: Any, shape: tuple[int, ...], dtype: object, exact: bool) -> Any:

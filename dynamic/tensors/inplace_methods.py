@@ -155,7 +155,7 @@ class InPlace(Operand):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
-        source: Any = src if isinstance(src, Operand) else self.constant(np.asarray(src))
+        source: Any = src if isinstance(src, Operand) else self._constant(np.asarray(src))
         same = False
         if self._overwritten is None:
             same = _is_same(self._array, source._array)
@@ -217,7 +217,7 @@ class InPlace(Operand):
             return self.copy_(ops.where(held, ops.reshape(values, tuple(self.shape)), self))
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
-        return overwrite(self, ops.put, (values, self.constant(places)))
+        return overwrite(self, ops.put, (values, self._constant(places)))
 
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
         """Set the slices at `index` along one axis to one number."""
@@ -252,7 +252,7 @@ class InPlace(Operand):
         places = self._places(self._parts(key)[1])
         flat = ops.take_add(
             ops.reshape(ops.broadcast_to(values, np.shape(places)), (-1,)),
-            self.constant(np.reshape(places, -1)),
+            self._constant(np.reshape(places, -1)),
             0,
             self._array.size,
         )
@@ -275,7 +275,7 @@ class InPlace(Operand):
         if isinstance(src, Operand):
             src = src[tuple(slice(size) for size in index.shape)]  # type: ignore[index]
         else:
-            src = self.constant(element(src, self._array.dtype))
+            src = self._constant(element(src, self._array.dtype))
         try:
             return overwrite(self, ops.scatter, (src, index), {"axis": axis, "wrap": False})
         except OutOfRangeError as error:
@@ -368,7 +368,7 @@ class InPlace(Operand):
             if not is_real(one):
                 raise TypeError(f"{name}_(): its numbers must be real, not {type(one).__name__}")
         drawn = getattr(source, name)(*args, self._array.shape)
-        return self.copy_(drawn if isinstance(drawn, Operand) else self.constant(drawn))
+        return self.copy_(drawn if isinstance(drawn, Operand) else self._constant(drawn))
 
     def resize_(self, *sizes: object, memory_format: object = None) -> Any:
         """Another shape; the elements stay, in row-major order, what is new is uninitialised.

@@ -143,7 +143,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             tensor([[1.],
                     [2.]])
         """
-        return self.apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
+        return self._apply(eager_ops.swap, (self,), {"axes": exchanged(dim0, dim1, self.ndim)})
 
     swapaxes = transpose
 
@@ -184,7 +184,7 @@ class Methods(_Made, Division, Indexing, Conversions):
                 f"t() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D"
             )
         axes = tuple(reversed(range(self._array.ndim)))
-        return self.apply(eager_ops.transpose_2d, (self,), {"axes": axes})
+        return self._apply(eager_ops.transpose_2d, (self,), {"axes": axes})
 
     @property
     def mT(self) -> Any:  # noqa: N802 - PyTorch's name
@@ -374,7 +374,7 @@ class Methods(_Made, Division, Indexing, Conversions):
             return over(eager_ops.norm, self, dim, keepdim)
         axes = axes_of("norm", None if dim in ((), []) else dim, self._array.ndim)
         attrs = {"p": as_float("norm", "p", p), "axes": axes, "keepdims": keepdim}
-        return self.apply(ops.vector_norm, (self,), attrs)
+        return self._apply(ops.vector_norm, (self,), attrs)
 
     @with_numpy_names
     def amax(self, dim: object = None, keepdim: bool = False) -> Any:

@@ -65,7 +65,7 @@ def total(op: Op, over_dims: Op) -> Any:
             raise ArgumentError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
         if dim is None and keepdim is False:
             attrs = {"axes": tuple(range(x._array.ndim)), "keepdims": False}
-            return x.apply(op, (x,), attrs)
+            return x._apply(op, (x,), attrs)
         return over(over_dims, x, dim, keepdim)
 
     method.__doc__ = op.doc

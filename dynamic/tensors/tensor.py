@@ -150,7 +150,7 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def _apply_into(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Any:
         rest = {name: value for name, value in attrs.items() if name != "out"}
-        result, out = self.apply(op, operands, rest), attrs["out"]
+        result, out = self._apply(op, operands, rest), attrs["out"]
         if not isinstance(out, Tensor):
             if out is None:
                 return result
@@ -158,15 +158,15 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         return into(op.name, out, result, operands)
 
     @staticmethod
-    def constant(array: object) -> Tensor:
+    def _constant(array: object) -> Tensor:
         """A tensor on the memory of `array`, without a gradient."""
         return wrap(_asarray(array))
 
-    def standing(self) -> Value:
+    def _standing(self) -> Value:
         """What stands for it in the function that is being captured; itself where none is."""
         return mode.capture.lifted(self) if paused and mode.capture is not None else self
 
-    def apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
+    def _apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
         if paused and mode.capture is not None:
             captured: Tensor = mode.capture.apply(op, operands, attrs)
@@ -180,17 +180,17 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             dtype = self._array.dtype
             needed = self._node is not None
             if dtype.kind == "u" and op in TOTALS:
-                return self.apply(op, (ops.astype(self, INT64),), attrs)
+                return self._apply(op, (ops.astype(self, INT64),), attrs)
         else:
             arrays, dtype, needed, mixed = _gather(op, operands)
         if mixed or (op.floating and not is_inexact(dtype)):
             for operand in operands:
                 if isinstance(operand, Tensor) and type(operand) not in PLAIN:
-                    return operand.apply(op, operands, attrs)
+                    return operand._apply(op, operands, attrs)
             if mixed:
                 refuse_mixed(op, operands)
             elif keeps_whole_numbers(op, dtype):
-                return self.apply(clone, operands, {})
+                return self._apply(clone, operands, {})
             operands, number = as_operands(op, operands)
             arrays = [operand._array for operand in operands]
             needed = any(operand._node is not None for operand in operands)
@@ -361,7 +361,7 @@ def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
         name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
     }
     if type(input) in PLAIN and is_float(input._array.dtype):
-        return input.apply(op, (input,), attrs)
+        return input._apply(op, (input,), attrs)
     assert op.expand is not None
     return op.expand(input, **attrs)
 

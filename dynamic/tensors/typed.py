@@ -70,7 +70,10 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _constructor(name: str, dtype: str) -> Any:
-    doc = f"`{name}(2, 3)` is uninitialised, `{name}([1, 2])` has these values, in {dtype}."
+    doc = (
+        f"`{name}(2, 3)` is uninitialised, `{name}([1, 2])` has these values, in {dtype}.\n\n"
+        f"Example:\n    >>> dynamic.{name}([0, 1]).dtype\n    torch.{dtype}\n"
+    )
     return TensorType(name, (), {"dtype": dtype_named(dtype), "__doc__": doc})
 
 

@@ -140,7 +140,7 @@ class CopySlices(GraphNode):
         self._check_places()
         kept = np.ones(units.shape, np.bool_)
         kept.reshape(-1)[places] = False
-        rest = joined(where(g.constant(kept), units, 0.0), region.base_dtype)
+        rest = joined(where(g._constant(kept), units, 0.0), region.base_dtype)
         if parts and parts[0][0] == 0:
             rest = rest + spread(parts.pop(0)[1], self.region)
         return [(0, rest), *parts]
@@ -208,11 +208,11 @@ class Pieces(SeveralOutputs):
             if part is None:
                 middle = () if self.sizes is None else (self.sizes[i],)
                 zeros = np.zeros((*before, *middle, *after), self.dtype)
-                listed[i] = some.constant(zeros) if create_graph else zeros
+                listed[i] = some._constant(zeros) if create_graph else zeros
         op = eager_ops.stack if self.sizes is None else concatenate
         attrs = {"axis": self.axis}
         if create_graph:
-            return [(self.edges[0], some.apply(op, listed, attrs))]
+            return [(self.edges[0], some._apply(op, listed, attrs))]
         return [(self.edges[0], op.evaluate(*listed, **attrs))]
 
     def name(self) -> str:
@@ -238,14 +238,14 @@ def pieces(tensor: Any, label: str, axis: int, sizes: Sequence[int] | None) -> t
             (*lead, slice(end - size, end), Ellipsis) for size, end in zip(sizes, ends, strict=True)
         ]
     if tensor._overwritten is not None:  # a tracer
-        return tuple(tensor.apply(eager_ops.select, (tensor,), {"key": key}) for key in keys)
+        return tuple(tensor._apply(eager_ops.select, (tensor,), {"key": key}) for key in keys)
     node = None
     if tensor._node is not None and mode.enabled:
         node = Pieces(tensor, label, axis, sizes)
         announce(node)
     views = []
     for i, key in enumerate(keys):
-        view = tensor.constant(tensor._array[key])
+        view = tensor._constant(tensor._array[key])
         make_view(view, tensor, MULTI_OUTPUT)
         if node is not None:
             view._node = node.head(i, view._array)

@@ -24,6 +24,7 @@ from staticgraph.compiler.array_api.data_types import (
     DataTypes as _DataTypes,
     Info as _Info,
 )
+from staticgraph.compiler.array_api.examples import document as _document
 from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.dtypes import (
     DTYPES as _DTYPES,
@@ -47,12 +48,16 @@ _types = _DataTypes(_DTYPES.__getitem__)
 can_cast, isdtype, result_type = _types.can_cast, _types.isdtype, _types.result_type
 finfo, iinfo = _types.finfo, _types.iinfo
 
-_TABLE: dict[str, Any] = {
+_functions = {
     **_namespace(_FUNCTIONS),
-    **{name: _dtype_named(name) for name in _NAMES},
     **{name: getattr(_counting, name) for name in _counting.__all__},
 }
+_TABLE: dict[str, Any] = {**_functions, **{name: _dtype_named(name) for name in _NAMES}}
 _published(__name__, _TABLE)
+_document(
+    {**_functions, **{name: getattr(_creation, name) for name in _creation.__all__}},
+    of_tensors=True,
+)
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them
@@ -70,5 +75,10 @@ def __getattr__(name: str) -> Any:
 
 
 def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
-    """What the namespace has: devices, dtypes, capabilities."""
+    """What the namespace has: devices, dtypes, capabilities.
+
+    Example:
+        >>> dynamic.xp.__array_namespace_info__().capabilities()["max dimensions"]
+        64
+    """
     return _Info(_DTYPES.__getitem__, _get_default_dtype().dtype, _device("cpu"), counts=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import FFT
+from staticgraph.compiler.array_api.examples import document
 from staticgraph.compiler.core.published import published
 from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.xp.creation import frequencies
@@ -24,6 +25,9 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = No
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Any:
     """The frequencies of `rfft` of n numbers that are d apart."""
     return frequencies(_shared.rfftfreq, n, d, dtype, device)
+
+
+document({**_TABLE, "fftfreq": fftfreq, "rfftfreq": rfftfreq}, of_tensors=True, place="fft.")
 
 
 def __getattr__(name: str) -> Any:

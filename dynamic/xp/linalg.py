@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.array_api import LINALG
+from staticgraph.compiler.array_api.examples import document
 from staticgraph.compiler.core.published import published
 from staticgraph.dynamic.xp.functions import namespace
 
@@ -12,6 +13,7 @@ __all__ = list(LINALG)
 
 _TABLE = namespace(LINALG)
 published(__name__, _TABLE)
+document(_TABLE, of_tensors=True, place="linalg.")
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import gradient_of, place_of
 
@@ -193,6 +194,8 @@ class Diff:
             f"; the eager run, with views and its own rules of backward, rounds otherwise in "
             f"{len(moved)}, most in {most}"
         )
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         closed = [f"not opened, for its values take too much memory: {one}" for one in self.closed]

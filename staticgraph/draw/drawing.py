@@ -38,6 +38,10 @@ class Drawing:
     Attributes:
         figure: the matplotlib figure, which belongs to no window.
         title: what the file says that it is.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.draw.draw(sg.sum(x * x)).save("graph.svg")
     """
 
     figure: Any
@@ -48,6 +52,10 @@ class Drawing:
 
         Raises:
             OptionError: the name does not end in .svg, .png or .pdf.
+
+        Example:
+            >>> x = sg.placeholder("x", (3,))
+            >>> sg.draw.draw(sg.sum(x * x)).save("graph.pdf")
         """
         kind = _format_of(path)
         Path(path).write_bytes(self._render(kind))
@@ -95,6 +103,11 @@ def draw(
         OptionError: the path has another suffix, or `fold` is no such number.
         GraphError: `graph` is no graph, or a key of values or gradients is not in it.
         MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> drawing = sg.draw.draw(sg.sum(x * x), title="squares")
+        >>> drawing.save("graph.svg")
     """
     if path is not None:
         _format_of(path)

@@ -389,5 +389,7 @@ class Inspected:
 
         return view_of(self.name, self.definition, self._settled(), path, inputs)
 
-    def _repr_svg_(self) -> str:
-        return self.draw()._repr_svg_()
+    def _repr_svg_(self) -> str | None:
+        from staticgraph.draw.notebook import picture
+
+        return picture(self)

@@ -53,6 +53,15 @@ class Model:
         inputs: the names of what it takes, in order.
         outputs: the names of what it gives.
         weights: its arrays by their names. A call may give others in their place.
+
+    Example:
+        >>> x = sg.placeholder("x", (2,))
+        >>> sg.onnx.save(sg.compile([x], sg.exp(x), name="growth"), "growth.onnx")
+        >>> model = sg.onnx.load("growth.onnx")
+        >>> model.name, model.inputs
+        ('growth', ('x',))
+        >>> model(np.zeros(2, "float32"))
+        array([1., 1.], dtype=float32)
     """
 
     def __init__(self, file: File) -> None:

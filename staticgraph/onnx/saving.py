@@ -176,7 +176,7 @@ def _of_function(captured: Function, inputs: Sequence[object]) -> Traced:
     trace = compiled.trace
     count = len(trace.outputs) if trace.effects is None else trace.effects.results
     arrays = [
-        one.arrays([one])[0] if isinstance(one, Operand) else np.asarray(one) for one in operands
+        one._arrays([one])[0] if isinstance(one, Operand) else np.asarray(one) for one in operands
     ]
     roots = without_rules(trace.outputs[:count])
     held = list(zip(trace.inputs, arrays, strict=True))[trace.arguments :]

@@ -160,9 +160,9 @@ def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
     """Of tensors: at once if the key alone is one, else op by op, recorded."""
     key, *parameters = values
     if isinstance(key, Operand) and not any(isinstance(one, Operand) for one in parameters):
-        (array,) = key.arrays([key])
+        (array,) = key._arrays([key])
         if isinstance(array, np.ndarray) and array.shape == ():  # else an example of a batch
-            return key.constant(_at_once(make, array, shape, parameters))
+            return key._constant(_at_once(make, array, shape, parameters))
     return make(key, np.arange(math.prod(shape)).reshape(shape), *parameters)
 
 

@@ -277,13 +277,28 @@ class NetworkRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         """Fit it to rows and their numbers, which count as `sample_weight` says: once, if None.
 
         A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Example:
+            >>> from staticgraph.sklearn import NetworkRegressor
+            >>> X = np.linspace(-1, 1, 100)[:, None]
+            >>> model = NetworkRegressor(max_iter=5, random_state=0).fit(X, X[:, 0])
+            >>> model.n_features_in_
+            1
         """
         rows, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._fit(rows, np.asarray(numbers, np.float64), sample_weight, 1)
         return self
 
     def predict(self, X: object) -> Array:
-        """The numbers of rows."""
+        """The numbers of rows.
+
+        Example:
+            >>> from staticgraph.sklearn import NetworkRegressor
+            >>> X = np.linspace(-1, 1, 100)[:, None]
+            >>> model = NetworkRegressor(max_iter=5, random_state=0).fit(X, X[:, 0])
+            >>> model.predict(X).shape
+            (100,)
+        """
         found: Array = self._outputs(X)
         return found
 
@@ -309,7 +324,15 @@ class NetworkClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     """
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> NetworkClassifier:
-        """Fit it to rows and their classes, which count as `sample_weight` says: once, if None."""
+        """Fit it to rows and their classes, which count as `sample_weight` says: once, if None.
+
+        Example:
+            >>> from staticgraph.sklearn import NetworkClassifier
+            >>> X = np.linspace(-1, 1, 100)[:, None]
+            >>> model = NetworkClassifier(max_iter=5, random_state=0).fit(X, X[:, 0] > 0)
+            >>> model.classes_
+            array([False,  True])
+        """
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, indices = np.unique(labels, return_inverse=True)
@@ -317,12 +340,28 @@ class NetworkClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: object) -> Array:
-        """The probabilities of the classes, in the order of `classes_`."""
+        """The probabilities of the classes, in the order of `classes_`.
+
+        Example:
+            >>> from staticgraph.sklearn import NetworkClassifier
+            >>> X = np.linspace(-1, 1, 100)[:, None]
+            >>> model = NetworkClassifier(max_iter=5, random_state=0).fit(X, X[:, 0] > 0)
+            >>> model.predict_proba(X).shape
+            (100, 2)
+        """
         found: Array = self._outputs(X)
         return found
 
     def predict(self, X: object) -> Array:
-        """The likeliest class of each row."""
+        """The likeliest class of each row.
+
+        Example:
+            >>> from staticgraph.sklearn import NetworkClassifier
+            >>> X = np.linspace(-1, 1, 100)[:, None]
+            >>> model = NetworkClassifier(max_iter=5, random_state=0).fit(X, X[:, 0] > 0)
+            >>> model.predict([[-0.9], [0.9]])
+            array([False,  True])
+        """
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         found: Array = self.classes_[likeliest]
         return found

@@ -40,7 +40,7 @@ _HELD = 3
 """The references to what `y += 1` is called on: the name, the stack, `self`, the count's own."""
 
 
-_apply = unwatched(Expression.apply)
+_apply = unwatched(Expression._apply)
 
 
 def _is_plain(operand: object) -> bool:
@@ -70,11 +70,11 @@ class TracedArray(Expression):
                 one.uses += 1
                 one.viewed = one.viewed or view
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Expression:
         """The expression of `op` on the operands."""
         if all(map(_is_plain, operands)):
             return _apply(self, op, operands, attrs)
-        return super().apply(op, operands, attrs)
+        return super()._apply(op, operands, attrs)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -212,15 +212,15 @@ class OutsideArray(TracedArray):
 
     plain: Expression
 
-    def apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
+    def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """What a tensor among the operands makes of them, or a view of the array."""
         plain = [getattr(one, "plain", one) for one in operands]
         for one in operands:
             if isinstance(one, Handle):
-                return one.apply(op, plain, attrs)
+                return one._apply(op, plain, attrs)
         if not isinstance(op.lowering, Alias | IndexMap) or not all(map(_is_plain, plain)):
             refuse(f"{op.name} of an array without a tensor needs its values", "compute it outside")
-        return _standing(self.plain.apply(op, plain, attrs))
+        return _standing(self.plain._apply(op, plain, attrs))
 
 
 def _standing(plain: Expression) -> OutsideArray:

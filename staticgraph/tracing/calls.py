@@ -88,14 +88,16 @@ class Call:
             return self.on_arrays(*operands)
         if self.effects is not None:
             kind = type(tensor)
-            return self.assemble(tensor.arrays(kind.perform(self.compiled, self.effects, operands)))
-        return self.on_arrays(*tensor.arrays(operands))
+            return self.assemble(
+                tensor._arrays(kind._perform(self.compiled, self.effects, operands))
+            )
+        return self.on_arrays(*tensor._arrays(operands))
 
     def _on_tensors(self, kind: Any, operands: Sequence[object]) -> Any:
         """The result as tensors."""
         if self.effects is None:
-            return self.assemble(kind.call(self.compiled, operands))
-        return self.assemble(kind.perform(self.compiled, self.effects, operands))
+            return self.assemble(kind._call(self.compiled, operands))
+        return self.assemble(kind._perform(self.compiled, self.effects, operands))
 
     def on_arrays(self, *arrays: object) -> Any:
         """The result on arrays, as arrays."""
@@ -112,7 +114,7 @@ class Call:
         if kind is not None:
             if self.effects is not None:
                 return lambda *operands: self._on_tensors(kind, operands)
-            return lambda *operands: self.assemble(kind.call(self.compiled, operands))
+            return lambda *operands: self.assemble(kind._call(self.compiled, operands))
         part = self.compiled.part
         plain = self.compiled.single and part.used is None and not any(self.views)
         return part.executable if plain else self.on_arrays
@@ -235,7 +237,7 @@ def _on_leaves(
         with (
             watched(around, again, (args, kwargs)),
             live.replaced(standing) if live.arrays else nullcontext(),
-            nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine.keeps),
+            nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine._keeps),
         ):
             returned = called()
         return with_same(returned, known, around.seen)

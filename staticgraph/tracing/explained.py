@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
 from staticgraph.tracing.guards import Read, shown
@@ -79,6 +80,8 @@ class Explanation:
 
     def __repr__(self) -> str:
         return str(self)  # as a console shows it: a trace has no text while it stands for values
+
+    _repr_html_ = as_printed
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {_counted(sum(len(traces) for _, traces in self.traces), 'trace')}"]

@@ -252,7 +252,7 @@ class Function(InspectedFunction):
             return mapped(lambda leaf: closed(leaf, handle), self._f(*args, **kwargs))
         if isinstance(first, Expression):
             return self._f(*args, **kwargs)
-        if first is not None and first.standing() is not first:
+        if first is not None and first._standing() is not first:
             # a part of what is captured, of tensors around that: their values may change
             args, kwargs = mapped(standing, (args, kwargs))
             return self._f(*args, **kwargs)
@@ -468,7 +468,7 @@ def _settings(values: Sequence[Any]) -> list[Any]:
     for one in values:
         tensor: Any = next(iter(one.parameters()), None) if is_module(one) else one
         if _is_tensor(tensor):
-            return list(tensor.settings)
+            return list(tensor._settings)
     return []
 
 

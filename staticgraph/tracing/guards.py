@@ -263,7 +263,7 @@ def reads_of_tensor(tensor: Any, is_operand: bool, name: str, place: str) -> lis
     """The reads of a tensor: of all that it holds, unless each call reads that as an operand."""
     if is_operand:
         return reads_of_kind(tensor, name, place)
-    (array,) = type(tensor).arrays([tensor])
+    (array,) = type(tensor)._arrays([tensor])
     return reads_of_array(array, name, place)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.notebook import preformatted
 from staticgraph.compiler.core.op import Operand
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import Call, Signature
@@ -47,7 +48,7 @@ class InspectedFunction:
         call, operands = self._find(take_apart(self.name, args, dict(kwargs), self._ordered))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        arrays = operands if tensor is None else list(tensor.arrays(operands))
+        arrays = operands if tensor is None else list(tensor._arrays(operands))
         return call, tensor, list(call.compiled.part.needed(arrays))
 
     def executable(self, /, *args: object, **kwargs: object) -> Executable:
@@ -59,6 +60,10 @@ class InspectedFunction:
             <executable share(x: float64[x.0])>
         """
         return self.captured(*args, **kwargs)[0].part.executable
+
+    def _repr_html_(self) -> str:
+        traces = "".join(f"\n  {trace}" for trace in self.traces) or "\n  not called yet"
+        return preformatted(repr(self) + traces)
 
     @property
     def plain(self) -> Callable[..., Any]:
@@ -118,7 +123,7 @@ class InspectedFunction:
         if found is None:
             return None
         results = [found] if call.compiled.single else found
-        return call.assemble(results if tensor is None else list(map(tensor.constant, results)))
+        return call.assemble(results if tensor is None else list(map(tensor._constant, results)))
 
     def replay(self, /, *args: object, **kwargs: object) -> Replay:
         """Where inf and nan come from: see `Executable.replay`.

@@ -44,7 +44,7 @@ DESCRIPTORS = (type(FunctionType.__code__), type(property.fget))
 
 def is_tensor(value: object) -> bool:
     """Whether it is a tensor of an eager engine."""
-    return isinstance(value, Operand) and not isinstance(value, Op) and hasattr(value, "arrays")
+    return isinstance(value, Operand) and not isinstance(value, Op) and hasattr(value, "_arrays")
 
 
 def is_empty(cell: CellType) -> bool:

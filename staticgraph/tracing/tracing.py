@@ -192,7 +192,7 @@ def trace(
         inputs = list(map(arrays.argument, inputs))
     held = [leaf.held for leaf in leaves]
     of_modules = [leaf.held and not leaf.kept for leaf in leaves]
-    engine = None if kind is None else kind.captured(name, inputs, given, of_modules)
+    engine = None if kind is None else kind._captured(name, inputs, given, of_modules)
 
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
@@ -233,7 +233,7 @@ def _placeholder(leaf: Leaf, axes: Sequence[int | str | None]) -> Expression:
 
 
 def _operand(leaf: Leaf, input: Expression) -> Any:
-    return input if leaf.kind is None else leaf.kind.traced(input, not leaf.weak)
+    return input if leaf.kind is None else leaf.kind._traced(input, not leaf.weak)
 
 
 class Traces(Generic[Made]):

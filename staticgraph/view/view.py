@@ -39,6 +39,12 @@ class View:
     Attributes:
         html: the page: one file with all that it needs, which loads nothing.
         title: what it is about.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> page = sg.view.view(sg.sum(x * x), title="squares")
+        >>> page.title
+        'squares'
     """
 
     html: str
@@ -49,6 +55,10 @@ class View:
 
         Raises:
             OptionError: the name does not end in .html or .htm.
+
+        Example:
+            >>> x = sg.placeholder("x", (3,))
+            >>> sg.view.view(sg.sum(x * x)).save("graph.html")
         """
         _check_path(path)
         Path(path).write_text(self.html, encoding="utf-8")
@@ -76,6 +86,12 @@ def view(
     Raises:
         GraphError: what is given is no expression.
         OptionError: the path has another suffix.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> page = sg.view.view(sg.sum(x * x), "graph.html", title="squares")
+        >>> page.html.startswith("<!DOCTYPE html>")
+        True
     """
     outputs = [graph] if isinstance(graph, Expression) else list(graph)
     for one in outputs:
@@ -92,7 +108,13 @@ def view_of(
     path: str | os.PathLike[str] | None,
     inputs: Inputs,
 ) -> View:
-    """A page about an executable: see `Executable.view`."""
+    """A page about an executable: see `Executable.view`.
+
+    Example:
+        >>> x = sg.placeholder("x", (3,))
+        >>> sg.compile([x], sg.sum(x * x), name="squares").view().title
+        'squares'
+    """
     _check_path(path)
     settled = runner.settled
     kernel: Kernel | None = None

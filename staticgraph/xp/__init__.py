@@ -27,6 +27,7 @@ from staticgraph.compiler.array_api.data_types import (
     DataTypes as _DataTypes,
     Info as _Info,
 )
+from staticgraph.compiler.array_api.examples import document as _document
 from staticgraph.compiler.core.default_dtype import get_default_dtype as _get_default_dtype
 from staticgraph.compiler.core.published import published as _published
 from staticgraph.xp import creation as _creation, fft as fft, linalg as linalg
@@ -40,6 +41,10 @@ finfo, iinfo = _types.finfo, _types.iinfo
 
 _TABLE: dict[str, Any] = {**_FUNCTIONS, **{name: _np.dtype(name) for name in _NAMES}}
 _published(__name__, _TABLE)
+_document(
+    {**_FUNCTIONS, **{name: getattr(_creation, name) for name in _creation.__all__}},
+    of_tensors=False,
+)
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the tables have them
@@ -57,5 +62,10 @@ def __getattr__(name: str) -> Any:
 
 
 def __array_namespace_info__() -> _Info:  # noqa: N807 - the standard's name
-    """What the namespace has: devices, dtypes, capabilities."""
+    """What the namespace has: devices, dtypes, capabilities.
+
+    Example:
+        >>> sg.xp.__array_namespace_info__().capabilities()["max dimensions"]
+        64
+    """
     return _Info(_np.dtype, _get_default_dtype(), "cpu", counts=False)

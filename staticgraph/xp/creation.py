@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph import creation, leaves
-from staticgraph.compiler.core.default_dtype import or_default
+from staticgraph.compiler.core.default_dtype import get_default_dtype, or_default
+from staticgraph.compiler.core.dtypes import complex_dtype
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import fft as _fft
@@ -30,6 +31,8 @@ def asarray(
     _check("asarray", device)
     if copy is False and not isinstance(obj, Operand):
         raise OptionError(f"asarray: a constant is a copy, and copy=False of {type(obj).__name__}")
+    if dtype is None and not hasattr(obj, "dtype") and np.asarray(obj).dtype.kind == "c":
+        dtype = complex_dtype(get_default_dtype())
     return creation.asarray(obj, dtype)
 
 
@@ -61,8 +64,11 @@ def eye(
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: object = None) -> Any:
     """One number in this shape, of which sizes may be unknown."""
     _check("full", device)
-    wanted = np.asarray(fill_value).dtype if isinstance(fill_value, int | complex) else None
-    return leaves.full(shape, fill_value, wanted if dtype is None else dtype)
+    if dtype is None and type(fill_value) is complex:
+        dtype = complex_dtype(get_default_dtype())
+    elif dtype is None and isinstance(fill_value, int | complex):
+        dtype = np.asarray(fill_value).dtype
+    return leaves.full(shape, fill_value, dtype)
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: object = None) -> Any:

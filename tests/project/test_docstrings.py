@@ -17,42 +17,27 @@ from numpy.testing import assert_array_equal
 
 import dynamic
 import staticgraph as sg
-from dynamic.autograd import forward_ad, functional, graph
-from dynamic.nn.utils import parametrizations, parametrize, prune, rnn
-from dynamic.optim import swa_utils
-from dynamic.utils import checkpoint, hooks
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.pytree import leaves, structure
 from staticgraph.compiler.ops import LINALG, PUBLIC
+from tests.project.namespaces import documented, namespaces
 
-OPS = {
-    op.name: op
-    for module in (
-        sg,
-        sg.distributed,
-        sg.linalg,
-        sg.special,
-        dynamic,
-        dynamic.linalg,
-        dynamic.nn.functional,
-    )
-    for op in vars(module).values()
-    if isinstance(op, Op)
+SPACES = namespaces()
+NAMED = {
+    f"{space}.{name}": one
+    for space, module in SPACES.items()
+    for name, one in documented(module).items()
 }
+OPS = {one.name: one for one in NAMED.values() if isinstance(one, Op)}
 LIBRARY = {name: getattr(sg, name) for name in PUBLIC} | {
     f"linalg.{name}": getattr(sg.linalg, name) for name in LINALG
 }
-PUBLIC_NAMES = LIBRARY | {name: getattr(sg, name) for name in sg.__all__}
-PUBLIC_NAMES |= {
-    f"{module.__name__}.{name}": getattr(module, name)
-    for module in (sg.distributed, sg.linalg, sg.nn, sg.optim, sg.random, sg.special)
-    for name in module.__all__
-}
-FUNCTIONS = {name: value for name, value in PUBLIC_NAMES.items() if inspect.isfunction(value)}
 CLASSES = {
     base
-    for value in (*PUBLIC_NAMES.values(), *vars(sg.optim).values())
-    if inspect.isclass(value) and not issubclass(value, Exception)
+    for name, value in (*NAMED.items(), *vars(sg.optim).items())
+    if inspect.isclass(value)
+    and not issubclass(value, Exception)
+    and name.split(".")[0] != "dynamic"
     for base in value.__mro__
 }
 
@@ -69,55 +54,31 @@ def _members(*, compiler: bool) -> dict[str, Any]:
     }
 
 
-def _eager() -> dict[str, Any]:
-    """The public functions and classes of the eager packages, but for what another form shows.
-
-    Errors have none.
-    """
-    found = {}
-    for module in (
-        dynamic, dynamic.nn, dynamic.nn.functional, dynamic.nn.init, dynamic.nn.utils, parametrize,
-        parametrizations, prune, rnn, dynamic.optim, dynamic.optim.lr_scheduler, swa_utils,
-        dynamic.autograd, forward_ad, functional, graph, dynamic.func, dynamic.fft, dynamic.linalg,
-        dynamic.special, dynamic.distributions, dynamic.utils.data, checkpoint, hooks,
-    ):  # fmt: skip
-        for name in getattr(module, "__all__", None) or vars(module):
-            value = getattr(module, name)
-            own = (getattr(value, "__module__", None) or "").startswith("staticgraph.dynamic")
-            is_error = inspect.isclass(value) and issubclass(value, BaseException)
-            if own and callable(value) and not is_error and not name.startswith("_"):
-                found[f"{module.__name__}.{name}"] = value
-    return found
-
-
-EAGER = _eager()
-FOR_OPS = {  # what ops and captures ask of whatever they apply to (`compiler.core.op.Operand`)
-    "apply", "arrays", "call", "captured", "constant", "keeps", "perform", "settings", "standing",
-    "traced",
-}  # fmt: skip
 INTERNAL = {"imaginary_part", "log_odds", "real_part"}  # ops of which public functions are made
 TENSOR = {
     name: inspect.getattr_static(dynamic.Tensor, name)
     for name in dir(dynamic.Tensor)
-    if not name.startswith("_") and name not in FOR_OPS | INTERNAL
+    if not name.startswith("_") and name not in INTERNAL
 }
-PUBLIC_CLASSES = {  # errors too; a protocol is what a user's class has to have
-    name: value
-    for name, value in PUBLIC_NAMES.items()
-    if inspect.isclass(value) and Protocol not in value.__bases__
+FUNCTIONS = {  # and classes, but for protocols: what a user's class has to have
+    name: one
+    for name, one in NAMED.items()
+    if not isinstance(one, Op) and Protocol not in getattr(one, "__bases__", ())
 }
+ERRORS = {name: one for name in sg.__all__ if inspect.isclass(one := getattr(sg, name))}
 MEMBERS = _members(compiler=False)
-COMPILER = _members(compiler=True) | {kind.__name__: kind for kind in CLASSES}
+COMPILER = _members(compiler=True) | {
+    kind.__name__: kind for kind in CLASSES if kind.__module__.startswith("staticgraph.")
+}
 OTHERS = {  # classes, and members of the compiler's, which are not all for users
     name: value for name, value in COMPILER.items() if ">>>" in (value.__doc__ or "")
 }
 KINDS = {
     "ops": OPS,
-    "functions": FUNCTIONS,
+    "graphs": {name: one for name, one in FUNCTIONS.items() if name.startswith("sg.")} | ERRORS,
+    "eager": {name: one for name, one in FUNCTIONS.items() if name.startswith("dynamic.")},
     "members": MEMBERS,
-    "eager": EAGER,
     "tensor": TENSOR,
-    "classes": PUBLIC_CLASSES,
 }
 
 

@@ -192,7 +192,7 @@ def _number(like: Any, value: complex) -> Any:
 def _handle(like: Any, value: Any) -> Any:
     """An array as a tensor of like's kind, which may have sizes that are not known."""
     array = isinstance(value, np.ndarray | np.generic)
-    return like.constant(np.asarray(value)) if array and isinstance(like, Operand) else value
+    return like._constant(np.asarray(value)) if array and isinstance(like, Operand) else value
 
 
 def _fitting(kind: str, x: Any, values: Any) -> Any:

@@ -286,7 +286,7 @@ def _int(key: object) -> int:
 def numbers(like: Any, size: Size) -> Any:
     """The places along an axis of a size, for operands like this one: int64."""
     if isinstance(like, Operand):
-        return like.apply(op_named("iota"), (), {"size": size})
+        return like._apply(op_named("iota"), (), {"size": size})
     return np.arange(dims.evaluate(size, {}))
 
 

@@ -104,8 +104,8 @@ def _put_bind(
     x: Any, index: object, values: object, mode: str = "raise"
 ) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    if hasattr(x, "constant") and isinstance(index, np.ndarray):
-        index = x.constant(index)  # the size of x may be unknown
+    if hasattr(x, "_constant") and isinstance(index, np.ndarray):
+        index = x._constant(index)  # the size of x may be unknown
     index = _inside("put", index, product(x.shape), mode)
     return (x, number_or_operand(values), index), {}
 

@@ -188,7 +188,7 @@ def _untouched(x: object, index: object, axis: int, wrap: bool) -> Any:
 def _counts(x: Any, index: object, axis: int, wrap: bool, include_self: bool) -> Any:
     """How many elements a mean is over, as numbers of x's dtype; at least 1."""
     one = np.ones((), x.dtype)
-    one = index.constant(one) if isinstance(index, Operand) else one
+    one = index._constant(one) if isinstance(index, Operand) else one
     total = added(one, x, index, axis, wrap)
     return total + 1 if include_self else where(equal(total, 0), 1, total)
 

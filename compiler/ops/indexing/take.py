@@ -60,7 +60,7 @@ def _inside(mode: str, index: Any, x: Any, axis: int) -> Any:
     """Indices that are out of range as NumPy's modes take them: round again, or at the end."""
     size = x.shape[axis]
     if isinstance(size, Dim):
-        size = op_named("astype")(x.apply(op_named("size_of"), (), {"size": size}), "int64")
+        size = op_named("astype")(x._apply(op_named("size_of"), (), {"size": size}), "int64")
     if mode == "wrap":
         return op_named("remainder")(index, size)
     if mode != "clip":
@@ -210,8 +210,8 @@ def _meeting(x: Any, index: Any, axis: int) -> tuple[Any, Any]:
         shape[axis] = one.shape[axis]
         if tuple(shape) == tuple(one.shape):
             return one
-        if hasattr(other, "constant") and isinstance(one, np.ndarray):
-            one = other.constant(one)  # the sizes of the other may be unknown
+        if hasattr(other, "_constant") and isinstance(one, np.ndarray):
+            one = other._constant(one)  # the sizes of the other may be unknown
         return broadcast_to(one, tuple(shape))
 
     return wide(x, index), wide(index, x)

@@ -77,7 +77,7 @@ def _of_seed(g: Any, kind: str) -> Value:
         return None
     if g.attrs["value"].array != 1:
         return None
-    return g if kind == "mean" else g.constant(np.array(current().size, g.dtype))
+    return g if kind == "mean" else g._constant(np.array(current().size, g.dtype))
 
 
 def _one_by_one(collective: str, given: Array, **attrs: Any) -> Array:

@@ -37,7 +37,7 @@ def items(value: Value) -> tuple[Value, ...]:
     if isinstance(value, tuple):
         return value
     count = len(value.type.items)
-    return tuple(value.apply(item, (value,), {"index": index}) for index in range(count))
+    return tuple(value._apply(item, (value,), {"index": index}) for index in range(count))
 
 
 def _scan_type(

@@ -183,7 +183,7 @@ class UserOp:
         """A cotangent in the operand's shape and dtype, a handle as `like` if that is one."""
         if not isinstance(part, Operand):
             part = np.asarray(part)
-            part = part if like is None else like.constant(part)
+            part = part if like is None else like._constant(part)
         if self._elementwise and tuple(part.shape) != tuple(operand.shape):
             if tuple(part.shape) != tuple(out.shape):
                 part = op_named("broadcast_to")(part, tuple(out.shape))
@@ -235,7 +235,7 @@ class UserOp:
         def step(carry: Value, xs: Value) -> Value:
             each = iter(xs)
             operands = [next(each) if one.batched else one.tensor for one in examples]
-            found = operands[0].apply(op, operands, attrs)
+            found = operands[0]._apply(op, operands, attrs)
             return carry, items(found) if self.several else found
 
         return provided.scan(step, (), tuple(mapped))[1]

@@ -178,7 +178,7 @@ def _at(index: object, like: object, axis: int) -> Any:
 def positions(like: Any, axis: int) -> Any:
     """The index along `axis`, of `like`'s rank with size 1 on the other axes: int64."""
     size = like.shape[axis]
-    numbers = like.apply(iota, (), {"size": size}) if hasattr(like, "apply") else np.arange(size)
+    numbers = like._apply(iota, (), {"size": size}) if hasattr(like, "_apply") else np.arange(size)
     after = like.ndim - 1 - axis
     return expand_dims(numbers, tuple(range(axis)) + tuple(range(axis + 1, axis + 1 + after)))
 

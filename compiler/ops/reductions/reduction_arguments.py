@@ -45,7 +45,7 @@ def prepared(
     if where is not None:
         whole = tuple(x.shape)
         x = select(
-            where, x, np.asarray(least).astype(own) if not hasattr(least, "apply") else least
+            where, x, np.asarray(least).astype(own) if not hasattr(least, "_apply") else least
         )
         require_shape(f"{name}: where=", whole, x)
     return x
@@ -73,8 +73,8 @@ def begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
     )
     x = reshape(transpose(x, tuple(order)) if len(axes) > 1 else x, shape)
     first = initial if hasattr(initial, "dtype") else np.asarray(initial)
-    if hasattr(x, "constant") and not hasattr(first, "apply"):
-        first = x.constant(np.asarray(first))  # the sizes beside it may be unknown
+    if hasattr(x, "_constant") and not hasattr(first, "_apply"):
+        first = x._constant(np.asarray(first))  # the sizes beside it may be unknown
     first = broadcast_to(
         astype(first, x.dtype),
         tuple(1 if axis in axes else size for axis, size in enumerate(shape)),

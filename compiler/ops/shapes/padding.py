@@ -158,13 +158,13 @@ def _along(x: Any, axis: int, mode: str, edges: Sequence[_Edge], odd: bool) -> A
 
 def _numbers(size: Size, like: Any) -> Any:
     if isinstance(size, Dim):
-        return like.apply(op_named("iota"), (), {"size": size})
+        return like._apply(op_named("iota"), (), {"size": size})
     return np.arange(size)
 
 
 def _size(size: Size, like: Any) -> Any:
     if isinstance(size, Dim):
-        return astype(like.apply(op_named("size_of"), (), {"size": size}), "int64")
+        return astype(like._apply(op_named("size_of"), (), {"size": size}), "int64")
     return np.int64(size)
 
 

@@ -72,7 +72,7 @@ def rrelu(
     """
     if training:
         drawn = generator().uniform(lower, upper, tuple(input.shape))
-        slope = ops.astype(input.constant(drawn), input.dtype)
+        slope = ops.astype(input._constant(drawn), input.dtype)
     else:
         slope = (lower + upper) / 2
     result = sloped(input, slope)
@@ -350,5 +350,5 @@ def gumbel_softmax(
         >>> nn.functional.gumbel_softmax(dynamic.tensor([0.0, 100.0]), hard=True)
         tensor([0., 1.])
     """
-    noise = logits.constant(generator().gumbel(size=tuple(logits.shape)))
+    noise = logits._constant(generator().gumbel(size=tuple(logits.shape)))
     return relaxed(logits, ops.astype(noise, logits.dtype), tau, hard, dim)

@@ -38,7 +38,7 @@ def antialiased(x: Any, axis: int, wanted: int, scale: float | None, mode: str, 
         step = have / wanted if scale is None else 1 / scale
     weights = _weights(have, wanted, step, mode).astype(x._array.dtype)
     rows = ops.swapaxes(x, axis, -1)
-    return ops.swapaxes(ops.matmul(rows, x.constant(weights.T)), axis, -1)
+    return ops.swapaxes(ops.matmul(rows, x._constant(weights.T)), axis, -1)
 
 
 def _weights(have: int, wanted: int, step: float, mode: str) -> Any:

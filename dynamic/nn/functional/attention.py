@@ -92,7 +92,7 @@ def scaled_dot_product_attention(
         return ops.scaled_dot_product_attention(query, key, value, None, is_causal, scale)
     if is_causal:
         mask = _causal(query.shape[-2], key.shape[-2])
-        attn_mask = query.constant(mask)
+        attn_mask = query._constant(mask)
     scaled = (
         query / ops.sqrt(number(query.shape[-1], query, query.dtype))
         if scale is None

@@ -42,7 +42,7 @@ def _scaled(kept: Any, p: float, dtype: Any) -> Any:
     """1 / (1 - p) where an element is kept, else 0."""
     scale, zero = dtype.type(0 if p == 1 else 1 / (1 - p)), dtype.type(0)
     if isinstance(kept, Tensor):  # in a function that is captured
-        return ops.where(kept, kept.constant(scale), kept.constant(zero))
+        return ops.where(kept, kept._constant(scale), kept._constant(zero))
     return kept.astype(dtype) if p == 1 else np.where(kept, scale, zero)
 
 
@@ -69,7 +69,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
             f"{input.type()[6:-6]}: dropout takes floating-point elements"
         )
     mask = _scaled(_kept(input, p), p, np.dtype(input.dtype))
-    return input.mul_(input.constant(mask)) if inplace else input * input.constant(mask)
+    return input.mul_(input._constant(mask)) if inplace else input * input._constant(mask)
 
 
 def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int) -> Any:
@@ -80,7 +80,7 @@ def _of_channels(input: Any, p: float, training: bool, inplace: bool, axes: int)
         return input
     kept = _kept(input, p, 1 if input.ndim == axes + 1 else 2)
     mask = _scaled(kept, p, np.dtype(input.dtype))
-    return _written(input, input * input.constant(mask), inplace)
+    return _written(input, input * input._constant(mask), inplace)
 
 
 def dropout1d(input: object, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -121,7 +121,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, channels: int | 
         return input
     if p == 1:
         return _written(input, input * 0, inplace)
-    kept = input.constant(_kept(input, p, channels))
+    kept = input._constant(_kept(input, p, channels))
     return _written(input, floored(input, kept, p), inplace)
 
 

@@ -73,7 +73,7 @@ class _Orthogonal(Module):
         elif not _is_orthogonal(q):
             q = _made_orthogonal(q)
         self.base = q.clone()
-        return -value.constant(_identity(value))
+        return -value._constant(_identity(value))
 
 
 def _identity(x: Any) -> Any:
@@ -97,7 +97,7 @@ def _by_skew(x: Any, name: str) -> Any:
     if name == "matrix_exp":
         q = linalg.matrix_exp(skew)
     else:
-        eye = skew.constant(_identity(skew))
+        eye = skew._constant(_identity(skew))
         q = linalg.solve(eye - skew * 0.5, eye + skew * 0.5)
     return q if size == count else q[..., :count]
 
@@ -132,7 +132,7 @@ def _reflections_of(q: Any, wide: bool) -> Any:
         rest -= tau[..., None, None] * v[..., :, None] * (v[..., None, :] @ rest)
         v[..., i] = down  # the sign of R's diagonal, or its opposite where nothing is reflected
         found[..., :, i] = v
-    made = q.constant(found)
+    made = q._constant(found)
     return made.mT.contiguous() if wide else made
 
 

@@ -141,7 +141,7 @@ def padded(sequence: PackedSequence, value: float = 0.0, total: int | None = Non
     data = sequence.data
     slots = np.full(length * batch, data.shape[0])
     slots[_places(sizes, batch)] = np.arange(data.shape[0])
-    filler = data.constant(np.full((1, *data.shape[1:]), value, data._array.dtype))
+    filler = data._constant(np.full((1, *data.shape[1:]), value, data._array.dtype))
     rows = ops.take(ops.concatenate([data, filler], 0), slots, 0)
     return ops.reshape(rows, (length, batch, *data.shape[1:]))
 

@@ -91,7 +91,7 @@ def _while(call: Call, body: Graph, last: Any, first: Any, carry: list[Any]) -> 
     like = next((one for one in (*carry, last, first) if isinstance(one, Operand)), None)
 
     def lifted(value: Any) -> Any:
-        return value if like is None or isinstance(value, Operand) else like.constant(value)
+        return value if like is None or isinstance(value, Operand) else like._constant(value)
 
     def test(state: Any) -> Any:
         step, going, _ = state

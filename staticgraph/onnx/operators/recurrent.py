@@ -164,7 +164,7 @@ def _start(call: Call, position: int, place: int, shape: tuple[Any, Any], x: Any
     if given is not None:
         return given[:, place] if call.attribute("layout", 0) else given[place]
     zeros = made(call, np.zeros((), x.dtype), list(shape))
-    return x.constant(zeros) if isinstance(x, Operand) and isinstance(zeros, np.ndarray) else zeros
+    return x._constant(zeros) if isinstance(x, Operand) and isinstance(zeros, np.ndarray) else zeros
 
 
 def _activations(call: Call, names: Sequence[str], directions: int) -> Iterator[Activation]:

@@ -56,6 +56,8 @@ W = sg.variable(np.ones((3, 2), np.float32), "w")
          r"it runs: use where, maximum, minimum or clip instead of if", lambda: bool(X)),
         (sg.GraphError, rf"<.*> {LINE} has no value before it runs: use run or compile",
          lambda: np.asarray(X)),
+        (sg.GraphError, rf"<.*> {LINE} has no value before it runs: run or compile it, and take "
+         "the number of what that returns", lambda: float(X)),
         (sg.DTypeError, r"add: 300 does not fit uint8: .*",
          lambda: placeholder("u", 2, dtype="uint8") + 300),
         (sg.OptionError, r"the size x.0 is unknown until run time: it cannot be used as an int",

@@ -116,7 +116,7 @@ def test_an_error_of_an_op_names_the_node_and_the_line() -> None:
 def test_an_error_of_numpy_gets_a_note() -> None:
     x = placeholder((2,))
     raises = dataclasses.replace(ops.exp, evaluate=lambda x: np.reshape(x, (3,)))
-    line, value = _here(), x.apply(raises, (x,), {})
+    line, value = _here(), x._apply(raises, (x,), {})
     with pytest.raises(ValueError, match="cannot reshape") as caught:
         interpret([value], {x: np.ones(2)})
     assert caught.value.__notes__ == [f"in <exp: float64[2]> ({line})"]

@@ -7,7 +7,7 @@ import pickle
 import random
 import struct
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
@@ -139,8 +139,8 @@ HOSTILE: list[tuple[bytes, str]] = [
         b"ctorch._utils\n_rebuild_tensor_v2.__globals__\n.",
         r"asks for torch\._utils\._rebuild_tensor",
     ),
-    (b"ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.", "the file sets attributes of a _Named"),
-    (b"ctorch\nFloatStorage\n)R.", "the file makes a storage by itself"),
+    (b"ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.", "the file sets attributes of a Named"),
+    (b"ctorch\nFloatStorage\n)R.", "the file makes a storage or a type by itself"),
     (REBUILD + STORAGE + b"K\x00(K\x05t(K\x01t" + END, r"a tensor of \(5,\) .* does not lie in"),
     (REBUILD + STORAGE + b"K\x03(K\x02t(K\x01t" + END, "does not lie in its storage of 4"),
     (REBUILD + STORAGE + b"K\x00(K\x02t(J\xff\xff\xff\xfft" + END, "no tensor lies at 0"),
@@ -246,6 +246,26 @@ def test_devices_counters_and_bytes_are_read() -> None:
     assert torch.load(archive(at)) == torch.device("cuda:1")
 
 
+def test_defaultdicts_of_plain_types_are_read() -> None:
+    for factory in (list, dict, int, float, str, tuple, set, bool, None):
+        for protocol in (2, 4):
+            given = defaultdict(factory, {"a": [1], "b": 2})
+            found = torch.load(archive(pickle.dumps(given, protocol)))
+            assert type(found) is defaultdict and found == given
+            assert found.default_factory is factory
+
+
+def test_sizes_stay_sizes_and_what_is_saved_is_read() -> None:
+    size = torch.ones(2, 3).shape
+    found = copied({"one": size, "more": (size, (2, 3))})
+    assert [type(one) for one in (found["one"], *found["more"])] == [torch.Size, torch.Size, tuple]
+    assert found == {"one": size, "more": (size, (2, 3))}
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    assert copied(deep) == deep
+
+
 @pytest.mark.parametrize(
     ("pickled", "message"),
     [
@@ -254,6 +274,11 @@ def test_devices_counters_and_bytes_are_read() -> None:
             b"ccollections\nCounter\n}X\x01\x00\x00\x00a]s\x85R.",
             "counts otherwise than by integers",
         ),
+        (b"ccollections\ndefaultdict\ncbuiltins\nlist\n)R\x85R.", "makes a storage or a type"),
+        (b"ccollections\ndefaultdict\nctorch\nSize\n\x85R.", "a defaultdict of Size is not read"),
+        (b"ccollections\ndefaultdict\nK\x01\x85R.", "a defaultdict of 1 is not read"),
+        (b"]" * 202 + b"a" * 201 + b".", "more than 200 containers inside each other"),
+        (b"]" * 200_000 + b"a" * 199_999 + b".", "more than 200 containers inside each other"),
         (b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00hex\x86R.", "encodes a text as"),
         (b"c_codecs\nencode\nK\x01X\x06\x00\x00\x00latin1\x86R.", "encodes a text as"),
         (b"ctorch\ndevice\n]\x85R.", r"no device is called \[\]"),
