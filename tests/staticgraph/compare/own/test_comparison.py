@@ -269,6 +269,12 @@ def test_what_rounding_explains_agrees() -> None:
     assert against([np.array([np.nan, np.inf])], [np.array([np.nan, np.inf])]).agrees
     assert not against([np.array([np.nan])], [np.array([1.0])]).agrees
     assert not against([np.array([1.0])], [np.array([np.nan])]).agrees
+    lost, value = np.array([np.inf, 1.0]), np.array([2.0, 1.0])  # finite in higher precision
+    assert against([lost], [value], [value]).agrees
+    assert against([lost], [lost], [value]).agrees
+    for wrong in (5.0, np.nan, -np.inf):
+        assert not against([lost], [np.array([wrong, 1.0])], [value]).agrees
+    assert not against([lost], [value], [lost]).agrees
     assert not against([expected], [expected[:1]]).agrees
     assert not against([expected], []).agrees
 
