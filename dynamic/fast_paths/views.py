@@ -11,7 +11,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import INT64
-from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -176,7 +175,7 @@ def arranging(op: Op, general: Callable[..., Any], arranged: Callable[..., Arran
 
     def method(self: Any, *args: object, **options: object) -> Any:
         if options:
-            return general(self, *args, **in_pytorchs_words(general, options))
+            return general(self, *args, **options)
         try:
             made = arranged(self._array, *args)
         except (IndexError, TypeError, ValueError):

@@ -23,6 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_mask,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
+from staticgraph.dynamic.core.named_operands import taking_numpys_words
 from staticgraph.dynamic.core.results import Max, Min, Size, no_view_of_nothing, sizes_of
 from staticgraph.dynamic.tensors.bits import bitwise
 from staticgraph.dynamic.tensors.conversions import Conversions
@@ -252,6 +253,7 @@ class Methods(_Made, Division, Indexing, Conversions):
         """A view broadcast to the shape of another tensor."""
         return ops.broadcast_to(self, other._array.shape)
 
+    @taking_numpys_words
     def unsqueeze(self, dim: int) -> Any:
         """A view with a new axis of size 1.
 
@@ -261,6 +263,7 @@ class Methods(_Made, Division, Indexing, Conversions):
         """
         return ops.expand_dims(self, axis_of("unsqueeze", dim, self._array.ndim + 1))
 
+    @taking_numpys_words
     def squeeze(self, dim: object = None) -> Any:
         """A view without the axes of size 1: all, or those of `dim` that have size 1."""
         shape = self._array.shape

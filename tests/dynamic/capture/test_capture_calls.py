@@ -27,6 +27,11 @@ EXPRESSIONS = [
     for one in table.VALUES
     if "fixed(" not in one and re.search(r"\b[wxyzkpijnbc]\d", one)
 ]
+ALONG = (
+    "amax", "argmax", "argsort", "chunk", "cummax", "cumsum", "index_select", "logsumexp", "max",
+    "mean", "prod", "select", "softmax", "sort", "squeeze", "std", "sum", "unbind", "unsqueeze",
+)  # fmt: skip
+"""Methods that PyTorch gives NumPy's `axis` too, of all kinds by which they are made."""
 NAMES = {"torch": torch, "nn": nn, "F": nn.functional, "np": np, "float": float}
 
 
@@ -170,3 +175,17 @@ def test_every_public_name_is_the_same_or_refused(family: str, name: str) -> Non
             if found not in (SAME, REFUSED, SKIPPED):
                 wrong.append((kind, rest, found))
     assert not wrong
+
+
+def test_methods_take_numpys_names_of_axes_where_they_do_eagerly() -> None:
+    x = torch.arange(6.0).reshape(2, 3, 1)
+    taken = []
+    for name in ALONG:
+        needed = {"select": {"index": 1}, "index_select": {"index": torch.tensor([0])}}
+        given = needed.get(name, {"chunks": 2} if name == "chunk" else {})
+
+        def call(x: Any, name: str = name, given: dict[str, Any] = given) -> Any:
+            return getattr(x, name)(axis=0, **given)
+
+        taken.append((name, verdict(call, [x])))
+    assert taken == [(name, SAME) for name in ALONG]
