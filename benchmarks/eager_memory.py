@@ -37,7 +37,7 @@ class Sample:
     seconds: float
 
 
-class Classifier(torch.nn.Module):  # type: ignore[misc]
+class Classifier(torch.nn.Module):  # type: ignore[misc] # torch is not installed here
     """Layers of several kinds: normalisation, dropout, views, slices, in-place ops, a hook."""
 
     def __init__(self) -> None:

@@ -128,7 +128,7 @@ def block_of(torch: Any, width: int, heads: int) -> Any:
     """A transformer block as it is usually written."""
     nn, functional = torch.nn, torch.nn.functional
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):  # type: ignore[misc, name-defined] # nn is either engine's
         def __init__(self) -> None:
             super().__init__()
             self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)

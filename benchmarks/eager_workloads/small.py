@@ -47,7 +47,7 @@ def single_ops(torch: Any) -> Makers:
         }  # fmt: skip
         for name, (function, *operands) in ops.items():
             step = partial(function, *operands)
-            found[f"{name}, grad" if grad else name] = lambda step=step: step  # type: ignore[misc]
+            found[f"{name}, grad" if grad else name] = lambda step=step: step  # type: ignore[misc] # bound
     return found
 
 

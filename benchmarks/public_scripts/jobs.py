@@ -7,6 +7,7 @@ from wider import WIDER
 
 
 def _scripts(repository: str, data: str, *paths: str, **options: object) -> list[Job]:
+    # of the options each has a type of its own
     return [Job(repository, path, data=data, **options) for path in paths]  # type: ignore[arg-type]
 
 

@@ -134,24 +134,24 @@ class Outcomes(unittest.TestResult):
         self.of[test.id()] = ("passed", "")
         signal.alarm(SECONDS)
 
-    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - the same
         signal.alarm(0)
 
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802 - the same
         self.of[test.id()] = ("failed", "".join(traceback.format_exception(*err)))
 
-    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802 - the same
         self.addFailure(test, err)
         if issubclass(err[0], MissingNameError):
             self.of[test.id()] = ("without a name", str(err[1]))
 
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802 - the same
         self.of[test.id()] = ("left out", reason)
 
-    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802 - the same
         self.of[test.id()] = ("passed", "it fails, as it should")
 
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802 - the same
         self.of[test.id()] = ("failed", "it should fail")
 
 

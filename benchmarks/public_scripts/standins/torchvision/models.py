@@ -57,9 +57,9 @@ def vgg19(*args: Any, **options: Any) -> Any:
 vgg16 = vgg19_bn = vgg16_bn = vgg11 = vgg19
 
 
-class ResNet18_Weights:  # noqa: N801
+class ResNet18_Weights:  # noqa: N801 - torchvision's names
     DEFAULT = IMAGENET1K_V1 = None
 
 
-class VGG16_Weights(ResNet18_Weights):  # noqa: N801
+class VGG16_Weights(ResNet18_Weights):  # noqa: N801 - the same
     pass

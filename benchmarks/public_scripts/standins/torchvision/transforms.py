@@ -75,7 +75,7 @@ class RandomCrop(CenterCrop):
 
     def corner(self, width: int, height: int) -> tuple[int, int]:
         spare = width - self.size[1], height - self.size[0]
-        return tuple(random.randint(min(0, n), max(0, n)) for n in spare)  # type: ignore[return-value]
+        return tuple(random.randint(min(0, n), max(0, n)) for n in spare)  # type: ignore[return-value] # two
 
     def __call__(self, image: Any) -> Any:
         if self.padding:
