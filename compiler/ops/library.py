@@ -11,7 +11,9 @@ from staticgraph.compiler.ops.attending import (
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
+from staticgraph.compiler.ops.elementwise.airy import airy_ai_slope as airy_ai_slope
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute as absolute, copy as copy
+from staticgraph.compiler.ops.elementwise.bessel_waves import spherical_j1 as spherical_j1
 from staticgraph.compiler.ops.elementwise.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,

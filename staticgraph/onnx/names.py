@@ -104,7 +104,7 @@ REFUSED = {
     **dict.fromkeys(
         (
             "betainc", "digamma", "erfinv", "gamma_curve", "gamma_slope", "gammainc", "gammaincc",
-            "lgamma",
+            "lgamma", "orthogonal_polynomial",
         ),
         FUNCTION,
     ),
