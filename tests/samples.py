@@ -175,6 +175,7 @@ WITHOUT = {
     "gemm": "made by the compiler of matmul and add, which are compared",
     "cofactor": "the slope of det, which is compared",
     "log_odds": "logit without its option, which is compared",
+    "first_places": "a part of topk, which is compared",
     "recompute": "x: a mark of the compiler's",
     "after": "x: a mark of the compiler's",
     "print": "a step with an effect: PyTorch has Python's",

@@ -262,7 +262,7 @@ def topk(x: Value, k: int, axis: int = -1) -> list[Value]:
     size = x.shape[axis]
     if k < 0 or (not isinstance(size, Dim) and k > size):
         raise OptionError(f"topk: the {k} largest of {size} elements")
-    places = slice_axis(ops.argsort(x, axis, descending=True), axis, 0, k)
+    places = ops.first_places(x, k, axis, True)
     return [ops.take_along_axis(x, places, axis, wrap=False), places]
 
 

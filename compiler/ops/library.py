@@ -105,6 +105,7 @@ from staticgraph.compiler.ops.random import (
 )
 from staticgraph.compiler.ops.reductions.cumulative import extremum_positions as extremum_positions
 from staticgraph.compiler.ops.reductions.last_places import last_positions as last_positions
+from staticgraph.compiler.ops.reductions.sorting import first_places as first_places
 from staticgraph.compiler.ops.shapes.slicing import embed as embed, strided_slice as strided_slice
 from staticgraph.compiler.ops.windows.windows import overlap_add as overlap_add
 

@@ -225,6 +225,7 @@ SPECIAL: dict[str, Call] = {
     "log_softmax": lambda x: sg.special.log_softmax(x, axis=1),
     "logsumexp": lambda x: sg.special.logsumexp(x, axis=1),
     "multigammaln": lambda p: sg.special.multigammaln(p + 3.0, 2),
+    "mvlgamma": lambda p: sg.special.mvlgamma(p + 3.0, 2),
     "ndtr": lambda x: sg.special.ndtr(x),
     "poch": lambda p, x: sg.special.poch(p, x * x + 0.5),
     "rel_entr": lambda p, x: sg.special.rel_entr(p, x * x + 0.5),

@@ -26,12 +26,13 @@ def _wide(x: Array, least: float, most: float) -> Array:
 
 
 def first_kind(order: int) -> Callable[[Array], Array]:
-    """J, as the mean of cos(order t - x sin(t)) over a turn."""
-    turn = np.arange(_STEPS) * (2 * np.pi / _STEPS)
+    """J of order 0 or 1, as the mean of cos(order t - x sin(t)) over a turn."""
+    sines = np.sin(np.arange(_STEPS) * (2 * np.pi / _STEPS))
 
     def function(x: Array) -> Array:
         at = _wide(x, -_MOST, _MOST)
-        return np.mean(np.cos(order * turn - at * np.sin(turn)), -1).astype(x.dtype)
+        waves = np.sin(at * sines) * sines if order else np.cos(at * sines)
+        return np.mean(waves, -1).astype(x.dtype)
 
     return function
 
