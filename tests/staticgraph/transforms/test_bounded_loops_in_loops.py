@@ -40,6 +40,7 @@ def in_branch(a: Any) -> Any:
     return sg.fori_loop(0, 2, lambda _, x: sg.cond(x > 0.5, doubled, lambda x: x * a, x), a)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [in_while, in_scan, in_branch])
 def test_values_and_gradients_are_those_of_one_call_after_the_other(f: Callable[..., Any]) -> None:
     one = sg.function(f)
