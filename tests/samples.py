@@ -73,6 +73,10 @@ SAMPLES: dict[str, list[Sample]] = {
         ]
         for name, rejected in (("random_gamma", -1.0), ("random_log_gamma", 1e30))
     },
+    "random_binomial": [
+        call(np.array([3.0, 50.0, 1e6]), np.array([0.3, 0.9, 0.5]), integers(2, 1), 3, order=0),
+        call(np.array([40.0]), positive(3) / 9, integers(3), integers(), order=0),
+    ],
     "truncated_attempt": [
         call(np.array([-2.0, 0.5, 3.0]), np.array([0.5, 2.5, 9.0]), integers(2, 1), 3, order=0),
         call(np.array([-1.0]), positive(3), integers(3), integers(), order=0),
@@ -151,6 +155,7 @@ WITHOUT = {
             "normal_float32",
             "normal_float64",
             "random_below",
+            "random_binomial",
             "random_gamma",
             "random_log_gamma",
             "random_order",

@@ -92,6 +92,7 @@ from staticgraph.compiler.ops.random import (
     normal_float32 as normal_float32,
     normal_float64 as normal_float64,
     random_below as random_below,
+    random_binomial as random_binomial,
     random_gamma as random_gamma,
     random_log_gamma as random_log_gamma,
     random_order as random_order,
