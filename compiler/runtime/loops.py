@@ -30,7 +30,7 @@ from staticgraph.compiler.llvm.loop_words import (
     PYTHON_FUNCTIONS,
     WHOLE,
 )
-from staticgraph.compiler.runtime.cache.loader import loops_code
+from staticgraph.compiler.runtime.cache.common import loops_code
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
     METH_FASTCALL,
