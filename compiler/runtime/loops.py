@@ -99,6 +99,11 @@ class Program(Record):
     rows: bool = False
     columns: int = 0
 
+    def taking(self, inputs: tuple[Slot, ...]) -> Program:
+        """The same program for other inputs."""
+        others = self.results, self.scratch, self.constants, self.steps, self.rows, self.columns
+        return Program(inputs, *others)
+
 
 @record
 class Holder(Record):
