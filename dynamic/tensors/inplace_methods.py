@@ -344,31 +344,16 @@ class InPlace(Operand):
         return self._draw(generator, "exponential", 1 / lambd)
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: object = None) -> Any:
-        """Fill with numbers of a Cauchy distribution.
-
-        Example:
-            >>> bool(dynamic.zeros(100).cauchy_().isfinite().all())
-            True
-        """
+        """Fill with numbers of a Cauchy distribution."""
         drawn = source_of(generator).standard_cauchy(size=self._array.shape)
         return self._filled(drawn * sigma + median)
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: object = None) -> Any:
-        """Fill with numbers whose logarithms have this mean and standard deviation.
-
-        Example:
-            >>> bool((dynamic.zeros(100).log_normal_() > 0).all())
-            True
-        """
+        """Fill with numbers whose logarithms have this mean and standard deviation."""
         return self._draw(generator, "lognormal", mean, std)
 
     def geometric_(self, p: float, *, generator: object = None) -> Any:
-        """Fill with the numbers of trials up to the first success.
-
-        Example:
-            >>> bool((dynamic.zeros(100).geometric_(0.5) >= 1).all())
-            True
-        """
+        """Fill with the numbers of trials up to the first success."""
         return self._draw(generator, "geometric", p)
 
     def bernoulli_(self, p: float = 0.5, *, generator: object = None) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph.compiler.ops.declare import composite
+from staticgraph.compiler.ops.declare import as_operand, composite
 from staticgraph.compiler.ops.elementwise.arithmetic import maximum, minimum
 from staticgraph.compiler.ops.elementwise.chebyshev import chebyshev_sum
 from staticgraph.compiler.ops.elementwise.comparison import greater, less, where
@@ -164,6 +164,7 @@ def _waves(p: tuple[float, ...], q: tuple[float, ...], x: Any) -> tuple[Any, Any
 
 
 def _airy_ai(x: Any) -> Any:
+    x = as_operand(x)
     even, odd, c, s, root = _waves(_P, _Q, x)
     decaying, other = _decaying(_DECAYING, x)
     found = where(greater(x, _HIGH), decaying / other, _middle(_MIDDLE, x))
@@ -171,6 +172,7 @@ def _airy_ai(x: Any) -> Any:
 
 
 def _airy_slope(x: Any) -> Any:
+    x = as_operand(x)
     even, odd, c, s, root = _waves(_SLOPE_P, _SLOPE_Q, x)
     decaying, other = _decaying(_SLOPE_DECAYING, x)
     found = where(greater(x, _HIGH), decaying * other, _middle(_SLOPE_MIDDLE, x))

@@ -15,6 +15,7 @@ import numpy as np
 
 from staticgraph.compiler.ops.declare import composite
 from staticgraph.compiler.ops.elementwise.arithmetic import maximum, minimum
+from staticgraph.compiler.ops.elementwise.bessel_waves import at_pole
 from staticgraph.compiler.ops.elementwise.chebyshev import chebyshev_sum
 from staticgraph.compiler.ops.elementwise.comparison import equal, less, less_equal, where
 from staticgraph.compiler.ops.elementwise.exponential import exp, log, sqrt
@@ -119,7 +120,7 @@ modified_bessel_k1: Any = composite(
 )  # fmt: skip
 scaled_modified_bessel_k0: Any = composite(
     "scaled_modified_bessel_k0", _scaled(0),
-    vjp=(lambda g, o, a: g * (o - scaled_modified_bessel_k1(a)),),
+    vjp=(lambda g, o, a: g * at_pole(o - scaled_modified_bessel_k1(a), a, -math.inf),),
     saves=("ao",), elementwise=True, floating=True, domain="positive",
     doc="exp(x) times the modified Bessel function of the second kind of order 0.",
     example=">>> sg.special.scaled_modified_bessel_k0(np.array([1.0, 1e3])).round(6)\n"
@@ -127,7 +128,7 @@ scaled_modified_bessel_k0: Any = composite(
 )  # fmt: skip
 scaled_modified_bessel_k1: Any = composite(
     "scaled_modified_bessel_k1", _scaled(1),
-    vjp=(lambda g, o, a: g * (o - scaled_modified_bessel_k0(a) - o / a),),
+    vjp=(lambda g, o, a: g * at_pole(o - scaled_modified_bessel_k0(a) - o / a, a, -math.inf),),
     saves=("ao",), elementwise=True, floating=True, domain="positive",
     doc="exp(x) times the modified Bessel function of the second kind of order 1.",
     example=">>> sg.special.scaled_modified_bessel_k1(np.array([1.0, 1e3])).round(6)\n"

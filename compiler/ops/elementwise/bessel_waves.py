@@ -162,6 +162,11 @@ def even_series(coefficients: tuple[float, ...], x: Any) -> Any:
     return found
 
 
+def at_pole(slope: Any, a: Any, value: float) -> Any:
+    """The slope, at 0 an infinite value, where its terms are infinities of both signs."""
+    return where(equal(a, 0), value, slope)
+
+
 def over_x(value: object, a: Any, series: tuple[float, ...], border: float) -> Any:
     """value / a; near 0 by its power series in a**2, since derivatives of a quotient cancel."""
     near = less_equal(absolute(a), border)
@@ -195,7 +200,8 @@ bessel_y0: Any = composite(
     example=">>> sg.special.bessel_y0(np.array([1.0, 2.0]))\narray([0.08825696, 0.51037567])",
 )  # fmt: skip
 bessel_y1: Any = composite(
-    "bessel_y1", _y1, vjp=(lambda g, o, a: g * (bessel_y0(a) - o / a),), saves=("ao",),
+    "bessel_y1", _y1,
+    vjp=(lambda g, o, a: g * at_pole(bessel_y0(a) - o / a, a, math.inf),), saves=("ao",),
     elementwise=True, floating=True, domain="positive",
     doc="The Bessel function of the second kind of order 1: -inf at 0, nan below.",
     example=">>> sg.special.bessel_y1(np.array([1.0, 2.0]))\narray([-0.78121282, -0.10703243])",

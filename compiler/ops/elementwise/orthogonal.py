@@ -28,9 +28,7 @@ def _infer(x: TensorType, n: TensorType, *, family: str, order: int) -> TensorTy
     return TensorType(broadcast_shapes(_NAME, x, n), x.dtype)
 
 
-def _bind(
-    x: object, n: object, family: str, order: int = 0
-) -> tuple[tuple[Any, Any], dict[str, Any]]:
+def _bind(x: Any, n: Any, family: str, order: int = 0) -> tuple[tuple[Any, Any], dict[str, Any]]:
     if family not in orthogonal.FAMILIES:
         known = ", ".join(orthogonal.FAMILIES)
         raise OptionError(f"{_NAME}: family={family!r} is none of {known}")

@@ -80,6 +80,12 @@ def test_edges() -> None:
         assert_allclose(getattr(s, name)(at), expected, rtol=1e-15, err_msg=name)
         assert_allclose(sg.function(getattr(s, name))(at), expected, rtol=1e-15, err_msg=name)
     assert_array_equal(s.bessel_y0(np.array([-1.0])), nan)
+    for name, slope in {
+        "bessel_y0": inf, "bessel_y1": inf, "modified_bessel_k0": -inf, "modified_bessel_k1": -inf,
+        "scaled_modified_bessel_k0": -inf, "scaled_modified_bessel_k1": -inf,
+    }.items():  # fmt: skip
+        assert sg.grad(getattr(s, name))(np.array(0.0)) == slope, name
+    assert s.airy_ai(1.5) == s.airy_ai(np.array(1.5))
     assert s.j0 is s.bessel_j0
     assert s.k1e is s.scaled_modified_bessel_k1
 
