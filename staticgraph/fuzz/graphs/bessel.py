@@ -5,6 +5,7 @@ The functions are integrals, whose sums over equal steps converge faster than an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -95,9 +96,11 @@ def spherical_j0(x: Array) -> Array:
 def spherical_j1(x: Array) -> Array:
     """(sin(x) / x - cos(x)) / x; near 0 a series."""
     at = _wide(x, -1e6, 1e6)[..., 0]
-    near = abs(at) < 0.3
+    near = abs(at) < 1
     a, b = np.where(near, at, 0), np.where(near, 1, at)
-    series = a / 3 - a**3 / 30 + a**5 / 840 - a**7 / 45360 + a**9 / 3991680
+    series = sum(
+        (-1) ** k * (2 * k + 2) / math.factorial(2 * k + 3) * a ** (2 * k + 1) for k in range(10)
+    )
     return np.where(near, series, (np.sin(b) / b - np.cos(b)) / b).astype(x.dtype)
 
 
