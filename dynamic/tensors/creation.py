@@ -16,6 +16,7 @@ from staticgraph.compiler.core.dtypes import (
     complex_dtype,
     is_inexact,
 )
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.types import is_static
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
@@ -27,7 +28,7 @@ from staticgraph.dynamic.core.dtypes import (
     promote_types,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
-from staticgraph.dynamic.core.no_tensors import refuse
+from staticgraph.dynamic.core.no_tensors import of_kinds, refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -225,6 +226,42 @@ def as_tensor(
     return on_memory(data, _as_array(data, dtype))
 
 
+def asarray(
+    obj: object,
+    *,
+    dtype: object = None,
+    device: object = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor, on the same memory if the dtype allows and `copy` does not say otherwise.
+
+    It requires grad as `obj` does, unless told otherwise. ValueError if `copy` is False and a copy
+    is needed.
+
+    Example:
+        >>> a = np.zeros(2)
+        >>> dynamic.asarray(a, copy=True)[0] = 1.0
+        >>> a
+        array([0., 0.])
+    """
+    if device is not None:
+        check_options("asarray", {"device": device})
+    found = as_tensor(obj, dtype)
+    held = obj._array if isinstance(obj, Tensor) else obj
+    shared = isinstance(held, np.ndarray) and np.shares_memory(held, values_of(found))
+    if copy is False and not shared and found.numel():
+        raise OptionError(
+            "asarray(): can't alias an arbitrary sequence, nor a tensor in another dtype: "
+            "copy=False"
+        )
+    if shared and copy:
+        found = found.clone()
+    if requires_grad is None or requires_grad == found.requires_grad:
+        return found
+    return found.requires_grad_() if requires_grad else found.detach()
+
+
 def from_numpy(ndarray: object) -> Tensor:
     """A tensor on the memory of an ndarray; TypeError for anything else.
 
@@ -257,6 +294,11 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     """
     if isinstance(ext_tensor, np.ndarray):  # before NumPy 2.1 those that are read-only export none
         return from_numpy(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise ArgumentError(
+            "from_dlpack(): argument 'ext_tensor' (position 1) must have __dlpack__, as tensors "
+            f"and arrays have, and not be {type(ext_tensor).__name__}"
+        )
     return from_numpy(np.from_dlpack(ext_tensor))
 
 
@@ -319,6 +361,7 @@ def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
     return array
 
 
+@of_kinds
 def full(
     size: object,
     fill_value: Any,
@@ -424,6 +467,7 @@ def arange(
     return leaf((first + by * np.arange(count)).astype(wanted), requires_grad, out)
 
 
+@of_kinds
 def linspace(
     start: Any,
     end: Any,
@@ -447,6 +491,7 @@ def linspace(
     return leaf(array, requires_grad, out)
 
 
+@of_kinds
 def eye(
     n: int,
     m: int | None = None,

@@ -28,6 +28,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.no_tensors import check
 from staticgraph.dynamic.core.operands import explain, validate
 from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
@@ -224,6 +225,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
 
 PLAIN.add(Tensor)
+
+for _kind in (Autograd, InPlace, Methods):
+    for _name in vars(_kind):
+        check(Tensor, _name)  # before the short ways lead to them
 
 
 def _several(

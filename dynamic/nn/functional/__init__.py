@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import FunctionType as _FunctionType
+
 from staticgraph.compiler.core.published import published as _published
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.nn.functional.activation import (
@@ -143,11 +145,8 @@ __all__ = [
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
 
-for _name in (
-    "celu", "dropout", "elu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "instance_norm", "leaky_relu", "logsigmoid", "mish", "pdist", "relu6", "rrelu",
-    "selu", "softshrink",
-):  # fmt: skip
-    globals()[_name] = _of_tensors(globals()[_name])
+for _name in __all__:
+    if isinstance(globals()[_name], _FunctionType) and _name not in ("linear", "relu"):
+        globals()[_name] = _of_tensors(globals()[_name])
 
 _published(__name__, globals())

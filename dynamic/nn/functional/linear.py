@@ -13,6 +13,7 @@ from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.fast_paths.pairs import forward, plans_of
 from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
@@ -103,7 +104,7 @@ def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
     return result
 
 
-_products = Products(_linear, _finish, LAYER)
+_products = Products(of_kinds(_linear, "linear"), _finish, LAYER)
 
 
 def _is_cast(input: Any, weight: Any) -> bool:
