@@ -190,7 +190,7 @@ def _given(
         elif one.kind is one.VAR_POSITIONAL and place <= len(args) and KINDS.get(one.name) is _INTS:
             rest = args[place - 1 :]
             yield one, place, rest[0] if len(rest) == 1 else rest
-        elif one.name in options:
+        elif one.name in options and one.kind is not one.VAR_POSITIONAL:
             yield one, place, options[one.name]
 
 

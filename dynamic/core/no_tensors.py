@@ -132,6 +132,9 @@ def refuse_combination(
     """
     if isinstance(error, StaticGraphError) or not isinstance(error, _BARE):
         return
+    own = re.match(r"(\w+\.)+(\w+\(\).*)", str(error))
+    if own and isinstance(error, TypeError):  # of a method of a class that Tensor inherits from
+        raise ArgumentError(own.group(2)) from None
     if re.match(r"[\w.<>]+\(\)", str(error)) or not _is_ours(error.__traceback__):
         return
     given = [_kind(one) for one in args] + [f"{key}={_kind(one)}" for key, one in options.items()]

@@ -57,7 +57,7 @@ for _operand in ("shape", "size"):
     globals()["broadcast_to"] = _taking_input(globals()["broadcast_to"], _operand)
 
 _SHORT = frozenset({
-    "einsum",  # whose operands may be named first
+    "broadcast_shapes", "einsum",  # which begin with something else than a tensor
     "add", "sub", "subtract", "sum", "mean", "max", "min", "amax", "amin", "clamp", "permute",
     "transpose", "squeeze", "unsqueeze", "flatten", "stack", "cat", "reshape",
 })  # fmt: skip

@@ -145,8 +145,11 @@ __all__ = [
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
 
+_SHORT = frozenset({"gelu", "linear", "log_softmax", "relu", "silu", "softmax"})
+"""Functions that small networks spend their time in, which lead to ops or check themselves."""
+
 for _name in __all__:
-    if isinstance(globals()[_name], _FunctionType) and _name not in ("linear", "relu"):
+    if isinstance(globals()[_name], _FunctionType) and _name not in _SHORT:
         globals()[_name] = _of_tensors(globals()[_name])
 
 _published(__name__, globals())
