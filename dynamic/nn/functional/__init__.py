@@ -145,7 +145,7 @@ __all__ = [
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
 
-_SHORT = frozenset({"gelu", "linear", "log_softmax", "relu", "silu", "softmax"})
+_SHORT = frozenset({"gelu", "linear", "relu"})
 """Functions that small networks spend their time in, which lead to ops or check themselves."""
 
 for _name in __all__:
