@@ -45,6 +45,7 @@ from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.inplace_methods import InPlace
 from staticgraph.dynamic.tensors.methods import Methods
 from staticgraph.dynamic.tensors.mixed import refuse_mixed
+from staticgraph.dynamic.tensors.narrowing import NARROWED, narrowed
 from staticgraph.dynamic.tensors.strided import Region
 from staticgraph.dynamic.tensors.views import (
     View,
@@ -169,6 +170,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def _apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
+        if paused and mode.autocast is not None and op in NARROWED:
+            operands = narrowed(op, operands)
         if paused and mode.capture is not None:
             captured: Tensor = mode.capture.apply(op, operands, attrs)
             return captured
@@ -295,6 +298,8 @@ def new_value_of_two(
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
+        if mode.autocast is not None and plans[0].op in NARROWED:
+            return _narrow(plans[0].op, (left, right), attrs)
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
@@ -316,6 +321,12 @@ def new_value_of_two(
         if plan.steps:
             edges = (first, second)
             result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)
+    return result
+
+
+def _narrow(op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
+    """The value of an op in the dtype of `autocast`."""
+    result: Tensor = operands[0]._apply(op, operands, attrs)
     return result
 
 
