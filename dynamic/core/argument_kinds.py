@@ -31,7 +31,7 @@ def _is_number(value: object) -> bool:
 
 def _is_int(value: object) -> bool:
     if isinstance(value, Operand):
-        return value.ndim == 0
+        return getattr(value, "ndim", 0) == 0
     return hasattr(value, "__index__")
 
 
