@@ -85,7 +85,6 @@ from staticgraph.dynamic.tape.lint_switch import set_lint as set_lint
 from staticgraph.dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,
-    asarray as asarray,
     empty as empty,
     empty_like as empty_like,
     eye as eye,
@@ -111,6 +110,7 @@ from staticgraph.dynamic.tensors.drawn import (
 )
 from staticgraph.dynamic.tensors.printing import set_printoptions as set_printoptions
 from staticgraph.dynamic.tensors.random_numbers import manual_seed as manual_seed
+from staticgraph.dynamic.tensors.sharing import asarray as asarray
 from staticgraph.dynamic.tensors.tensor import Tensor as Tensor
 
 half = float16
@@ -174,6 +174,7 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
                 found = getattr(import_module(_later.NAMES[name]), name)
             elif name in _COMPOSED:
                 found = _of_kinds(_function_named(name, _COMPOSED), name)
+                _published(__name__, {name: found})
             else:
                 raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
         globals()[name] = found

@@ -19,8 +19,8 @@ part of this project: clone the repositories as `SOURCES/owner/name`, and run
     python benchmarks/public_scripts/run.py SOURCES --torch PYTHON --write
 
 where PYTHON is an interpreter with PyTorch, NumPy, SciPy, gymnasium, einops, tqdm, pillow,
-matplotlib, scikit-learn, pandas, tensorboard, tensorboardX, tyro, autograd, opencv, ttach, tiktoken,
-ml_collections and pytorch_ranger; the one that runs it has the same without PyTorch.
+matplotlib, scikit-learn, pandas, tensorboard, tensorboardX, tyro, autograd, opencv, ttach,
+tiktoken, ml_collections and pytorch_ranger; the one that runs it has the same without PyTorch.
 
 """
 

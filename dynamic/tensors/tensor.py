@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
@@ -299,7 +298,8 @@ def new_value_of_two(
     result._cell = result._home = result._maker = result._note = None
     if paused:
         if mode.autocast is not None and plans[0].op in NARROWED:
-            return _narrow(plans[0].op, (left, right), attrs)
+            assert left is not None and right is not None  # no product is of a number
+            return left._apply(plans[0].op, (left, right), attrs)
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
@@ -321,12 +321,6 @@ def new_value_of_two(
         if plan.steps:
             edges = (first, second)
             result._maker = record_pair(plan, edges, x, y, left, right, result, attrs)
-    return result
-
-
-def _narrow(op: Op, operands: Sequence[Any], attrs: Attrs) -> Tensor:
-    """The value of an op in the dtype of `autocast`."""
-    result: Tensor = operands[0]._apply(op, operands, attrs)
     return result
 
 
@@ -402,18 +396,6 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
         # an index or a mask has a dtype of its own
         mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
-
-
-def require_number(
-    function: str, name: str, position: int, value: object, kind: str = "float"
-) -> None:
-    """TypeError for what is no number where PyTorch takes one; what stands for a number is one."""
-    is_tensor = isinstance(value, Tensor) and not getattr(value, "_weak", False)
-    if is_tensor or not is_real(value):
-        given = "Tensor" if is_tensor else type(value).__name__
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be {kind}, not {given}"
-        )
 
 
 def has_values(x: object) -> bool:
