@@ -59,6 +59,7 @@ from staticgraph.dynamic.core.dtypes import (
     uint32 as uint32,
     uint64 as uint64,
 )
+from staticgraph.dynamic.core.no_tensors import of_kinds as _of_kinds
 from staticgraph.dynamic.core.results import Size as Size
 from staticgraph.dynamic.kernels.threads import (
     get_num_threads as get_num_threads,
@@ -84,7 +85,6 @@ from staticgraph.dynamic.tape.lint_switch import set_lint as set_lint
 from staticgraph.dynamic.tensors.creation import (
     arange as arange,
     as_tensor as as_tensor,
-    as_tensor as asarray,
     empty as empty,
     empty_like as empty_like,
     eye as eye,
@@ -110,6 +110,7 @@ from staticgraph.dynamic.tensors.drawn import (
 )
 from staticgraph.dynamic.tensors.printing import set_printoptions as set_printoptions
 from staticgraph.dynamic.tensors.random_numbers import manual_seed as manual_seed
+from staticgraph.dynamic.tensors.sharing import asarray as asarray
 from staticgraph.dynamic.tensors.tensor import Tensor as Tensor
 
 half = float16
@@ -172,7 +173,8 @@ if not TYPE_CHECKING:  # to which a name is public that is imported as itself, o
             elif name in _later.NAMES:
                 found = getattr(import_module(_later.NAMES[name]), name)
             elif name in _COMPOSED:
-                found = _function_named(name, _COMPOSED)
+                found = _of_kinds(_function_named(name, _COMPOSED), name)
+                _published(__name__, {name: found})
             else:
                 raise AttributeError(f"module 'dynamic' has no attribute {name!r}")
         globals()[name] = found

@@ -15,6 +15,7 @@ from staticgraph.compiler.core import fork
 from staticgraph.dynamic import handle
 from staticgraph.dynamic.core import keywords, provided
 from staticgraph.dynamic.core.named_operands import taking_numpys_words
+from staticgraph.dynamic.core.no_tensors import check
 from staticgraph.dynamic.fast_paths import METHODS as ON_SMALL_TENSORS
 from staticgraph.dynamic.fast_paths.loops import remember_methods
 from staticgraph.dynamic.linalg import functions as of_matrices
@@ -47,6 +48,10 @@ for _name, _operands in keywords.METHODS.items():
     setattr(Tensor, _name, keywords.by_name(getattr(Tensor, _name), _operands))
 for _name in keywords.ALONG:
     setattr(Tensor, _name, taking_numpys_words(getattr(Tensor, _name)))
+
+for _name in dir(Tensor):
+    if _name not in ON_SMALL_TENSORS:  # of which the general methods are checked
+        check(Tensor, _name)
 
 remember_methods()
 

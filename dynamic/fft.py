@@ -8,6 +8,7 @@ from staticgraph.compiler.core.published import published
 from staticgraph.compiler.functions import fft as _shared
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.outputs import taking_out
@@ -53,5 +54,8 @@ def _frequencies(name: str, shared: Any, shown: str) -> Any:
 
 fftfreq = _frequencies("fftfreq", _shared.fftfreq, "tensor([ 0.0000,  0.2500, -0.5000, -0.2500])")
 rfftfreq = _frequencies("rfftfreq", _shared.rfftfreq, "tensor([0.0000, 0.2500, 0.5000])")
+
+for _name in __all__:
+    globals()[_name] = of_kinds(globals()[_name], _name)
 
 published(__name__, globals())

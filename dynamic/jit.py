@@ -8,9 +8,11 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.nn.module import Module
 
 __all__ = ["ScriptModule", "export", "ignore", "is_scripting", "is_tracing", "load", "save",
@@ -20,14 +22,20 @@ Decorated = TypeVar("Decorated")
 
 
 def script(obj: object, *args: object, **options: object) -> Any:
-    """RuntimeError: there is no TorchScript.
+    """A function itself, with a warning: it runs as it is. RuntimeError for modules and classes.
 
     Example:
-        >>> dynamic.jit.script(abs)
+        >>> dynamic.jit.script(nn.Tanh())
         Traceback (most recent call last):
             ...
-        staticgraph.dynamic.core.errors.AutogradError: torch.jit.script(abs): there is no ...
+        staticgraph.dynamic.core.errors.AutogradError: torch.jit.script(Tanh): there is no ...
     """
+    if isinstance(obj, FunctionType):
+        warn(
+            f"torch.jit.script({obj.__qualname__}): there is no TorchScript here: the function "
+            "runs as it is; staticgraph.function compiles it"
+        )
+        return obj
     raise _refused("script", obj)
 
 

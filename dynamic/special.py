@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import ops
@@ -12,6 +13,7 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions import orthogonal as _orthogonal, special as _special
 from staticgraph.compiler.ops.public_special import *
 from staticgraph.dynamic.core.named_operands import taking_input
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.outputs import taking_out
 
 
@@ -65,7 +67,7 @@ digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.
 log1p, sinc = ops.log1p, ops.sinc
 logit, polygamma = taking_out(ops.logit), taking_out(ops.polygamma)
 psi, round, xlogy = ops.digamma, ops.round, ops.xlogy
-igamma, igammac, mvlgamma = ops.gammainc, ops.gammaincc, multigammaln
+igamma, igammac = ops.gammainc, ops.gammaincc
 
 
 @taking_out
@@ -91,5 +93,11 @@ if not TYPE_CHECKING:
         "shifted_chebyshev_polynomial_w", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
         *ops.SPECIAL,
     ]  # fmt: skip
+
+    for _name in __all__:
+        if isinstance(globals()[_name], FunctionType):
+            globals()[_name] = of_kinds(globals()[_name], _name)
+
+mvlgamma = of_kinds(multigammaln, "mvlgamma")
 
 published(__name__, globals())

@@ -356,8 +356,44 @@ def _flows() -> list[Job]:
     ]  # fmt: skip
 
 
+def _images_and_attention() -> list[Job]:
+    gate = "Jongchan/attention-module"
+    linear = "linformer_pytorch/linformer_pytorch.py"
+    sizes = "input_size=16, channels=8, dim_k=4, dim_ff=16, nhead=2, depth=2"
+    return [
+        model("akamaster/pytorch_resnet_cifar10", "resnet.py", "m.resnet20()",
+              "randn(4, 3, 32, 32)", steps=3),
+        model("d-li14/mobilenetv3.pytorch", "mobilenetv3.py",
+              "m.mobilenetv3_small(num_classes=10)", "randn(4, 3, 64, 64)", steps=3),
+        model("berniwal/swin-transformer-pytorch", "swin_transformer_pytorch/swin_transformer.py",
+              "m.SwinTransformer(hidden_dim=8, layers=(2, 2, 2, 2), heads=(1, 1, 2, 2), "
+              "num_classes=5, head_dim=4, window_size=2)", "randn(2, 3, 64, 64)"),
+        model("yunjey/stargan", "model.py", "m.Generator(8, 2, 1)",
+              "randn(2, 3, 16, 16), randn(2, 2)", kind="Generator"),
+        model("yunjey/stargan", "model.py", "m.Discriminator(16, 8, 2, 3)",
+              "randn(2, 3, 16, 16)", kind="Discriminator",
+              more="loss = lambda found: (found[0] ** 2).mean() - found[1].mean()"),
+        model("jeonsworld/ViT-pytorch", "models/modeling.py",
+              "m.VisionTransformer(m.CONFIGS['testing'], 32, num_classes=5)",
+              "randn(2, 3, 32, 32), randint(0, 5, (2,))"),
+        model(gate, "MODELS/cbam.py", "m.CBAM(8, 4)", "randn(2, 8, 8, 8)"),
+        model(gate, "MODELS/bam.py", "m.BAM(16)", "randn(4, 16, 8, 8)"),
+        model(gate, "MODELS/model_resnet.py", "m.ResidualNet('CIFAR10', 18, 10, 'CBAM')",
+              "randn(2, 3, 32, 32)", steps=2),
+        model("kimhc6028/relational-networks", "model.py",
+              "torch.nn.Sequential(m.ConvInputModel())", "randn(2, 3, 75, 75)"),
+        model("tatp22/linformer-pytorch", linear, f"m.Linformer({sizes})", "randn(2, 16, 8)",
+              kind="Linformer"),
+        model("tatp22/linformer-pytorch", linear, f"m.LinformerLM(num_tokens=20, {sizes})",
+              "randint(0, 20, (2, 16))", kind="LinformerLM"),
+        model("tatp22/linformer-pytorch", linear,
+              f"m.LinformerLM(num_tokens=20, {sizes}, causal=True, parameter_sharing='layerwise')",
+              "randint(0, 20, (2, 16))", kind="causal"),
+    ]  # fmt: skip
+
+
 WIDER: list[Job] = [
     *_scripts(), *_methods(), *_speech(), *_text(), *_graphs_and_points(), *_vision(),
-    *_flows(),
+    *_flows(), *_images_and_attention(),
 ]  # fmt: skip
 """The jobs, in the order of the page."""

@@ -82,7 +82,6 @@ CAUSES = (
         "PyTorch's is not",
         False,
     ),
-    Cause(r"autocast", "autocast to bfloat16 on the CPU: a warning, and no effect", False),
     Cause(r"pynode_destruction", "a traceback names the error's class, not `RuntimeError`", False),
     Cause(r"preserve_torch_function", "`__torch_function__`", False),
     Cause(r"min_max_median", "extrema of nan: the gradient is nan", False),

@@ -166,7 +166,7 @@ def as_dtype(dtype: object, op: str = "dtype") -> DType:
 
 
 def _unknown(dtype: object, op: str) -> DTypeError:
-    return DTypeError(f"{op}: no dtype {dtype!r}: known are {', '.join(DTYPES)}")
+    return DTypeError(f"{op}: no dtype {dtype}: known are {', '.join(DTYPES)}")
 
 
 def limits(dtype: DType) -> Value:

@@ -232,7 +232,11 @@ class Op:
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:
             return handle._apply(self, operands, attrs)
-        except TypeError as error:
+        except (TypeError, AttributeError, KeyError) as error:
+            if not str(error).startswith(f"{self.name}()"):
+                refuse_others(self.name, operands, error)
+            if not isinstance(error, TypeError):
+                raise
             if (renamed := named(error, _rule_of_types(self), self.name)) is error:
                 raise
             raise renamed from None

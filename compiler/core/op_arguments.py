@@ -61,20 +61,31 @@ _SECOND = frozenset({
 _BY_NAME = _SECOND | {"input"}
 
 
+def _is_operand(value: object) -> bool:
+    """Whether an op may take a value: a number, an array, or what knows how to apply ops."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
+        return False
+    return isinstance(value, complex | np.generic) or any(
+        hasattr(value, name) for name in ("__float__", "__index__", "__array__", "_apply")
+    )
+
+
 def refuse_others(name: str, operands: Sequence[object], error: Exception) -> None:
     """DTypeError where an op failed because an operand is no array, number or sequence of such."""
     if isinstance(error, DTypeError):
         return
     bare = not isinstance(error, StaticGraphError)
-    rows = bare and isinstance(error, AttributeError | TypeError)
+    rows = bare and isinstance(error, AttributeError | TypeError | KeyError)
     for i, one in enumerate(operands):
         if one is None or isinstance(one, str | dict | set):
             refused = bare or not i
         else:
-            refused = rows and isinstance(one, list | tuple)
+            refused = rows and not _is_operand(one)
         if refused:
+            held = one.item() if isinstance(one, np.ndarray) and not one.ndim else one
             raise DTypeError(
-                f"{name}(): argument {i + 1} must be a tensor or an array, not {type(one).__name__}"
+                f"{name}(): argument {i + 1} must be a tensor or an array, not "
+                f"{type(held).__name__}"
             ) from None
 
 

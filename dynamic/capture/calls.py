@@ -15,7 +15,7 @@ from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.func.tracer import Tracer
-from staticgraph.dynamic.tape.grad_mode import mode, recording
+from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -35,8 +35,11 @@ def call(
     """The results of a compiled function on tensors, arrays and numbers.
 
     Recorded as one node if an operand requires grad, for which operands that are `written`
-    afterwards are copied. On tracers of `dynamic.func` the function is applied op by op.
+    afterwards are copied. On tracers of `dynamic.func`, and in a block
+    of `autocast`, the function is applied op by op.
     """
+    if paused and mode.autocast is not None:
+        return list(function.expand(as_tensors(operands)))
     values: list[Any] = []
     edges: list[Any] = []
     needed = False
@@ -95,10 +98,12 @@ def perform(function: CompiledFunction, effects: Effects, given: Sequence[Any]) 
 
 def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any]) -> list[Any]:
     operands = effects.operands(given)
-    if effects.steps and any(isinstance(one, Tracer) for one in operands):
+    casts = bool(paused) and mode.autocast is not None
+    if effects.steps and (casts or any(isinstance(one, Tracer) for one in operands)):
+        where = "in a block of autocast" if casts else "inside of a transform of dynamic.func"
         raise CaptureError(
             f"{function.name}: a captured function that changes tensors in place, or steps an "
-            "optimizer, is called inside of a transform of dynamic.func: call the function itself"
+            f"optimizer, is called {where}: call the function itself"
         )
     effects.check(operands)
     if effects.breaks:

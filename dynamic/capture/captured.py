@@ -44,6 +44,7 @@ class Captured:
     def capturing(self) -> Iterator[Capture]:
         """Inside the block this thread captures: whatever its modes were, it records."""
         before = mode.capture, mode.inference, record_if(True)
+        autocast, mode.autocast = mode.autocast, None  # each call asks for it: see `call`
         capture = mode.capture = Capture(self._operands, before[2] and not before[1])
         mode.inference = False
         paused.append(None)
@@ -64,6 +65,7 @@ class Captured:
             copying.pop()
             paused.pop()
             mode.capture, mode.inference, _ = before
+            mode.autocast = autocast
             record_if(before[2])
 
     def drawn(self, capture: Capture | None) -> int:

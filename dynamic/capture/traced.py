@@ -53,6 +53,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, record_if, recording
 from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.inplace import check_result
 from staticgraph.dynamic.tensors.mixed import refuse_mixed
+from staticgraph.dynamic.tensors.narrowing import NARROWED, narrowed
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _new = object.__new__
@@ -197,6 +198,8 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
 
     def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
         """The value of `op`: an expression, or an array if all operands are known."""
+        if mode.autocast is not None and op in NARROWED:
+            operands = narrowed(op, operands)
         if all(map(_is_plain, operands)):
             return self._unwatched(op, operands, attrs)
         return self._value_of(op, operands, attrs)

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from inspect import CO_VARARGS
+from pathlib import Path
+from types import FunctionType, TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.whose_code import is_own
+from staticgraph.dynamic.core.argument_kinds import wrong_argument
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.named_operands import in_pytorchs_words
 
@@ -69,7 +75,122 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **options)
         except Exception as error:
             if args or options:
+                refuse_kinds(name, function, args, options, error)
                 refuse_others(name, function, args, options, error)
+                refuse_combination(name, args, options, error)
             raise
 
     return named
+
+
+def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """`function`, which says in its own name, or another, which argument is of a wrong kind."""
+    name = name or function.__name__
+
+    @functools.wraps(function)
+    def named(*args: object, **options: object) -> Any:
+        try:
+            return function(*args, **options)
+        except Exception as error:
+            refuse_kinds(name, function, args, options, error)
+            refuse_combination(name, args, options, error)
+            raise
+
+    return named
+
+
+def refuse_kinds(
+    name: str,
+    function: Callable[..., object],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    error: Exception,
+    method: bool = False,
+) -> None:
+    """TypeError where a call failed and an argument is of another kind than PyTorch takes.
+
+    An error that says so already, in this package's words, is left as it is.
+    """
+    if isinstance(error, TypeError) and _says_so(name, str(error)):
+        return
+    text = wrong_argument(name, function, args, options, method)
+    if text is not None:
+        raise ArgumentError(text) from None
+
+
+def _says_so(name: str, text: str) -> bool:
+    """Whether a text names a function and what it got."""
+    return name.rstrip("_") in text and "must be" in text
+
+
+def refuse_combination(
+    name: str, args: Sequence[object], options: Mapping[str, object], error: Exception
+) -> None:
+    """TypeError with the kinds of all arguments, where Python's words are of this package's code.
+
+    What a user's own code raises, below a call, is left as it is.
+    """
+    if isinstance(error, StaticGraphError) or not isinstance(error, _BARE):
+        return
+    own = re.match(r"(\w+\.)+(\w+\(\).*)", str(error))
+    if own and isinstance(error, TypeError):  # of a method of a class that Tensor inherits from
+        raise ArgumentError(own.group(2)) from None
+    if re.match(r"[\w.<>]+\(\)", str(error)) or not _is_ours(error.__traceback__):
+        return
+    given = [_kind(one) for one in args] + [f"{key}={_kind(one)}" for key, one in options.items()]
+    raise ArgumentError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(given)})"
+    ) from error
+
+
+_NUMPY = str(Path(np.__file__).parent)
+_BARE = (AttributeError, TypeError, KeyError)
+
+
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Whether an error was raised in a file of this project, or in NumPy."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    file = "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    return is_own(file) or file.startswith(_NUMPY)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, list | tuple):
+        kinds = ", ".join(type(one).__name__ for one in value[:4])
+        return f"{type(value).__name__} of ({kinds}{', ...' * (len(value) > 4)})"
+    return type(value).__name__
+
+
+def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of tensors, which says in its own name which argument is of a wrong kind."""
+
+    @functools.wraps(method)
+    def named(self: object, *args: object, **options: object) -> Any:
+        try:
+            return method(self, *args, **options)
+        except Exception as error:
+            refuse_kinds(name, method, (self, *args), options, error, True)
+            refuse_combination(name, args, options, error)
+            raise
+
+    vars(named)["_checks"] = True
+    return named
+
+
+def check(kind: type, name: str) -> None:
+    """Let a class have a method checked, if it is a function with operands."""
+    member = next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
+    if name[0] == "_" or not isinstance(member, FunctionType) or hasattr(member, "_checks"):
+        return
+    if _has_operands(member):
+        setattr(kind, name, as_checked(name, member))
+
+
+def _has_operands(method: Any) -> bool:
+    while hasattr(method, "__wrapped__"):
+        method = method.__wrapped__
+    code = getattr(method, "__code__", None)
+    if code is None:
+        return True
+    return code.co_argcount + code.co_kwonlyargcount > 1 or bool(code.co_flags & CO_VARARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -73,10 +74,11 @@ def sizes_of(sizes: Sequence[Any], function: str = "", argument: str = "size") -
     if function and not sizes:
         raise missing(function, argument)
     if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
-        if isinstance(sizes[0], str):
-            called = f"{function}(): " if function else ""
-            raise ArgumentError(f"{called}argument '{argument}' must be tuple of ints, not str")
-        return tuple(sizes[0])
+        if not isinstance(sizes[0], str):
+            with contextlib.suppress(TypeError):
+                return tuple(sizes[0])
+        called, found = f"{function}(): " if function else "", type(sizes[0]).__name__
+        raise ArgumentError(f"{called}argument '{argument}' must be tuple of ints, not {found}")
     return tuple(sizes)
 
 

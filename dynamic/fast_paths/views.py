@@ -92,7 +92,9 @@ def _rows(self: Any, key: Any) -> Any:
 
 
 def _is_refused(shape: Any) -> bool:
-    """Whether a shape that NumPy took has a negative size that is not -1, which it takes for it."""
+    """Whether NumPy took None for a shape, or a negative size that is not -1 for it."""
+    if shape is None:
+        return True
     sizes = shape if isinstance(shape, _SEQUENCES) else (shape,)
     return -1 not in sizes and bool(min(sizes, default=0) < -1)
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.transforms.effects import check
 from staticgraph.dynamic import linalg
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.core.no_tensors import of_tensors
+from staticgraph.dynamic.core.no_tensors import of_kinds, of_tensors
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.linalg import decompositions, triangles
 from staticgraph.dynamic.operations.arranging import broadcast_tensors
@@ -309,3 +309,7 @@ def lu_unpack(
     empty = wrap(np.empty(0, LU_data._array.dtype))
     data = (found.L, found.U) if unpack_data else (empty, empty)
     return found.P if unpack_pivots else empty, *data
+
+
+for _name in __all__:
+    globals()[_name] = of_kinds(globals()[_name])

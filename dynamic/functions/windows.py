@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.devices import check_device
 
@@ -98,3 +99,7 @@ def kaiser_window(
         "kaiser_window", window_length, periodic, options,
         lambda x: np.i0(beta * np.sqrt(np.maximum(1 - (2 * x - 1) ** 2, 0))) / np.i0(beta),
     )  # fmt: skip
+
+
+for _name in __all__:
+    globals()[_name] = of_kinds(globals()[_name])

@@ -98,7 +98,10 @@ class State(Tree):
             if child is not None:
                 child.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in tuple(self._state_dict_hooks.values()):
-            if hook(self, result, prefix, {}) is not None:
+            found = hook(self, result, prefix, {})
+            if found is not None and isinstance(hook, _Older):
+                result = found
+            elif found is not None:
                 raise ModuleError("state_dict post-hook must return None")
         return result
 
@@ -127,9 +130,16 @@ class State(Tree):
 
     def _load(self, task: Loading, prefix: str) -> None:
         """Load this module and those below."""
-        for hook in tuple(self._load_state_dict_pre_hooks.values()):
-            hook(self, task.values, prefix, {}, True, task.missing, task.unexpected, task.problems)
-        self._load_own(task, prefix)
+        lists = (task.missing, task.unexpected, task.problems)
+        own = type(self)._load_from_state_dict
+        if own is State._load_from_state_dict:
+            self._load_alone(task, prefix)
+        else:  # a user's, which calls that of its base
+            self._task = task
+            try:
+                self._load_from_state_dict(task.values, prefix, {}, task.strict, *lists)
+            finally:
+                del self._task
         for name, child in self._modules.items():
             if child is not None:
                 child._load(task, f"{prefix}{name}.")
@@ -141,6 +151,18 @@ class State(Tree):
                     "to return new values, if incompatible_keys need to be modified, it should be "
                     "done inplace."
                 )
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Load this module alone; a subclass may change the dict before, or the lists after."""
+        self._load_alone(self._task, prefix)
+
+    def _load_alone(self, task: Loading, prefix: str) -> None:
+        for hook in tuple(self._load_state_dict_pre_hooks.values()):
+            hook(self, task.values, prefix, {}, True, task.missing, task.unexpected, task.problems)
+        self._load_own(task, prefix)
 
     def _load_own(self, task: Loading, prefix: str) -> None:
         own = set()
@@ -176,6 +198,21 @@ class State(Tree):
         """
         return self._state_dict_hooks.add(hook)
 
+    def _register_state_dict_hook(self, hook: Callable[..., object]) -> RemovableHandle:
+        """The older form of `register_state_dict_post_hook`: what it returns, if anything, counts.
+
+        Only for the module that `state_dict` is called on: a dict that is returned below is lost.
+        """
+        return self._state_dict_hooks.add(_Older(hook))
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., object], with_module: bool = False
+    ) -> RemovableHandle:
+        """The older form of `register_load_state_dict_pre_hook`, without the module."""
+        if with_module:
+            return self._load_state_dict_pre_hooks.add(hook)
+        return self._load_state_dict_pre_hooks.add(lambda module, *rest: hook(*rest))
+
     def register_load_state_dict_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call a hook before the module is loaded.
 
@@ -190,6 +227,17 @@ class State(Tree):
         The hook changes the lists of keys in place; RuntimeError if it returns anything.
         """
         return self._load_state_dict_post_hooks.add(hook)
+
+
+class _Older:
+    """A hook that may return another state dict."""
+
+    def __init__(self, hook: Callable[..., object]) -> None:
+        self.hook = hook
+
+    def __call__(self, *arguments: object) -> Any:
+        """What the hook returns."""
+        return self.hook(*arguments)
 
 
 def _quoted(keys: list[str]) -> str:

@@ -299,6 +299,10 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         tensor([[2., 4.],
                 [1., 3.]])
     """
+    if len(dims) != 2:
+        raise AutogradError(
+            f"expected total rotation dims == 2, but got dims = {len(dims)}: rot90 of {list(dims)}"
+        )
     first, second = dims
     turns = k % 4
     if turns == 2:
@@ -319,6 +323,10 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """
     if dims is None:
         if not hasattr(shifts, "__index__"):
+            if len(shifts) != 1:
+                raise AutogradError(
+                    f"roll: without dims one shift is taken, but got {len(shifts)}: {shifts}"
+                )
             (shifts,) = shifts
         return ops.reshape(roll(ravel(input), shifts, 0), tuple(input.shape))
     moves, axes = ((one,) if hasattr(one, "__index__") else one for one in (shifts, dims))

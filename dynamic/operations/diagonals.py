@@ -17,6 +17,7 @@ from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import widening as _wide
 from staticgraph.dynamic.tensors.tensor import PLAIN, as_one_node, strided_view
 from staticgraph.dynamic.tensors.views import computed
 
@@ -201,6 +202,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 
 @called("Trace")
+@_wide
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix.
 

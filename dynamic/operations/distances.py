@@ -13,6 +13,7 @@ from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import widening as _wide
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["cdist", "cross", "dist", "pdist"]
@@ -28,6 +29,7 @@ def dist(input: object, other: Any, p: float = 2) -> Any:
     return (input - other).norm(p)
 
 
+@_wide
 def cdist(
     x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Any:

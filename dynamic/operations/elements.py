@@ -15,7 +15,8 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node, require_number
+from staticgraph.dynamic.tensors.required import require_number
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "prelu", "rsub",

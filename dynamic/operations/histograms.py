@@ -100,7 +100,7 @@ def histogramdd(
         found, edges = np.histogramdd(
             points, given if len(given) > 1 else given[0], limits, density, weights
         )
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise AutogradError(f"histogramdd: {error}") from None
     return Histogram(
         wrap(found.astype(array.dtype)), tuple(wrap(one.astype(array.dtype)) for one in edges)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -322,10 +323,11 @@ def _unlike(tensors: Any, axis: int) -> str:
 
 
 def refuse_one_tensor(function: str, tensors: object) -> None:
-    """TypeError where a tensor stands for a sequence of them."""
-    if isinstance(tensors, Tensor):
+    """TypeError where a tensor, or what can be read once only, stands for a sequence of them."""
+    if isinstance(tensors, Tensor | Iterator | Mapping) or not isinstance(tensors, Iterable):
+        given = type(tensors).__name__
         raise ArgumentError(
-            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}"
         )
 
 

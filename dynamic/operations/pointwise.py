@@ -20,8 +20,9 @@ from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.reductions import with_numpy_names
+from staticgraph.dynamic.tensors.required import require_number
 from staticgraph.dynamic.tensors.shapes import common_shape
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, require_number, wrap
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = [

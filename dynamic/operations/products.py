@@ -16,7 +16,9 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.operations.diagonals import diagonal
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import casting, narrowing
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import stack_products
 from staticgraph.dynamic.tensors.views import computed
@@ -66,6 +68,9 @@ def mv(input: object, vec: object) -> Any:
     """
     _require_rank("mv", "self", input, 2)
     _require_rank("mv", "vec", vec, 1)
+    if paused and mode.autocast is not None:  # which PyTorch does not cast the operands of
+        with casting(None):
+            return ops.matmul(input, vec)
     return ops.matmul(input, vec)
 
 
@@ -91,6 +96,7 @@ _products = stack_products(_bmm)
 
 
 @called("Addmm")
+@narrowing
 def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat1 @ mat2: (n, p), (n, m), (m, p) -> (n, p); the input broadcasts.
 
@@ -103,6 +109,7 @@ def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: 
 
 
 @called("Addmv")
+@narrowing
 def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,).
 
@@ -128,6 +135,7 @@ def addr(input: object, vec1: object, vec2: object, *, beta: float = 1, alpha: f
 
 
 @called("Baddbmm")
+@narrowing
 def baddbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:
@@ -141,6 +149,7 @@ def baddbmm(
 
 
 @called("Addbmm")
+@narrowing
 def addbmm(
     input: object, batch1: object, batch2: object, *, beta: float = 1, alpha: float = 1
 ) -> Any:

@@ -5,12 +5,14 @@ Where two modules have a name, the later import counts: PyTorch's meaning.
 
 # mypy: disable-error-code="assignment"
 
+from types import FunctionType as _FunctionType
+
 from staticgraph.compiler.ops.public import *
 from staticgraph.dynamic.core.named_operands import (
     taking_input as _taking_input,
     taking_numpys_words as _taking_numpys_words,
 )
-from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
+from staticgraph.dynamic.core.no_tensors import of_kinds as _of_kinds, of_tensors as _of_tensors
 from staticgraph.dynamic.operations.arranging import *
 from staticgraph.dynamic.operations.complex_numbers import *
 from staticgraph.dynamic.operations.cumulative import *
@@ -54,21 +56,17 @@ for _name in _INTO_OUT:
 for _operand in ("shape", "size"):
     globals()["broadcast_to"] = _taking_input(globals()["broadcast_to"], _operand)
 
-_OF_TENSORS = (
-    "adjoint", "argsort", "argwhere", "atleast_1d", "atleast_2d", "atleast_3d", "bincount",
-    "block_diag", "broadcast_tensors", "cartesian_prod", "celu", "chunk", "combinations", "conj",
-    "corrcoef", "count_nonzero", "cov", "cumulative_trapezoid", "detach", "diag_embed",
-    "diagflat", "diagonal", "diff", "fix", "flip", "fliplr", "flipud", "frobenius_norm",
-    "gradient", "hardshrink", "histogramdd", "imag", "meshgrid", "moveaxis", "nansum",
-    "nuclear_norm", "pdist", "permute", "poisson", "ravel", "real", "repeat_interleave",
-    "reshape", "rot90", "rrelu", "selu", "trace", "trapezoid", "trapz", "unique",
-    "unique_consecutive", "vander", "view_as_complex", "view_as_real",
-)  # fmt: skip
-"""Functions that would say something else of what is no tensor than that it is none."""
+_SHORT = frozenset({
+    "broadcast_shapes", "einsum",  # which begin with something else than a tensor
+    "add", "sub", "subtract", "sum", "mean", "max", "min", "amax", "amin", "clamp", "permute",
+    "transpose", "squeeze", "unsqueeze", "flatten", "stack", "cat", "reshape",
+})  # fmt: skip
+"""Functions that small programs spend their time in: methods of theirs are checked."""
 
-for _name in _OF_TENSORS:
-    if _name in globals() and hasattr(globals()[_name], "__code__"):
-        globals()[_name] = _of_tensors(globals()[_name])
+for _name, _function in list(globals().items()):
+    if isinstance(_function, _FunctionType) and _name[0] != "_" and _name not in _SHORT:
+        globals()[_name] = _of_tensors(_function)
+globals()["einsum"] = _of_kinds(globals()["einsum"])
 
 for _name in (
     "index_fill", "scatter", "scatter_add", "scatter_reduce", "tensor_split", "unflatten",

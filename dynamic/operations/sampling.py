@@ -13,7 +13,8 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.drawn import randn
 from staticgraph.dynamic.tensors.keyed_draws import drawn_poisson
 from staticgraph.dynamic.tensors.random_numbers import source_of
-from staticgraph.dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
+from staticgraph.dynamic.tensors.required import require_number
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 

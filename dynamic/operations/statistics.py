@@ -16,6 +16,7 @@ from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import widening as _wide
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -128,6 +129,7 @@ def _at(rows: object, places: Any) -> Any:
 
 
 @computed
+@_wide
 def quantile(
     input: object,
     q: object,
@@ -149,6 +151,7 @@ def quantile(
 
 
 @computed
+@_wide
 def nanquantile(
     input: object,
     q: object,

@@ -22,6 +22,7 @@ class _Mode(threading.local):
     number: int = -1
     callbacks: Any = None
     capture: Any = None
+    autocast: Any = None
 
 
 mode = _Mode()
@@ -39,11 +40,12 @@ Attributes:
     number: that of the reverse pass that is running, or -1.
     callbacks: what is to be called when it has ended, or None.
     capture: the function that is being captured, a `dynamic.capture.Capture`, or None.
+    autocast: the NumPy dtype that products are computed in, or None.
 """
 
 paused: list[None] = []
-"""Not empty while a thread does not record, is in inference mode or captures: read before `mode`,
-which takes ten times as long, so that what is empty costs nothing."""
+"""Not empty while a thread does not record, is in inference mode, captures or casts: read before
+`mode`, which takes ten times as long, so that what is empty costs nothing."""
 
 
 copying: list[None] = []

@@ -27,7 +27,7 @@ from staticgraph.dynamic.core.dtypes import (
     promote_types,
 )
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
-from staticgraph.dynamic.core.no_tensors import refuse
+from staticgraph.dynamic.core.no_tensors import of_kinds, refuse
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.tape.grad_mode import mode, paused
@@ -257,6 +257,11 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     """
     if isinstance(ext_tensor, np.ndarray):  # before NumPy 2.1 those that are read-only export none
         return from_numpy(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise ArgumentError(
+            "from_dlpack(): argument 'ext_tensor' (position 1) must have __dlpack__, as tensors "
+            f"and arrays have, and not be {type(ext_tensor).__name__}"
+        )
     return from_numpy(np.from_dlpack(ext_tensor))
 
 
@@ -319,6 +324,7 @@ def _ones(shape: tuple[int, ...], dtype: Any) -> Any:
     return array
 
 
+@of_kinds
 def full(
     size: object,
     fill_value: Any,
@@ -424,6 +430,7 @@ def arange(
     return leaf((first + by * np.arange(count)).astype(wanted), requires_grad, out)
 
 
+@of_kinds
 def linspace(
     start: Any,
     end: Any,
@@ -447,6 +454,7 @@ def linspace(
     return leaf(array, requires_grad, out)
 
 
+@of_kinds
 def eye(
     n: int,
     m: int | None = None,

@@ -6,7 +6,7 @@ Of a number, which has no axes, 0 and -1 are axes too: as if it were a vector of
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
@@ -40,6 +40,9 @@ def axes_of(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     if dim is None:
         return tuple(range(ndim))
     dims = (dim,) if hasattr(dim, "__index__") else dim
+    if not isinstance(dims, Iterable):
+        found = type(dim).__name__
+        raise ArgumentError(f"{name}(): argument 'dim' must be tuple of ints, not {found}")
     axes = [axis_of(name, one, ndim) for one in dims]
     for one in axes:
         if axes.count(one) > 1:

@@ -12,6 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import computing, is_inexact, is_narrow, limits, part_dtype
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64, as_numpy_dtype
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.creation import float_dtype, leaf, like, shape_given
 from staticgraph.dynamic.tensors.factory_options import check_options
 from staticgraph.dynamic.tensors.random_numbers import source_of
@@ -75,6 +76,7 @@ def randn(
     return leaf(ops.astype(array, wanted) if is_narrow(wanted) else array, requires_grad, out)
 
 
+@of_kinds
 def randint(
     low: Any = 0,
     high: Any = None,
@@ -106,6 +108,7 @@ def randint(
     return leaf(ops.astype(drawn, wanted), requires_grad, out)
 
 
+@of_kinds
 def randperm(
     n: int,
     *,

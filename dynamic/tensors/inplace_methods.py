@@ -23,7 +23,7 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
     result_type,
 )
-from staticgraph.dynamic.core.errors import AutogradError, IndexValueError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, IndexValueError
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.tape.grad_mode import mode
@@ -93,6 +93,8 @@ def scaled_operand(x: Any, other: Any, alpha: Any) -> Any:
     """`other` times a number, in the dtype of its sum with a tensor, not in its own."""
     if not isinstance(alpha, Operand) and alpha == 1:
         return other
+    if not isinstance(alpha, complex | np.number | Operand) and not is_real(alpha):
+        raise ArgumentError(f"argument 'alpha' must be Number, not {type(alpha).__name__}")
     number = not isinstance(other, Operand)
     if number:
         return other * alpha

@@ -66,5 +66,6 @@ def refuse_mixed(op: Op, operands: Sequence[Any]) -> None:
     if not text:
         return
     dtypes = {np.dtype(one.dtype) for one in operands if hasattr(one, "dtype")}
-    if len(dtypes) > 1:
+    unknown = any(one.kind in "OUS" for one in dtypes)  # which is refused otherwise
+    if len(dtypes) > 1 and not unknown:
         raise MixedError(TEXTS[text](*operands))

@@ -22,6 +22,7 @@ from staticgraph.dynamic.tape.observers import observers
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tape.tape import Node, record_by
 from staticgraph.dynamic.tape.watching import told, watching
+from staticgraph.dynamic.tensors.narrowing import NARROWED
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, fresh
 
 OFTEN = 1000
@@ -43,6 +44,8 @@ def new_value_of_several(op: Op, operands: Sequence[Any], array: object, attrs: 
     """
     result = fresh(array)
     if paused:
+        if mode.autocast is not None and op in NARROWED:
+            return operands[0]._apply(op, operands, attrs)
         if copying and mode.capture is not None:
             return mode.capture.apply(op, operands, attrs)
         if watching:

@@ -99,10 +99,12 @@ def spread(op: Op) -> Any:
         unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: int = 1,
+        correction: int | None = 1,
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
+        if correction is None:
+            correction = 1
         degrees = correction if unbiased is None else int(unbiased)
         return over(op, self, dim, keepdim, correction=degrees)
 

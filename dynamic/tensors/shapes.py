@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.types import is_static
-from staticgraph.dynamic.core.errors import SizeError
+from staticgraph.dynamic.core.errors import ArgumentError, SizeError
 from staticgraph.dynamic.core.results import sizes_of
 from staticgraph.dynamic.core.shape_texts import pair
 
@@ -20,6 +20,11 @@ def reshaped(function: str, input: Any, shape: tuple[object, ...]) -> Any:
     """The tensor in another shape; RuntimeError in the name of a function if it has none."""
     try:
         return ops.reshape.general(input, *shape)
+    except TypeError:
+        wrong = next((one for one in sizes_of(shape, function) if not hasattr(one, "__index__")), 0)
+        raise ArgumentError(
+            f"{function}(): argument 'shape' must be tuple of ints, not {type(wrong).__name__}"
+        ) from None
     except ShapeError as error:
         text = str(error).partition(": ")[2]
         sizes = list(sizes_of(shape))

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.annotated import is_real
 from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
@@ -28,6 +27,7 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.core.no_tensors import check
 from staticgraph.dynamic.core.operands import explain, validate
 from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
@@ -44,6 +44,7 @@ from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.inplace_methods import InPlace
 from staticgraph.dynamic.tensors.methods import Methods
 from staticgraph.dynamic.tensors.mixed import refuse_mixed
+from staticgraph.dynamic.tensors.narrowing import NARROWED, narrowed
 from staticgraph.dynamic.tensors.strided import Region
 from staticgraph.dynamic.tensors.views import (
     View,
@@ -168,6 +169,8 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
     def _apply(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Tensor:
         """The value of `op`, recorded if an operand requires grad and grad mode is on."""
+        if paused and mode.autocast is not None and op in NARROWED:
+            operands = narrowed(op, operands)
         if paused and mode.capture is not None:
             captured: Tensor = mode.capture.apply(op, operands, attrs)
             return captured
@@ -224,6 +227,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
 
 PLAIN.add(Tensor)
+
+for _kind in (Autograd, InPlace, Methods):
+    for _name in vars(_kind):
+        check(Tensor, _name)  # before the short ways lead to them
 
 
 def _several(
@@ -290,6 +297,9 @@ def new_value_of_two(
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
+        if mode.autocast is not None and plans[0].op in NARROWED:
+            assert left is not None and right is not None  # no product is of a number
+            return left._apply(plans[0].op, (left, right), attrs)
         if copying and mode.capture is not None:
             pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
@@ -386,18 +396,6 @@ def _gather(op: Op, operands: Sequence[Any]) -> tuple[list[Any], Any, bool, bool
         # an index or a mask has a dtype of its own
         mixed = len({array.dtype for array in arrays[op.promotes]}) > 1
     return arrays, dtype, needed, mixed
-
-
-def require_number(
-    function: str, name: str, position: int, value: object, kind: str = "float"
-) -> None:
-    """TypeError for what is no number where PyTorch takes one; what stands for a number is one."""
-    is_tensor = isinstance(value, Tensor) and not getattr(value, "_weak", False)
-    if is_tensor or not is_real(value):
-        given = "Tensor" if is_tensor else type(value).__name__
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be {kind}, not {given}"
-        )
 
 
 def has_values(x: object) -> bool:

@@ -25,6 +25,7 @@ from staticgraph.dynamic.tape.nodes import Failing
 from staticgraph.dynamic.tape.observers import observe
 from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensors_hooks
 from staticgraph.dynamic.tape.tape import Node
+from staticgraph.dynamic.tensors.narrowing import casting
 from staticgraph.dynamic.tensors.random_numbers import generator, refusing_random_numbers
 from staticgraph.dynamic.tensors.tensor import Tensor
 
@@ -221,6 +222,7 @@ class _Region:
         self._strict = strict
         self._early_stop = early_stop
         self._reentrant = reentrant
+        self._autocast = mode.autocast
         self._random = _random_state() if preserve_rng_state else None
         self._saved: list[dict[str, Any]] = []
         self._ops: list[str] = []
@@ -288,6 +290,7 @@ class _Region:
             enable_grad(),
             self._contexts[1],
             _random_numbers_from(self._random),
+            casting(self._autocast),
             saved_tensors_hooks(keep, values.__getitem__),
             _listing(listed, keep),
         ):

@@ -18,18 +18,17 @@ SPACES: dict[str, Any] = {
     "linalg": torch.linalg, "fft": torch.fft, "special": torch.special,
 }  # fmt: skip
 
-BY_POSITION = "an operand of this function is given by position"
+BY_POSITION = "PyTorch itself refuses it: its text has another name, or none that is to be given"
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
         (
-            "3", "cond_fn", "body_fn", "dividend", "divisor", "indices", "int", "operands",
-            "shapes", "sizes", "tensors",
+            "3", "dividend", "divisor", "indices", "int", "kwargs", "operands", "other", "shapes",
+            "sizes", "tensors",
         ),
         BY_POSITION,
     ),
-    "other": "PyTorch's text has it for these functions of one tensor: they take it neither there",
-    "out_dtype": "for GPUs alone in PyTorch: cast the result with `to`",
-    "kwargs": "it stands for further keywords in PyTorch's text, and is none",
+    **dict.fromkeys(("cond_fn", "body_fn"), "`cond` and `body` here, as in `staticgraph`"),
+    "out_dtype": "for GPUs alone, which PyTorch refuses on a CPU: cast the result with `to`",
     "pickle_load_args": "files are read without pickle",
     "name": "PyTorch's compiler has it alone",
     "recompile_limit": "PyTorch's compiler has it alone",

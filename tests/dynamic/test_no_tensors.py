@@ -58,7 +58,7 @@ def test_the_message_is_pytorchs() -> None:
         == "relu(): argument 1 must be a tensor or an array, not list"
     )
     assert _message(torch.linalg.svd, None) == (
-        "svd(): argument 'input' (position 1) must be Tensor, not NoneType"
+        "svd(): argument 'A' (position 1) must be Tensor, not NoneType"
     )
 
 

@@ -36,6 +36,7 @@ OTHERS = {
     "compiler/transforms/zero_gradients.py": "sums and products of zeros, rules of the lint",
     "dynamic/capture/numbers.py": "ops that Python has for numbers, and its errors",
     "dynamic/core/keywords.py": "operands of methods, by PyTorch's names of both",
+    "dynamic/tensors/narrowing.py": "the products that autocast casts, a list of PyTorch's",
     "dynamic/tensors/bits.py": "Python's operators of bits, by the names of NumPy's functions",
     "dynamic/operations/functions.py": "examples of functions that are made of methods",
     "dynamic/sparse/coordinates.py": "what the few ops are that sparse tensors have",

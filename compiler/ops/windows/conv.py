@@ -8,7 +8,7 @@ whole (`compiler.codegen.windows`). In small groups it is a sum over windows (`c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,8 @@ a channel to 16 filters of 3 x 3 half as fast."""
 
 def pair(name: str, option: str, value: Any, least: int) -> Pair:
     """`value` as one number per axis; OptionError if it is less than `least`."""
-    both = (value, value) if hasattr(value, "__index__") else tuple(value)
+    both = (value, value) if hasattr(value, "__index__") else value
+    both = tuple(both) if isinstance(both, Iterable) else ()
     if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
         raise OptionError(f"{name}: {option} is an int from {least}, or two, not {value!r}")
     return int(both[0]), int(both[1])

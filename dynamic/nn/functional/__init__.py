@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import FunctionType as _FunctionType
+
 from staticgraph.compiler.core.published import published as _published
+from staticgraph.dynamic.core.dtypes import F32 as _F32
 from staticgraph.dynamic.core.no_tensors import of_tensors as _of_tensors
 from staticgraph.dynamic.nn.functional.activation import (
     celu,
@@ -120,6 +123,7 @@ from staticgraph.dynamic.nn.functional.sampling_grids import affine_grid, grid_s
 from staticgraph.dynamic.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from staticgraph.dynamic.nn.functional.upsampling import interpolate, upsample
 from staticgraph.dynamic.operations.distances import pdist
+from staticgraph.dynamic.tensors.narrowing import as_input as _as_input, narrowing as _narrowing
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -143,11 +147,30 @@ __all__ = [
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
 
-for _name in (
-    "celu", "dropout", "elu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "instance_norm", "leaky_relu", "logsigmoid", "mish", "pdist", "relu6", "rrelu",
-    "selu", "softshrink",
-):  # fmt: skip
-    globals()[_name] = _of_tensors(globals()[_name])
+_SHORT = frozenset({"gelu", "linear", "relu"})
+"""Functions that small networks spend their time in, which lead to ops or check themselves."""
+
+_NARROW = (
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "prelu", "scaled_dot_product_attention",
+)  # fmt: skip
+_WIDE = (
+    "adaptive_avg_pool3d", "avg_pool3d", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss",
+    "grid_sample", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss",
+    "margin_ranking_loss", "max_pool3d", "max_unpool2d", "max_unpool3d", "mse_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "pad", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+)  # fmt: skip
+"""What `autocast` computes in its dtype, and in float32: PyTorch's lists for CPUs."""
+
+for _name in ("batch_norm", "group_norm", "instance_norm", "layer_norm"):
+    globals()[_name] = _as_input(globals()[_name])
+for _name in _NARROW + _WIDE:
+    globals()[_name] = _narrowing(globals()[_name], _F32 if _name in _WIDE else None)
+
+for _name in __all__:
+    if isinstance(globals()[_name], _FunctionType) and _name not in _SHORT:
+        globals()[_name] = _of_tensors(globals()[_name])
 
 _published(__name__, globals())

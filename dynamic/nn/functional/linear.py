@@ -13,12 +13,14 @@ from staticgraph.compiler.llvm.small_products_words import LAYER
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, F32
 from staticgraph.dynamic.core.errors import MixedError, SizeError
+from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.fast_paths.pairs import forward, plans_of
 from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.tape import new_node, record_pair
 from staticgraph.dynamic.tape.watching import watching
+from staticgraph.dynamic.tensors.narrowing import in_dtype
 from staticgraph.dynamic.tensors.short_ways import Products
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, fresh
 
@@ -64,6 +66,8 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         raise SizeError(_of_linear(str(error), input, weight)) from None
     if bias is None:
         return product
+    if paused and mode.autocast is not None:
+        (bias,) = in_dtype((bias,), mode.autocast)
     if type(product) in PLAIN and product._array.ndim > 1:
         return _with_bias(product, bias)
     return product + bias
@@ -81,7 +85,7 @@ def _edge(tensor: Any) -> Any:
 
 def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
     """The tensor of a small layer, with the nodes that `_linear` records."""
-    if paused and (mode.capture is not None or watching):
+    if paused and (mode.capture is not None or mode.autocast is not None or watching):
         return _linear(input, weight, bias)
     result = fresh(array)
     if paused and not recording():
@@ -103,7 +107,7 @@ def _finish(array: Any, input: Any, weight: Any, bias: Any) -> Any:
     return result
 
 
-_products = Products(_linear, _finish, LAYER)
+_products = Products(of_kinds(_linear, "linear"), _finish, LAYER)
 
 
 def _is_cast(input: Any, weight: Any) -> bool:

@@ -37,6 +37,18 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
         >>> nn.functional.pixel_unshuffle(dynamic.arange(4.0).reshape(1, 2, 2), 2).ravel()
         tensor([0., 1., 2., 3.])
     """
+    if input.ndim < 3:
+        raise AutogradError(
+            "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+            f"{input.ndim} dimension(s)"
+        )
+    for name, size in zip(("height", "width"), input.shape[-2:], strict=True):
+        if isinstance(size, int) and size % downscale_factor:
+            raise AutogradError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({-2 if name == 'height' else -1})={size} is not divisible by "
+                f"{downscale_factor}"
+            )
     return unshuffled(input, downscale_factor)
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 
 Sizes = tuple[int, ...]
 
 
 def per_axis(value: Any, axes: int) -> Sizes:
     """An option as one number per axis; RuntimeError if it has another count."""
-    numbers = (value,) * axes if hasattr(value, "__index__") else tuple(value)
+    if hasattr(value, "__index__"):
+        return (int(value),) * axes
+    if not isinstance(value, Iterable):
+        found = type(value).__name__
+        raise ArgumentError(f"expected {axes} numbers, one per spatial axis, not {found}")
+    numbers = tuple(value)
     if len(numbers) == 1:
         numbers = numbers * axes
     if len(numbers) != axes:

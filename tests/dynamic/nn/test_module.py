@@ -424,3 +424,24 @@ def test_modules_that_are_shared_are_walked_once() -> None:
     model.load_state_dict(loaded, assign=True)
     assert relu.running_mean.tolist() == [2.0]
     assert "running_mean" in relu._buffers
+
+
+def test_a_module_loads_as_its_own_method_says_and_older_hooks_count() -> None:
+    class Renamed(nn.Linear):
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "kernel")
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    model = nn.Sequential(Renamed(2, 1), nn.ReLU())
+    seen: list[object] = []
+    model._register_load_state_dict_pre_hook(lambda *rest: seen.append(len(rest)))
+    model._register_load_state_dict_pre_hook(lambda *rest: seen.append(len(rest)), with_module=True)
+    state = {"0.kernel": torch.ones(1, 2), "0.bias": torch.ones(1)}
+    assert str(model.load_state_dict(state)) == "<All keys matched successfully>"
+    assert model[0].weight.tolist() == [[1.0, 1.0]] and seen == [7, 8]
+    with pytest.raises(RuntimeError, match="Missing key"):
+        model.load_state_dict({"0.kernel": torch.ones(1, 2)})
+    model._register_state_dict_hook(lambda module, state, prefix, metadata: {"all": len(state)})
+    assert model.state_dict() == {"all": 2}
+    groups = [{"params": [model[0].weight]}, {"params": [model[0].bias], "lr": 2}]
+    assert "\n\nParameter Group 1\n" in repr(torch.optim.SGD(groups, lr=1))

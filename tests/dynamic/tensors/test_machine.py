@@ -19,7 +19,9 @@ def test_there_is_no_gpu_and_scripts_see_it():
     with pytest.raises(TypeError, match=r"^type torch.cuda.FloatTensor not available"):
         torch.cuda.FloatTensor(2)
     with pytest.raises(RuntimeError, match=r"^torch.jit.script\(<lambda>\)|^torch.jit.script"):
-        torch.jit.script(lambda x: x)
+        torch.jit.script(torch.nn.Tanh())
+    with pytest.warns(UserWarning, match=r"^torch.jit.script\(\S*<lambda>\): .* runs as it is"):
+        assert torch.jit.script(lambda x: x + 1)(1) == 2
 
 
 def test_typed_constructors():

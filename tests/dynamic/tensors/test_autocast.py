@@ -1,0 +1,152 @@
+"""`autocast` on the CPU: dtypes as PyTorch 2.13 gives them, values as of operands that are cast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dynamic as torch
+import staticgraph as sg
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+
+BF16, F32 = torch.bfloat16, torch.float32
+
+
+def _x(*shape: int) -> Any:
+    count = 1
+    for size in shape:
+        count *= size
+    return (torch.arange(1.0, count + 1) / count).reshape(shape)
+
+
+NARROW = {
+    "operator": lambda x: x @ x,
+    "mm": lambda x: x.mm(x),
+    "bmm": lambda x: torch.bmm(x[None], x[None]),
+    "linear": lambda x: F.linear(x, x, x[0]),
+    "addmm": lambda x: torch.addmm(x[0], x, x),
+    "einsum": lambda x: torch.einsum("ij,jk->ik", x, x),
+    "conv2d": lambda x: F.conv2d(x[None, None], x[None, None]),
+    "conv2d of torch": lambda x: torch.conv2d(x[None, None], x[None, None]),
+    "conv_transpose1d": lambda x: F.conv_transpose1d(x[None], x[:, None]),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "softmax": lambda x: torch.softmax(x @ x, 1),
+    "batch_norm": lambda x: F.batch_norm(x @ x, x[0], x[1]),
+    "mixed": lambda x: torch.matmul(x, x.bfloat16()),
+    "layer": lambda x: torch.nn.Linear(2, 2)(x),
+}
+WIDE = {
+    "multiply": lambda x: x * x,
+    "sum of both": lambda x: x @ x + x,
+    "joined": lambda x: torch.cat([x @ x, x]),
+    "mse_loss": lambda x: F.mse_loss(x @ x, x),
+    "cross_entropy": lambda x: F.cross_entropy(x @ x, torch.tensor([0, 1])),
+    "prod": lambda x: torch.prod(x @ x),
+    "trace": lambda x: torch.trace(x @ x),
+    "cdist": lambda x: torch.cdist(x @ x, x),
+    "quantile": lambda x: torch.quantile(x @ x, 0.5),
+    "mv": lambda x: x.mv(x[0]),
+    "dot": lambda x: x[0].dot(x[1]),
+    "bilinear": lambda x: F.bilinear(x, x, x[None]),
+}
+
+
+@pytest.mark.parametrize("name", [*NARROW, *WIDE])
+def test_dtypes(name: str) -> None:
+    call = NARROW.get(name) or WIDE[name]
+    with torch.autocast("cpu", dtype=BF16):
+        found = call(_x(2, 2))
+    assert found.dtype == (BF16 if name in NARROW else F32)
+    assert call(_x(2, 2).double()).dtype == torch.float64 if name in ("mm", "dot") else True
+
+
+def test_values_and_gradients_are_those_of_cast_operands() -> None:
+    w, b, x = (_x(*shape).requires_grad_() for shape in ((2, 2), (2,), (3, 2)))
+    with torch.autocast("cpu"):
+        y = F.linear(x, w, b)
+    y.sum().backward()
+    narrow = [one.detach().bfloat16().requires_grad_() for one in (x, w, b)]
+    expected = F.linear(*narrow)
+    expected.sum().backward()
+    assert torch.equal(y, expected)
+    for one, cast in zip((x, w, b), narrow, strict=True):
+        assert one.grad.dtype == F32 and torch.equal(one.grad, cast.grad.float())
+
+
+def test_blocks_nest_and_end() -> None:
+    x = _x(2, 2)
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert torch.is_autocast_enabled("cpu") and not torch.is_autocast_enabled()
+        assert torch.get_autocast_dtype("cpu") == torch.float16 == (x @ x).dtype
+        with torch.autocast("cpu", enabled=False):
+            assert (x @ x).dtype == F32
+        assert (x @ x).dtype == torch.float16
+        assert (x.double() @ x.double()).dtype == torch.float64
+    assert (x @ x).dtype == F32 and not torch.is_autocast_enabled("cpu")
+
+    @torch.autocast("cpu")
+    def product() -> Any:
+        return x @ x
+
+    assert product().dtype == BF16 and (x @ x).dtype == F32
+    with torch.autocast("cpu"):
+        for _ in range(3000):  # after which products are machine code
+            found = x @ x
+    assert found.dtype == BF16
+
+
+def test_functions_of_users_and_checkpoints() -> None:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cpu", cast_inputs=F32)
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            assert not torch.is_autocast_enabled("cpu")
+            return x @ x
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cpu")
+        def backward(ctx: Any, g: Any) -> Any:
+            assert not torch.is_autocast_enabled("cpu")
+            (x,) = ctx.saved_tensors
+            return g @ x.T + x.T @ g
+
+    w = _x(2, 2).requires_grad_()
+    with torch.autocast("cpu"):
+        y = Square.apply(w.bfloat16())
+        y.sum().backward()
+        again = torch.utils.checkpoint.checkpoint(lambda a: (a @ a).relu(), w, use_reentrant=False)
+    assert y.dtype == F32 and w.grad.dtype == F32
+    w.grad = None
+    again.sum().backward()
+    assert again.dtype == BF16 and w.grad is not None
+
+
+def test_a_captured_function_means_what_it_means_outside() -> None:
+    x = _x(2, 2)
+    product = sg.function(lambda a: a @ a)
+    assert product(x).dtype == F32
+    with torch.autocast("cpu"):
+        assert product(x).dtype == BF16
+    assert product(x).dtype == F32
+
+    def region(a: Any) -> Any:
+        with torch.autocast("cpu"):
+            return a @ a
+
+    found = sg.function(region)(x)
+    assert found.dtype == region(x).dtype == BF16 and torch.equal(found, region(x))
+    asking = sg.function(lambda a: a * 2 if torch.is_autocast_enabled("cpu") else a)
+    with pytest.raises(sg.CaptureError, match=r"is_autocast_enabled\(\) asks for the mode"):
+        asking(x)
+    w = torch.ones(2)
+
+    def writing(a: Any) -> Any:
+        w.add_(a)
+        return w * 1
+
+    written = sg.function(writing)
+    written(x[0])
+    with torch.autocast("cpu"), pytest.raises(sg.CaptureError, match="in a block of autocast"):
+        written(x[0])
