@@ -87,34 +87,36 @@ class Watched:
 
     Attributes:
         way: what it does.
-        function: the way.
+        function: the way, if it is counted for it.
         names: the methods of Tensor that it is, and the op.
         ticks: what is taken of with each call until operands are looked at: in a loop, which is
             the shortest way to count.
     """
 
-    function: Function
-
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Way, function: Function | None = None) -> None:
         self.way = way
+        self.function = function
         self._made = False
         self.names: list[str] = []
         self.op: Op | None = None
         self._known: set[object] = set()
         self._by_value: set[object] = set()  # those of which there is a program per number
-        self.ticks = repeat(None, OFTEN - 1)
+        self.ticks = repeat(None, OFTEN - 1) if way.watched else repeat(None)
 
     def count(self, operands: Sequence[Any]) -> None:
         """Note the calls since it was called last, and look at the operands of this one."""
         _total.calls += OFTEN
         self.ticks = repeat(None, OFTEN - 1)
         if _total.calls >= ENOUGH and len(self._known) < TRIES:
-            self._look(operands)
+            if COMPILE_SMALL_OPS.is_off:
+                self.ticks = repeat(None, OFTEN * OFTEN)  # to ask takes as long as an op
+            else:
+                self._look(operands)
 
     def counts(self, function: Function) -> Function:
-        """Note that a function counts its calls here by itself."""
-        self.function = function
-        _states[function] = self
+        """Note that a function counts its calls here by itself, or calls one that does."""
+        if self.way.watched:
+            _states[function] = self
         WAYS[function] = self.way
         return function
 
@@ -125,7 +127,7 @@ class Watched:
                 self._put(self.way.whole)
             return
         kinds, second = _kinds(operands, self.way.takes), _other_class(operands)
-        if kinds is None or COMPILE_SMALL_OPS.is_off:
+        if kinds is None:
             return
         key: tuple[object, ...] = (kinds, second)
         if key in self._by_value:
@@ -153,6 +155,8 @@ class Watched:
     def _forget(self) -> None:
         """Count no more: what it does is not noted."""
         self.ticks = repeat(None)
+        if self.function is None:
+            return
         for name in self.names:
             if vars(Tensor)[name] is _methods.get(name) and _methods[name] in _states:
                 setattr(Tensor, name, self.function)
@@ -277,8 +281,7 @@ def watched(function: Function) -> Function:
     way = WAYS.get(function)
     if way is None or not way.watched:
         return function
-    state = Watched(way)
-    state.function = function
+    state = Watched(way, function)
 
     def counted(*operands: Any, **options: Any) -> Any:
         if options:

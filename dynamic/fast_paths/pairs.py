@@ -50,24 +50,6 @@ def forward(op: Op) -> Any:
     evaluate, plans, number_plans = op.evaluate, plans_of(op, False), plans_of(op, True)
     general = _long_way(op)
 
-    def method(self: Tensor, other: Any) -> Any:
-        x = self._array
-        dtype = x.dtype
-        if (dtype is F32 or dtype is F64) and x.size < LARGE:
-            kind = type(other)
-            if kind is Tensor or kind in PLAIN:
-                y = other._array
-                if y.dtype is dtype:
-                    try:
-                        value = evaluate(x, y)
-                    except ValueError as error:
-                        explain(op, (x, y), {}, error)
-                    return new_value_of_two(plans, self, other, x, y, value)
-            elif kind is float or kind is int:
-                y = _array(other, dtype)
-                return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
-        return general(self, other) if isinstance(other, _KNOWN) else NotImplemented
-
     def finish(array: object, left: Tensor, right: Any) -> Tensor:
         x = left._array
         if isinstance(right, Tensor):
@@ -85,8 +67,35 @@ def forward(op: Op) -> Any:
             return None
         return lambda array, left, right: record(array, left, _array(right, left._array.dtype))
 
-    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise, recorded)
-    return method
+    state = Watched(Way(evaluate, finish, "tx", op.elementwise, recorded))
+
+    def method(self: Tensor, other: Any) -> Any:
+        x = self._array
+        dtype = x.dtype
+        if (dtype is F32 or dtype is F64) and x.size < LARGE:
+            kind = type(other)
+            if kind is Tensor or kind in PLAIN:
+                y = other._array
+                if y.dtype is dtype:
+                    for _ in state.ticks:
+                        break
+                    else:
+                        state.count((self, other))
+                    try:
+                        value = evaluate(x, y)
+                    except ValueError as error:
+                        explain(op, (x, y), {}, error)
+                    return new_value_of_two(plans, self, other, x, y, value)
+            elif kind is float or kind is int:
+                for _ in state.ticks:
+                    break
+                else:
+                    state.count((self, other))
+                y = _array(other, dtype)
+                return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
+        return general(self, other) if isinstance(other, _KNOWN) else NotImplemented
+
+    return state.counts(method)
 
 
 def product() -> Any:
@@ -130,14 +139,6 @@ def backward(op: Op) -> Any:
     evaluate, plans = op.evaluate, plans_of(op, True)
     general = _long_way(op)
 
-    def method(self: Tensor, other: object) -> Any:
-        y = self._array
-        dtype = y.dtype
-        if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
-            x = _array(other, dtype)
-            return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
-        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
-
     def finish(array: object, right: Tensor, left: object) -> Tensor:
         return finish_number(array, _array(left, right._array.dtype), right)
 
@@ -150,8 +151,21 @@ def backward(op: Op) -> Any:
             return None
         return lambda array, right, left: record(array, _array(left, right._array.dtype), right)
 
-    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded)
-    return method
+    state = Watched(Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded))
+
+    def method(self: Tensor, other: object) -> Any:
+        y = self._array
+        dtype = y.dtype
+        if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
+            for _ in state.ticks:
+                break
+            else:
+                state.count((self, other))
+            x = _array(other, dtype)
+            return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
+        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
+
+    return state.counts(method)
 
 
 def pair(op: Op, operator: Any) -> Any:

@@ -263,6 +263,15 @@ def reduction(
         def whole(x: Any) -> Any:
             return evaluate(x, axes=every[x.ndim]["axes"], keepdims=False)
 
+    def finish(array: object, input: Tensor) -> Any:
+        ndim = input._array.ndim
+        if ndim >= len(every):
+            return general(input)
+        return new_value(plan, input, array, every[ndim])
+
+    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
+    state = Watched(Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every)))
+
     def method(
         self: Any,
         dim: Any = None,
@@ -285,6 +294,10 @@ def reduction(
         if usual and x.size < LARGE:
             try:
                 if dim is None and keepdim is False:
+                    for _ in state.ticks:
+                        break
+                    else:
+                        state.count((self,))
                     return new_value(plan, self, whole(x), every[x.ndim])
                 if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
@@ -294,16 +307,8 @@ def reduction(
                 pass
         return general(self, dim, keepdim)
 
-    def finish(array: object, input: Tensor) -> Any:
-        ndim = input._array.ndim
-        if ndim >= len(every):
-            return general(input)
-        return new_value(plan, input, array, every[ndim])
-
-    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
-    WAYS[method] = Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every))
     method.__doc__ = general.__doc__
-    return method
+    return state.counts(method)
 
 
 def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
