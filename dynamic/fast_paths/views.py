@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -22,6 +21,7 @@ from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
+_new = object.__new__
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _SEQUENCES = (tuple, list)
@@ -35,7 +35,7 @@ Arranged = tuple[Any, Attrs]
 
 def _view_by_machine_code() -> None:
     """Replace `new_view`, which the functions here look up at each call, and what makes shapes."""
-    tensor.few_views = repeat(None)  # count no more
+    tensor.few_views = tensor.blanks()  # count no more
     made = viewed_by(tensor.new_view)
     if made is not None:
         globals()["new_view"] = made
@@ -87,7 +87,7 @@ def _rows(self: Any, key: Any) -> Any:
             value = x.take(index, 0)
         except IndexError:
             return Indexing.__getitem__(self, key)
-        return new_value_of_two(_take, self, key, x, index, value, _FIRST)
+        return new_value_of_two(_new(Tensor), _take, self, key, x, index, value, _FIRST)
     return Indexing.__getitem__(self, key)
 
 
@@ -118,7 +118,7 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             if base is x or (base is not None and base is x.base):
                 return new_view(_reshape, input, array, {"shape": sizes})
             if copies:
-                return new_value(_reshape, input, array, {"shape": sizes})
+                return new_value(_new(Tensor), _reshape, input, array, {"shape": sizes})
         return by_name(input, *given, **named)
 
     def by_name(
