@@ -26,6 +26,7 @@ _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _SEQUENCES = (tuple, list)
 _FIRST: Attrs = {"axis": 0}
+_NO_ATTRS: Attrs = {}
 _take = (recipe(ops.take, (True, False)),) * 3  # an index has no gradient
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
@@ -75,7 +76,8 @@ def _getitem(self: Any, key: Any) -> Any:
         array = self._array[basic]
     except IndexError:
         return Indexing.__getitem__(self, key)
-    return new_view(_select, self, array, {"key": basic})
+    unrecorded = self._maker is None and self._note is None and not paused  # nobody reads attrs
+    return new_view(_select, self, array, _NO_ATTRS if unrecorded else {"key": basic})
 
 
 def _rows(self: Any, key: Any) -> Any:
@@ -116,7 +118,9 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             if not copies and copying and mode.capture is not None:
                 return mode.capture.lifted(input).view(*given)
             if base is x or (base is not None and base is x.base):
-                return new_view(_reshape, input, array, {"shape": sizes})
+                unrecorded = input._maker is None and input._note is None and not paused
+                attrs = _NO_ATTRS if unrecorded else {"shape": sizes}
+                return new_view(_reshape, input, array, attrs)
             if copies:
                 return new_value(_new(Tensor), _reshape, input, array, {"shape": sizes})
         return by_name(input, *given, **named)

@@ -329,8 +329,9 @@ few_views: Iterator[Tensor] = blanks(FEW_VIEWS)
 
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
-    result = next(few_views, None)
-    if result is None:
+    for result in few_views:  # noqa: B007 - it is used below
+        break
+    else:
         provided.many_views()
         result = _new(Tensor)
     result._array = array
