@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -236,10 +236,18 @@ def _several(
     return results
 
 
+def blanks(*count: int) -> Iterator[Tensor]:
+    """Tensors of which nothing is set yet, so many or ever more.
+
+    To take one in a loop is the shortest way to make one, and to count that.
+    """
+    return starmap(_new, repeat((Tensor,), *count))
+
+
 def fresh(array: object) -> Tensor:
     """The tensor of an array that no other tensor holds, not on the tape.
 
-    The three functions below make a tensor and record its node, for all short ways. They repeat
+    The three functions below fill a tensor and record its node, for all short ways. They repeat
     these lines, since to call this function takes 3 % of a small op.
     """
     result = _new(Tensor)
@@ -250,12 +258,12 @@ def fresh(array: object) -> Tensor:
     return result
 
 
-def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
+def new_value(result: Tensor, plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
 
-    `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
+    `result` is one of which nothing is set; `array` has memory of its own; `plan` is the recipe
+    for an operand that requires grad.
     """
-    result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
@@ -282,11 +290,10 @@ Plans: TypeAlias = "tuple[Recipe, Recipe, Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object,
-    attrs: Attrs = _NO_ATTRS,
+    result: Tensor, plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object,
+    array: object, attrs: Attrs = _NO_ATTRS,
 ) -> Tensor:  # fmt: skip
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
-    result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
@@ -316,17 +323,17 @@ def new_value_of_two(
 
 FEW_VIEWS = 5000
 """How many views are made before machine code makes them: loading it takes as long."""
-few_views: Iterator[None] = repeat(None, FEW_VIEWS)
-"""What is taken of with each view: in a loop, which is the shortest way to count."""
+few_views: Iterator[Tensor] = blanks(FEW_VIEWS)
+"""Their tensors, of which nothing is set."""
 
 
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
-    for _ in few_views:
+    for result in few_views:  # noqa: B007 - it is used below
         break
     else:
         provided.many_views()
-    result = _new(Tensor)
+        result = _new(Tensor)
     result._array = array
     result._home = result._maker = None
     cell = result._cell = operand._cell or operand._counter
