@@ -120,8 +120,7 @@ class Watched:
 
     def counts(self, function: Function) -> Function:
         """Note that a function counts its calls here by itself, or calls one that does."""
-        if self.way.watched:
-            _states[function] = self
+        _states[function] = self
         WAYS[function] = self.way
         return function
 
@@ -275,6 +274,11 @@ def remember_methods() -> None:
 
 _watched: dict[Function, Function] = {}
 _states: dict[Function, Watched] = {}
+
+
+def counted_with(function: Function, counting: Function) -> Function:
+    """Note that a function calls one that counts its calls: both are replaced at once."""
+    return _states[counting].counts(function)
 
 
 def watched(function: Function) -> Function:

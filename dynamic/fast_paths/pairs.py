@@ -14,7 +14,7 @@ from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.whole_numbers import refuse_difference
-from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
+from staticgraph.dynamic.fast_paths.loops import Watched, Way, counted_with
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.recipes import recipe
@@ -182,8 +182,7 @@ def pair(op: Op, operator: Any) -> Any:
                     return result
         return op.general(*operands, **options)
 
-    WAYS[function] = WAYS[operator]
-    return named_after(op, function)
+    return named_after(op, counted_with(function, operator))
 
 
 def scaled(op: Op, operator: Any) -> Any:
@@ -195,9 +194,8 @@ def scaled(op: Op, operator: Any) -> Any:
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result
 
-    WAYS[method] = WAYS[operator]
     method.__doc__ = f"{op.doc} With b scaled by `alpha`."
-    return method
+    return counted_with(method, operator)
 
 
 def quotient(op: Op, operator: Any) -> Any:
@@ -215,11 +213,10 @@ def quotient(op: Op, operator: Any) -> Any:
                 return rounded(*operands, **options)
         return op.general(*operands, **options)
 
-    WAYS[function] = WAYS[operator]
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
     function.__wrapped__ = quotient_of  # type: ignore[attr-defined]
-    return function
+    return counted_with(function, operator)
 
 
 _OPERATORS = {row.operator: op for op, row in PYTORCH.items() if row.operator}
