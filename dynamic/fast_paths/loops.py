@@ -22,6 +22,7 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, blanks
@@ -29,8 +30,6 @@ from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, blanks
 OFTEN = 499
 """The calls of a short way after which it is looked at, again and again: they save what making a
 builtin function takes. A prime, so that each of the calls in a loop has its turn."""
-ENOUGH = 5000
-"""The calls of all of them before the first is: loading the machine code takes as long."""
 TRIES = 8
 """How many kinds of operands a way gets a builtin function for."""
 _MOST = 8192
@@ -74,15 +73,6 @@ WAYS: dict[Function, Way] = {}
 """By the function of a short way."""
 
 
-class _Total:
-    """How often short ways were called before the first became machine code."""
-
-    calls = 0
-
-
-_total = _Total()
-
-
 class Watched:
     """A short way that is counted.
 
@@ -109,9 +99,8 @@ class Watched:
 
         The tensor of this call, of which nothing is set.
         """
-        _total.calls += OFTEN
         self.blanks = blanks(OFTEN - 1)
-        if _total.calls >= ENOUGH and len(self._known) < TRIES:
+        if were_enough(OFTEN) and len(self._known) < TRIES:
             if COMPILE_SMALL_OPS.is_off:
                 self.blanks = blanks(OFTEN * OFTEN)  # to ask takes as long as an op
             else:

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops, provided
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
@@ -35,7 +36,13 @@ Arranged = tuple[Any, Attrs]
 
 
 def _view_by_machine_code() -> None:
-    """Replace `new_view`, which the functions here look up at each call, and what makes shapes."""
+    """Replace `new_view`, which the functions here look up at each call, and what makes shapes.
+
+    If there were enough calls for it; else views are counted on.
+    """
+    if not were_enough(tensor.FEW_VIEWS):
+        tensor.few_views = tensor.blanks(tensor.FEW_VIEWS)
+        return
     tensor.few_views = tensor.blanks()  # count no more
     made = viewed_by(tensor.new_view)
     if made is not None:

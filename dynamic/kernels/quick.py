@@ -20,6 +20,7 @@ from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import COLUMN, SCALAR, VECTOR, WHOLE
 from staticgraph.compiler.reference import classes, direct
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
@@ -27,8 +28,6 @@ OFTEN = 251
 """The runs after which the operands are looked at, again and again."""
 SOON = 10
 """After so many it is asked again about operands that it was not for."""
-ENOUGH = 2000
-"""The runs of all nodes before the first are: loading the machine code takes as long."""
 MOST_COLUMNS, MOST_ROWS = 512, 64
 """The longest rows that are worth a function, and for how many kinds of them an op gets one."""
 TRIES = 6
@@ -39,15 +38,6 @@ FEW = 1024
 
 _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
-
-
-class _Total:
-    """How often nodes were run before the first had a function."""
-
-    runs = 0
-
-
-_total = _Total()
 
 
 def _nothing(*_: object) -> None:
@@ -140,8 +130,7 @@ class Quick:
 
     def _count(self, arrays: Sequence[Any]) -> None:
         """Note so many runs without a function, and look for one for the operands of this run."""
-        _total.runs += OFTEN
-        if _total.runs >= ENOUGH and len(self._known) < TRIES:
+        if were_enough(OFTEN) and len(self._known) < TRIES:
             self._look(arrays)
         if self.function is _nothing:
             self.ticks = repeat(None, OFTEN - 1)
@@ -235,11 +224,7 @@ class QuickRows:
         if found and len(self.functions) < MOST_ROWS:
             self.functions[key] = found - 1
             if found == 1:
-                _total.runs += OFTEN
-                if _total.runs < ENOUGH:
-                    self.functions[key] = OFTEN
-                else:
-                    self.functions[key] = self._made(arrays, attrs)
+                self.functions[key] = self._made(arrays, attrs) if were_enough(OFTEN) else OFTEN
         return None
 
     def _made(self, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:

@@ -321,8 +321,8 @@ def new_value_of_two(
     return result
 
 
-FEW_VIEWS = 5000
-"""How many views are made before machine code makes them: loading it takes as long."""
+FEW_VIEWS = 499
+"""How many views are made until it is asked whether machine code is to make them."""
 few_views: Iterator[Tensor] = blanks(FEW_VIEWS)
 """Their tensors, of which nothing is set."""
 

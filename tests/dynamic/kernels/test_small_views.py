@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core import activity, provided
 from staticgraph.dynamic.fast_paths import loops, pairs, views
 from staticgraph.dynamic.tensors import tensor
 
 
 @pytest.fixture(autouse=True)
 def _by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "ENOUGH", 0)
     provided.many_views()
-    monkeypatch.setattr(loops, "ENOUGH", 0)
     loops._states[pairs._operators[pairs.ops.matmul]].blanks = iter(())
     _ = torch.ones(2, 2) @ torch.ones(2, 2)
 
