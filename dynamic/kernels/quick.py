@@ -23,7 +23,7 @@ from staticgraph.compiler.reference import classes, direct
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
-OFTEN = 100
+OFTEN = 251
 """The runs after which the operands are looked at, again and again."""
 SOON = 10
 """After so many it is asked again about operands that it was not for."""
