@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import pytest
 
 from staticgraph.dynamic.fast_paths import loops
 from staticgraph.dynamic.kernels import quick
 from staticgraph.dynamic.tensors import recorders
+from staticgraph.dynamic.tensors.tensor import blanks
 
 
 @pytest.fixture
@@ -19,4 +18,4 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (loops, quick):
         monkeypatch.setattr(module, "ENOUGH", 0)
     for state in loops._states.values():
-        monkeypatch.setattr(state, "ticks", repeat(None, 1))
+        monkeypatch.setattr(state, "blanks", blanks(1))
