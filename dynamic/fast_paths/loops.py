@@ -109,7 +109,8 @@ class Watched:
 
     def counts(self, function: Function) -> Function:
         """Note that a function counts its calls here by itself, or calls one that does."""
-        _states[function] = self
+        if self.way.watched:
+            _states[function] = self
         WAYS[function] = self.way
         return function
 

@@ -17,6 +17,7 @@ from staticgraph.dynamic.core.whole_numbers import refuse_difference
 from staticgraph.dynamic.fast_paths.loops import Watched, Way, counted_with
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
 from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
@@ -24,6 +25,8 @@ from staticgraph.dynamic.tensors.recorders import multiplied_by, recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
+_asarray = np.asarray
+_ndarray = np.ndarray
 _new = object.__new__
 _NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
@@ -83,7 +86,12 @@ def forward(op: Op) -> Any:
                     except ValueError as error:
                         explain(op, (x, y), {}, error)
                     for result in state.blanks:
-                        return new_value_of_two(result, plans, self, other, x, y, value)
+                        recorded = self._maker is not None or other._maker is not None
+                        if recorded or self._note is not None or other._note is not None or paused:
+                            return new_value_of_two(result, plans, self, other, x, y, value)
+                        result._array = value if type(value) is _ndarray else _asarray(value)
+                        result._cell = result._home = result._maker = result._note = None
+                        return result
                     result = state.count((self, other))
                     return new_value_of_two(result, plans, self, other, x, y, value)
             elif kind is float or kind is int:

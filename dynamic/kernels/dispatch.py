@@ -53,7 +53,7 @@ class Rules(Protocol):
         """Whether there may be much work where the cotangent of the result is small."""
 
 
-Few = Callable[[Sequence[Any], Any, Any, Sequence[Any]], Sequence[tuple[Any, Any]]]
+Few = Callable[[Sequence[Any], Any, Any, Sequence[Any]], list[tuple[Any, Any]]]
 
 
 def of_few(rules: Sequence[tuple[int, Rule]], count: int) -> Few | None:

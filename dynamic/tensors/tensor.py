@@ -237,10 +237,7 @@ def _several(
 
 
 def blanks(*count: int) -> Iterator[Tensor]:
-    """Tensors of which nothing is set yet, so many or ever more.
-
-    To take one in a loop is the shortest way to make one, and to count that.
-    """
+    """So many empty tensors, or ever more: a loop is the shortest way to make one and count it."""
     return starmap(_new, repeat((Tensor,), *count))
 
 
@@ -297,12 +294,11 @@ def new_value_of_two(
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
+        pair = (x if left is None else left, y if right is None else right)
         if copying and mode.capture is not None:
-            pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
             return captured
         if watching:
-            pair = (x if left is None else left, y if right is None else right)
             told(plans[0].op, pair, attrs, result)
         if not recording():
             if mode.inference:
@@ -364,9 +360,7 @@ def strided_view(op: Op, operand: Tensor, array: object, region: Region | None =
 
 def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
     """An op as a node on a plain floating tensor; of all else, what the op expands to."""
-    attrs = {
-        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
-    }
+    attrs = {name: one.item() if isinstance(one, Tensor) else one for name, one in attrs.items()}
     if type(input) in PLAIN and is_float(input._array.dtype):
         return input._apply(op, (input,), attrs)
     assert op.expand is not None
@@ -439,9 +433,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
 
     Raises GraphError for a symbolic operand.
     """
-    values = [
-        operand if isinstance(operand, Tensor) else _as_value(op, operand) for operand in operands
-    ]
+    values = [one if isinstance(one, Tensor) else _as_value(op, one) for one in operands]
     shared = range(len(values))[op.promotes] if op.promotes else range(0)
     dtype = None
     if len(shared):
