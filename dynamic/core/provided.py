@@ -28,4 +28,4 @@ array_namespace: Provided[[str | None], Any] = Provided("staticgraph.dynamic.ass
 """`dynamic.xp`, which is imported when it is asked for; ValueError for an unknown version."""
 
 many_views: Provided[[], None] = Provided("staticgraph.dynamic.fast_paths.views")
-"""`many_views()`: have machine code make views from now on."""
+"""`many_views()`: have machine code make views from now on, if there were enough."""

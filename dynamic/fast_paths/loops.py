@@ -22,15 +22,14 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, blanks
 
 OFTEN = 499
 """The calls of a short way after which it is looked at, again and again: they save what making a
 builtin function takes. A prime, so that each of the calls in a loop has its turn."""
-ENOUGH = 5000
-"""The calls of all of them before the first is: loading the machine code takes as long."""
 TRIES = 8
 """How many kinds of operands a way gets a builtin function for."""
 _MOST = 8192
@@ -74,48 +73,44 @@ WAYS: dict[Function, Way] = {}
 """By the function of a short way."""
 
 
-class _Total:
-    """How often short ways were called before the first became machine code."""
-
-    calls = 0
-
-
-_total = _Total()
-
-
 class Watched:
     """A short way that is counted.
 
     Attributes:
         way: what it does.
-        function: the way.
+        function: the way, if it is counted for it.
         names: the methods of Tensor that it is, and the op.
-        ticks: what is taken of with each call until operands are looked at: in a loop, which is
-            the shortest way to count.
+        blanks: the tensors of the next calls, of which nothing is set: when there is none left,
+            operands are looked at.
     """
 
-    function: Function
-
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Way, function: Function | None = None) -> None:
         self.way = way
+        self.function = function
         self._made = False
         self.names: list[str] = []
         self.op: Op | None = None
         self._known: set[object] = set()
         self._by_value: set[object] = set()  # those of which there is a program per number
-        self.ticks = repeat(None, OFTEN - 1)
+        self.blanks = blanks(OFTEN - 1) if way.watched else blanks()
 
-    def count(self, operands: Sequence[Any]) -> None:
-        """Note the calls since it was called last, and look at the operands of this one."""
-        _total.calls += OFTEN
-        self.ticks = repeat(None, OFTEN - 1)
-        if _total.calls >= ENOUGH and len(self._known) < TRIES:
-            self._look(operands)
+    def count(self, operands: Sequence[Any]) -> Tensor:
+        """Note the calls since it was called last, and look at the operands of this one.
+
+        The tensor of this call, of which nothing is set.
+        """
+        self.blanks = blanks(OFTEN - 1)
+        if were_enough(OFTEN) and len(self._known) < TRIES:
+            if COMPILE_SMALL_OPS.is_off:
+                self.blanks = blanks(OFTEN * OFTEN)  # to ask takes as long as an op
+            else:
+                self._look(operands)
+        return next(blanks())
 
     def counts(self, function: Function) -> Function:
-        """Note that a function counts its calls here by itself."""
-        self.function = function
-        _states[function] = self
+        """Note that a function counts its calls here by itself, or calls one that does."""
+        if self.way.watched:
+            _states[function] = self
         WAYS[function] = self.way
         return function
 
@@ -126,7 +121,7 @@ class Watched:
                 self._put(self.way.whole)
             return
         kinds, second = _kinds(operands, self.way.takes), _other_class(operands)
-        if kinds is None or COMPILE_SMALL_OPS.is_off:
+        if kinds is None:
             return
         key: tuple[object, ...] = (kinds, second)
         if key in self._by_value:
@@ -153,7 +148,9 @@ class Watched:
 
     def _forget(self) -> None:
         """Count no more: what it does is not noted."""
-        self.ticks = repeat(None)
+        self.blanks = blanks()
+        if self.function is None:
+            return
         for name in self.names:
             if vars(Tensor)[name] is _methods.get(name) and _methods[name] in _states:
                 setattr(Tensor, name, self.function)
@@ -269,6 +266,11 @@ _watched: dict[Function, Function] = {}
 _states: dict[Function, Watched] = {}
 
 
+def counted_with(function: Function, counting: Function) -> Function:
+    """Note that a function calls one that counts its calls: both are replaced at once."""
+    return _states[counting].counts(function)
+
+
 def watched(function: Function) -> Function:
     """A short way that is counted and one day replaced; others as they are."""
     if function in _states:
@@ -278,13 +280,12 @@ def watched(function: Function) -> Function:
     way = WAYS.get(function)
     if way is None or not way.watched:
         return function
-    state = Watched(way)
-    state.function = function
+    state = Watched(way, function)
 
     def counted(*operands: Any, **options: Any) -> Any:
         if options:
             return function(*operands, **options)
-        for _ in state.ticks:
+        for _ in state.blanks:
             break
         else:
             state.count(operands)

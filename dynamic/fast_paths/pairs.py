@@ -14,9 +14,10 @@ from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.whole_numbers import refuse_difference
-from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
+from staticgraph.dynamic.fast_paths.loops import Watched, Way, counted_with
 from staticgraph.dynamic.fast_paths.names import named_after
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tensors.division import quotient_of
 from staticgraph.dynamic.tensors.inplace_methods import scaled_operand
@@ -24,6 +25,9 @@ from staticgraph.dynamic.tensors.recorders import multiplied_by, recorded_by
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, new_value_of_two
 
 _array = np.array
+_asarray = np.asarray
+_ndarray = np.ndarray
+_new = object.__new__
 _NO_ATTRS: Attrs = {}
 _KNOWN = (Operand, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -50,6 +54,25 @@ def forward(op: Op) -> Any:
     evaluate, plans, number_plans = op.evaluate, plans_of(op, False), plans_of(op, True)
     general = _long_way(op)
 
+    def finish(array: object, left: Tensor, right: Any) -> Tensor:
+        x = left._array
+        if isinstance(right, Tensor):
+            return new_value_of_two(_new(Tensor), plans, left, right, x, right._array, array)
+        return finish_number(array, left, _array(right, x.dtype))
+
+    def finish_number(array: object, left: Tensor, right: object) -> Tensor:
+        return new_value_of_two(_new(Tensor), number_plans, left, None, left._array, right, array)
+
+    def recorded(of_number: bool) -> Any:
+        if not of_number:
+            return recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
+        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
+        if record is None:
+            return None
+        return lambda array, left, right: record(array, left, _array(right, left._array.dtype))
+
+    state = Watched(Way(evaluate, finish, "tx", op.elementwise, recorded))
+
     def method(self: Tensor, other: Any) -> Any:
         x = self._array
         dtype = x.dtype
@@ -62,31 +85,25 @@ def forward(op: Op) -> Any:
                         value = evaluate(x, y)
                     except ValueError as error:
                         explain(op, (x, y), {}, error)
-                    return new_value_of_two(plans, self, other, x, y, value)
+                    for result in state.blanks:
+                        recorded = self._maker is not None or other._maker is not None
+                        if recorded or self._note is not None or other._note is not None or paused:
+                            return new_value_of_two(result, plans, self, other, x, y, value)
+                        result._array = value if type(value) is _ndarray else _asarray(value)
+                        result._cell = result._home = result._maker = result._note = None
+                        return result
+                    result = state.count((self, other))
+                    return new_value_of_two(result, plans, self, other, x, y, value)
             elif kind is float or kind is int:
                 y = _array(other, dtype)
-                return new_value_of_two(number_plans, self, None, x, y, evaluate(x, y))
+                value = evaluate(x, y)
+                for result in state.blanks:
+                    return new_value_of_two(result, number_plans, self, None, x, y, value)
+                result = state.count((self, other))
+                return new_value_of_two(result, number_plans, self, None, x, y, value)
         return general(self, other) if isinstance(other, _KNOWN) else NotImplemented
 
-    def finish(array: object, left: Tensor, right: Any) -> Tensor:
-        x = left._array
-        if isinstance(right, Tensor):
-            return new_value_of_two(plans, left, right, x, right._array, array)
-        return finish_number(array, left, _array(right, x.dtype))
-
-    def finish_number(array: object, left: Tensor, right: object) -> Tensor:
-        return new_value_of_two(number_plans, left, None, left._array, right, array)
-
-    def recorded(of_number: bool) -> Any:
-        if not of_number:
-            return recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
-        record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
-        if record is None:
-            return None
-        return lambda array, left, right: record(array, left, _array(right, left._array.dtype))
-
-    WAYS[method] = Way(evaluate, finish, "tx", op.elementwise, recorded)
-    return method
+    return state.counts(method)
 
 
 def product() -> Any:
@@ -95,7 +112,7 @@ def product() -> Any:
     evaluate, plans, usual = op.evaluate, plans_of(op, False), forward(op)
 
     def finish(array: object, left: Tensor, right: Tensor) -> Tensor:
-        return new_value_of_two(plans, left, right, left._array, right._array, array)
+        return new_value_of_two(_new(Tensor), plans, left, right, left._array, right._array, array)
 
     def whole(general: Any, shown: tuple[str, str]) -> Any:
         record = recorded_by(op, 2, finish, [_NO_ATTRS for _ in range(9)])
@@ -108,10 +125,6 @@ def product() -> Any:
         if (kind is Tensor or kind in PLAIN) and x.size < LARGE:
             y, dtype = other._array, x.dtype
             if y.dtype is dtype and (dtype is F32 or dtype is F64):
-                for _ in state.ticks:
-                    break
-                else:
-                    state.count((self, other))
                 try:
                     if x.ndim == 2 and y.ndim <= 2 and x.size > 1 and y.size > 1:
                         value = x.dot(y)  # as `evaluate`, without its call
@@ -119,7 +132,10 @@ def product() -> Any:
                         value = evaluate(x, y)
                 except ValueError as error:
                     explain(op, (x, y), {}, error)
-                return new_value_of_two(plans, self, other, x, y, value)
+                for result in state.blanks:
+                    return new_value_of_two(result, plans, self, other, x, y, value)
+                result = state.count((self, other))
+                return new_value_of_two(result, plans, self, other, x, y, value)
         return usual(self, other)
 
     return state.counts(method)
@@ -130,19 +146,11 @@ def backward(op: Op) -> Any:
     evaluate, plans = op.evaluate, plans_of(op, True)
     general = _long_way(op)
 
-    def method(self: Tensor, other: object) -> Any:
-        y = self._array
-        dtype = y.dtype
-        if (dtype is F32 or dtype is F64) and type(other) in (float, int) and y.size < LARGE:
-            x = _array(other, dtype)
-            return new_value_of_two(plans, None, self, x, y, evaluate(x, y))
-        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
-
     def finish(array: object, right: Tensor, left: object) -> Tensor:
         return finish_number(array, _array(left, right._array.dtype), right)
 
     def finish_number(array: object, left: object, right: Tensor) -> Tensor:
-        return new_value_of_two(plans, None, right, left, right._array, array)
+        return new_value_of_two(_new(Tensor), plans, None, right, left, right._array, array)
 
     def recorded(of_number: bool) -> Any:
         record = recorded_by(op, 2, finish_number, [_NO_ATTRS for _ in range(9)], True)
@@ -150,8 +158,23 @@ def backward(op: Op) -> Any:
             return None
         return lambda array, right, left: record(array, _array(left, right._array.dtype), right)
 
-    WAYS[method] = Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded)
-    return method
+    state = Watched(Way(lambda y, x: evaluate(x, y), finish, "tx", op.elementwise, recorded))
+
+    def method(self: Tensor, other: object) -> Any:
+        y = self._array
+        dtype = y.dtype
+        kind = type(other)
+        usual = (kind is float or kind is int) and (dtype is F32 or dtype is F64)
+        if usual and y.size < LARGE:
+            x = _array(other, dtype)
+            value = evaluate(x, y)
+            for result in state.blanks:
+                return new_value_of_two(result, plans, None, self, x, y, value)
+            result = state.count((self, other))
+            return new_value_of_two(result, plans, None, self, x, y, value)
+        return general(other, self) if isinstance(other, _KNOWN) else NotImplemented
+
+    return state.counts(method)
 
 
 def pair(op: Op, operator: Any) -> Any:
@@ -167,8 +190,7 @@ def pair(op: Op, operator: Any) -> Any:
                     return result
         return op.general(*operands, **options)
 
-    WAYS[function] = WAYS[operator]
-    return named_after(op, function)
+    return named_after(op, counted_with(function, operator))
 
 
 def scaled(op: Op, operator: Any) -> Any:
@@ -180,9 +202,8 @@ def scaled(op: Op, operator: Any) -> Any:
         result = operator(self, other) if type(self) in PLAIN else NotImplemented
         return op.general(self, other) if result is NotImplemented else result
 
-    WAYS[method] = WAYS[operator]
     method.__doc__ = f"{op.doc} With b scaled by `alpha`."
-    return method
+    return counted_with(method, operator)
 
 
 def quotient(op: Op, operator: Any) -> Any:
@@ -200,11 +221,10 @@ def quotient(op: Op, operator: Any) -> Any:
                 return rounded(*operands, **options)
         return op.general(*operands, **options)
 
-    WAYS[function] = WAYS[operator]
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f'{op.doc} Tensors\' rounded if `rounding_mode` is "floor" or "trunc".'
     function.__wrapped__ = quotient_of  # type: ignore[attr-defined]
-    return function
+    return counted_with(function, operator)
 
 
 _OPERATORS = {row.operator: op for op, row in PYTORCH.items() if row.operator}

@@ -40,6 +40,8 @@ _clamped = recipe(ops.clamp, (True, False, False), True)
 _BOUNDS = (float, int, type(None))
 _NO_ATTRS: Attrs = {}
 _asarray = np.asarray
+_ndarray = np.ndarray
+_new = object.__new__
 _NOTHING = object()  # what stands for an operand that is not given
 _LAST_OF_TWO: Attrs = {"axis": 1}
 _LAST = (1,)
@@ -54,7 +56,7 @@ _RANKS = range(9)
 
 def _way(op: Op, plan: Recipe) -> Way:
     def finish(array: object, operand: Tensor) -> Tensor:
-        return new_value(plan, operand, array, _NO_ATTRS)
+        return new_value(_new(Tensor), plan, operand, array, _NO_ATTRS)
 
     return Way(op.evaluate, finish, recorded=recording_by(op, 1, finish))
 
@@ -72,11 +74,14 @@ def unary(op: Op) -> Any:
             x = input._array
             dtype = x.dtype
             if (dtype is F32 or dtype is F64) and x.size < LARGE:
-                for _ in state.ticks:
-                    break
-                else:
-                    state.count((input,))
-                return new_value(plan, input, evaluate(x), _NO_ATTRS)
+                value = evaluate(x)
+                for result in state.blanks:
+                    return new_value(result, plan, input, value, _NO_ATTRS)
+                return new_value(state.count((input,)), plan, input, value, _NO_ATTRS)
+        elif kind is _ndarray and not more and not options:  # as gradient rules call it
+            dtype = input.dtype
+            if dtype is F32 or dtype is F64:
+                return evaluate(input)
         if input is _NOTHING:
             return op.general(**options)
         if prepared is not None and isinstance(input, Tensor):
@@ -100,16 +105,19 @@ def _truth(input: Any) -> Any:
 def operator(op: Op) -> Any:
     """The operator of one operand, which has no other arguments."""
     evaluate, plan = op.evaluate, recipe(op, (True,))
+    state = Watched(_way(op, plan))
 
     def method(self: Any) -> Any:
         x = self._array
         dtype = x.dtype
         if (dtype is F32 or dtype is F64) and x.size < LARGE:
-            return new_value(plan, self, evaluate(x), _NO_ATTRS)
+            value = evaluate(x)
+            for result in state.blanks:
+                return new_value(result, plan, self, value, _NO_ATTRS)
+            return new_value(state.count((self,)), plan, self, value, _NO_ATTRS)
         return op.general(self)
 
-    WAYS[method] = _way(op, plan)
-    return named_after(op, method)
+    return named_after(op, state.counts(method))
 
 
 def flat_unary(op: Op) -> Any:
@@ -117,7 +125,7 @@ def flat_unary(op: Op) -> Any:
     evaluate, plan = op.evaluate, recipe(op, (True,))
 
     def unnoted(array: object, input: Tensor) -> Tensor:
-        return new_value(plan, input, array, _NO_ATTRS)
+        return new_value(_new(Tensor), plan, input, array, _NO_ATTRS)
 
     def finish(array: object, input: Tensor) -> Tensor:
         return noted(unnoted(array, input))
@@ -139,14 +147,10 @@ def flat_unary(op: Op) -> Any:
             x = input._array
             dtype = x.dtype
             if (dtype is F32 or dtype is F64) and x.size < LARGE:
-                for _ in state.ticks:
-                    break
-                else:
-                    state.count((input,))
                 value = evaluate(x)
-                if input._maker is None and input._note is None:
-                    return new_value(plan, input, value, _NO_ATTRS)
-                return finish(value, input)
+                for result in state.blanks:
+                    return noted(new_value(result, plan, input, value, _NO_ATTRS))
+                return noted(new_value(state.count((input,)), plan, input, value, _NO_ATTRS))
         given = () if input is _NOTHING else (input,)
         return op.general(*given, *more, **options)
 
@@ -174,7 +178,7 @@ def with_options(op: Op) -> Any:
         if attrs is not None:
             value = evaluate(x, **attrs)
             if value is not x:
-                return new_value(plan, input, value, attrs)
+                return new_value(_new(Tensor), plan, input, value, attrs)
         result = op.general(*operands, **options)
         if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
             _, attrs = bind(x, *operands[1:], **options)
@@ -191,7 +195,7 @@ def with_options(op: Op) -> Any:
         return evaluate(x, **defaults(x))
 
     def finish(array: object, input: Tensor) -> Tensor:
-        return new_value(plan, input, array, defaults(input._array))
+        return new_value(_new(Tensor), plan, input, array, defaults(input._array))
 
     if _takes_defaults(bind):
         WAYS[function] = Way(usual, finish)
@@ -246,9 +250,10 @@ def _ready(options: Attrs) -> tuple[list[Attrs], list[list[list[Attrs]]]]:
 
 
 def reduction(
-    op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None, **options: object
-) -> Any:
-    """A method that reduces all axes, or one; `general` is the method for every other call.
+    name: str, op: Op, along: Op | None, general: Callable[..., Any], whole: Any = None,
+    **options: object,
+) -> Any:  # fmt: skip
+    """The method `name` that reduces all axes, or one; `general` is that for every other call.
 
     `along` is the op where an axis is given, None if `general` makes something else of it; `whole`
     a shorter form of the op on all axes; the `options` are attributes beside the axes, which only
@@ -263,29 +268,28 @@ def reduction(
         def whole(x: Any) -> Any:
             return evaluate(x, axes=every[x.ndim]["axes"], keepdims=False)
 
-    def method(
-        self: Any,
-        dim: Any = None,
-        keepdim: bool = False,
-        *,
-        dtype: object = None,
-        axis: object = None,
-        keepdims: bool = False,
-    ) -> Any:
-        if axis is not None or keepdims is not False:  # NumPy's names
-            dim = one_axis(op.name, axis, dim)
-            return method(self, dim, keepdims if keepdim is False else keepdim, dtype=dtype)
-        if dtype is not None:
-            return general(self, dim, keepdim, dtype=dtype)
-        if keepdim is not False and keepdim is not True:
-            return general(self, dim, keepdim)
+    def finish(array: object, input: Tensor) -> Any:
+        ndim = input._array.ndim
+        if ndim >= len(every):
+            return general(input)
+        return new_value(_new(Tensor), plan, input, array, every[ndim])
+
+    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
+    state = Watched(Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every)))
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, **options: Any) -> Any:
+        if options:
+            return by_name(self, dim, keepdim, **options)
         x = self._array
         own = x.dtype
         usual = own is F32 or own is F64 or (not floating and own.kind in "bi")
-        if usual and x.size < LARGE:
+        if usual and x.size < LARGE and (keepdim is False or keepdim is True):
             try:
                 if dim is None and keepdim is False:
-                    return new_value(plan, self, whole(x), every[x.ndim])
+                    value, attrs = whole(x), every[x.ndim]
+                    for result in state.blanks:
+                        return new_value(result, plan, self, value, attrs)
+                    return new_value(state.count((self,)), plan, self, value, attrs)
                 if type(dim) is int and recorder is not None:
                     attrs = single[keepdim][x.ndim][dim]
                     value = evaluate(x, axes=attrs["axes"], keepdims=attrs["keepdims"])
@@ -294,16 +298,23 @@ def reduction(
                 pass
         return general(self, dim, keepdim)
 
-    def finish(array: object, input: Tensor) -> Any:
-        ndim = input._array.ndim
-        if ndim >= len(every):
-            return general(input)
-        return new_value(plan, input, array, every[ndim])
+    def by_name(
+        self: Any, dim: Any = None, keepdim: bool = False, *, dtype: object = None,
+        axis: object = None, keepdims: bool = False,
+    ) -> Any:  # fmt: skip
+        if axis is not None or keepdims is not False:  # NumPy's names
+            dim = one_axis(op.name, axis, dim)
+            keepdim = keepdims if keepdim is False else keepdim
+        if dtype is not None:
+            return general(self, dim, keepdim, dtype=dtype)
+        return method(self, dim, keepdim)
 
-    is_watched = op.floating or op in (ops.sum, ops.max, ops.min)
-    WAYS[method] = Way(whole, finish, "t", is_watched, recording_by(op, 1, finish, every))
+    # keywords that are not given are looked up one by one
+    setattr(method, "__signature__", inspect.signature(by_name))  # noqa: B010
+    for one in (method, by_name):
+        one.__name__ = one.__qualname__ = name
     method.__doc__ = general.__doc__
-    return method
+    return state.counts(method)
 
 
 def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
@@ -312,10 +323,10 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
     `position` is the op that finds the place, and `result` makes one of both.
     """
     general = getattr(Tensor, op.name)
-    of_all = reduction(op, None, general, whole, ties="even")
-    of_all.__name__ = of_all.__qualname__ = op.name
+    of_all = reduction(op.name, op, None, general, whole, ties="even")
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
     recorder, places_of = Recorder(op, 1), methodcaller(position.name, 1)
+    state = Watched(WAYS[of_all])
     every, _ = _ready({"ties": "even"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
@@ -325,7 +336,10 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
         if dim is None and keepdim is False and not options:
             dtype = x.dtype
             if (dtype is F32 or dtype is F64) and 0 < x.size < LARGE and x.ndim < len(every):
-                return new_value(plan, self, whole(x), every[x.ndim])
+                value, attrs = whole(x), every[x.ndim]
+                for blank in state.blanks:
+                    return new_value(blank, plan, self, value, attrs)
+                return new_value(state.count((self,)), plan, self, value, attrs)
         usual = not options and (keepdim is False or keepdim is True) and 0 < x.size < LARGE
         if not usual or type(dim) is not int or type(self) not in PLAIN:
             return of_all(self, dim, keepdim, **options)
@@ -339,11 +353,10 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
         else:
             found, at = op.evaluate(x, **attrs), position.evaluate(x, **of_place)
         values = recorder.function(found, attrs, self)
-        return result(values, new_value(of_places, self, at, of_place))
+        return result(values, new_value(_new(Tensor), of_places, self, at, of_place))
 
-    WAYS[method] = WAYS[of_all]
     method.__doc__ = general.__doc__
-    return method
+    return state.counts(method)
 
 
 def _is_bound(value: Any) -> bool:
@@ -469,7 +482,7 @@ METHODS |= {
     "clamp": _clamp,
     "__abs__": operator(ops.abs),
     **{
-        name: reduction(op, along, getattr(Tensor, name), whole, **options)
+        name: reduction(name, op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS
     },
     **{op.name: extremum(op, place, whole, result) for op, place, whole, result in _EXTREMA},

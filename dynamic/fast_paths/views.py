@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core import eager_ops, provided
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
@@ -22,10 +22,12 @@ from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
 
+_new = object.__new__
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 _SEQUENCES = (tuple, list)
 _FIRST: Attrs = {"axis": 0}
+_NO_ATTRS: Attrs = {}
 _take = (recipe(ops.take, (True, False)),) * 3  # an index has no gradient
 _select = recipe(eager_ops.select, (True,))
 _reshape = recipe(ops.reshape, (True,))
@@ -34,8 +36,14 @@ Arranged = tuple[Any, Attrs]
 
 
 def _view_by_machine_code() -> None:
-    """Replace `new_view`, which the functions here look up at each call, and what makes shapes."""
-    tensor.few_views = repeat(None)  # count no more
+    """Replace `new_view`, which the functions here look up at each call, and what makes shapes.
+
+    If there were enough calls for it; else views are counted on.
+    """
+    if not were_enough(tensor.FEW_VIEWS):
+        tensor.few_views = tensor.blanks(tensor.FEW_VIEWS)
+        return
+    tensor.few_views = tensor.blanks()  # count no more
     made = viewed_by(tensor.new_view)
     if made is not None:
         globals()["new_view"] = made
@@ -75,7 +83,8 @@ def _getitem(self: Any, key: Any) -> Any:
         array = self._array[basic]
     except IndexError:
         return Indexing.__getitem__(self, key)
-    return new_view(_select, self, array, {"key": basic})
+    unrecorded = self._maker is None and self._note is None and not paused  # nobody reads attrs
+    return new_view(_select, self, array, _NO_ATTRS if unrecorded else {"key": basic})
 
 
 def _rows(self: Any, key: Any) -> Any:
@@ -87,7 +96,7 @@ def _rows(self: Any, key: Any) -> Any:
             value = x.take(index, 0)
         except IndexError:
             return Indexing.__getitem__(self, key)
-        return new_value_of_two(_take, self, key, x, index, value, _FIRST)
+        return new_value_of_two(_new(Tensor), _take, self, key, x, index, value, _FIRST)
     return Indexing.__getitem__(self, key)
 
 
@@ -118,9 +127,11 @@ def reshaping(general: Callable[..., Any], copies: bool) -> Any:
             if not copies and copying and mode.capture is not None:
                 return mode.capture.lifted(input).view(*given)
             if base is x or (base is not None and base is x.base):
-                return new_view(_reshape, input, array, {"shape": sizes})
+                unrecorded = input._maker is None and input._note is None and not paused
+                attrs = _NO_ATTRS if unrecorded else {"shape": sizes}
+                return new_view(_reshape, input, array, attrs)
             if copies:
-                return new_value(_reshape, input, array, {"shape": sizes})
+                return new_value(_new(Tensor), _reshape, input, array, {"shape": sizes})
         return by_name(input, *given, **named)
 
     def by_name(

@@ -53,6 +53,32 @@ class Rules(Protocol):
         """Whether there may be much work where the cotangent of the result is small."""
 
 
+Few = Callable[[Sequence[Any], Any, Any, Sequence[Any]], list[tuple[Any, Any]]]
+
+
+def of_few(rules: Sequence[tuple[int, Rule]], count: int) -> Few | None:
+    """`cotangents` of small arrays by these rules, of an op of `count` operands and no attributes.
+
+    A function `(edges, g, out, operands)`, in as few steps as may be: for one or two operands,
+    behind which there may be more; None of others.
+    """
+    if count == 1 and rules:
+        ((_, only),) = rules
+        return lambda edges, g, out, operands: [(edges[0], only(g, out, operands[0]))]
+    if count == 2 and len(rules) == 1:
+        ((i, one),) = rules
+        return lambda edges, g, out, operands: [(edges[i], one(g, out, operands[0], operands[1]))]
+    if count == 2 and rules:
+        (_, first), (_, second) = rules
+
+        def both(edges: Any, g: Any, out: Any, operands: Any) -> Any:
+            a, b = operands[0], operands[1]
+            return [(edges[0], first(g, out, a, b)), (edges[1], second(g, out, a, b))]
+
+        return both
+    return None
+
+
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
     if has_narrow(arrays) and op.widens(arrays):
@@ -92,12 +118,10 @@ def cotangents(
     if found is None:
         if rules.arrays is None:
             steps = rules.steps
-            if attrs:
-                return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in steps]
             if len(steps) == 1:  # without a comprehension, which is a call
                 ((i, rule),) = steps
-                return [(edges[i], rule(g, out, *operands))]
-            return [(edges[i], rule(g, out, *operands)) for i, rule in steps]
+                return [(edges[i], rule(g, out, *operands, **attrs))]
+            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in steps]
         found = rules.arrays(rules.positions, g, out, *operands, **attrs)
     if len(found) == 1:
         return [(edges[rules.positions[0]], found[0])]

@@ -7,9 +7,10 @@ broadcast, others than small row-major ones of one dtype, values of which NumPy 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import COLUMN, SCALAR, VECTOR, WHOLE
 from staticgraph.compiler.reference import classes, direct
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
 OFTEN = 251
 """The runs after which the operands are looked at, again and again."""
-ENOUGH = 2000
-"""The runs of all nodes before the first are: loading the machine code takes as long."""
+SOON = 10
+"""After so many it is asked again about operands that it was not for."""
 MOST_COLUMNS, MOST_ROWS = 512, 64
 """The longest rows that are worth a function, and for how many kinds of them an op gets one."""
 TRIES = 6
@@ -38,17 +40,11 @@ _LOOPS = "staticgraph.compiler.runtime.loops"
 _TRACES = "staticgraph.compiler.runtime.loop_traces"
 
 
-class _Total:
-    """How often nodes were run before the first had a function."""
-
-    runs = 0
-
-
-_total = _Total()
-
-
 def _nothing(*_: object) -> None:
     """What is left to the rules."""
+
+
+_NO_TICKS: Iterator[None] = iter(())
 
 
 class Quick:
@@ -59,6 +55,8 @@ class Quick:
         reads: which operands the rules read, -1 for the result.
         positions: the operands that get a cotangent.
         bare: the operands that get a cotangent and are not read, whose shapes nobody else sees.
+        ticks: what is taken of with each run until it is asked, in a loop, which is the shortest
+            way to count; used up where there is a function.
     """
 
     __slots__ = (
@@ -72,6 +70,7 @@ class Quick:
         "function",
         "positions",
         "reads",
+        "ticks",
     )
 
     def __init__(
@@ -89,10 +88,12 @@ class Quick:
         self.bare = tuple(bare) if len(keeps) > 1 else ()
         self.function: Callable[..., Any] = _nothing
         self._known: set[object] = set()
-        self._left = OFTEN
+        self._left = 0
         self._rows: QuickRows | None = None
+        self.ticks: Iterator[None] = repeat(None, OFTEN - 1)
         if op.sweep == "rows":
             self._rows = QuickRows(self._along_rows, *(WHOLE,) * len(self.reads))
+            self.ticks = _NO_TICKS
 
     def found(
         self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
@@ -100,6 +101,8 @@ class Quick:
         """The cotangents, each with the edge of its operand; None if rules have to find them."""
         if self._rows is not None:
             return self._of_rows(g, saved, edges, attrs)
+        if self.function is _nothing:
+            self.ticks = repeat(None, SOON)
         if attrs:
             return None
         for i in self.bare:
@@ -115,11 +118,8 @@ class Quick:
             part = self.function(g, *[saved[i] for i in reads])
         if part is None:
             self._left -= 1
-            if not self._left:
-                self._left = OFTEN
-                _total.runs += OFTEN
-                if _total.runs >= ENOUGH and len(self._known) < TRIES:
-                    self._look([g, *[saved[i] for i in reads]])
+            if self._left < 0:
+                self._count([g, *[saved[i] for i in reads]])
             return None
         if type(part) is not tuple:
             return [(edges[self.positions[0]], part)]
@@ -127,6 +127,15 @@ class Quick:
             i, j = self.positions
             return [(edges[i], part[0]), (edges[j], part[1])]
         return [(edges[i], part[k]) for k, i in enumerate(self.positions)]
+
+    def _count(self, arrays: Sequence[Any]) -> None:
+        """Note so many runs without a function, and look for one for the operands of this run."""
+        if were_enough(OFTEN) and len(self._known) < TRIES:
+            self._look(arrays)
+        if self.function is _nothing:
+            self.ticks = repeat(None, OFTEN - 1)
+        else:
+            self._left = OFTEN - 1
 
     def _of_rows(
         self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
@@ -150,8 +159,10 @@ class Quick:
         return self._arrays((0,), g, out, x, axis=g.ndim - 1)
 
     def _look(self, arrays: Sequence[Any]) -> None:
+        if COMPILE_SMALL_OPS.is_off:
+            return
         kinds = _kinds(arrays)
-        if kinds is None or kinds in self._known or COMPILE_SMALL_OPS.is_off:
+        if kinds is None or kinds in self._known:
             return
         self._known.add(kinds)
         with fork.importing():
@@ -162,7 +173,7 @@ class Quick:
         if program is not None:
             made = loops.loops_function(program, self.function)
             if made is not None:
-                self.function = made
+                self.function, self.ticks = made, _NO_TICKS
 
     def _rules(self, g: Any, *read: Any) -> Sequence[Any]:
         """The cotangents by the rules, of arrays of one shape."""
@@ -213,11 +224,7 @@ class QuickRows:
         if found and len(self.functions) < MOST_ROWS:
             self.functions[key] = found - 1
             if found == 1:
-                _total.runs += OFTEN
-                if _total.runs < ENOUGH:
-                    self.functions[key] = OFTEN
-                else:
-                    self.functions[key] = self._made(arrays, attrs)
+                self.functions[key] = self._made(arrays, attrs) if were_enough(OFTEN) else OFTEN
         return None
 
     def _made(self, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -237,10 +244,11 @@ def losses_of(x: Any, target: Any) -> Any:
 class QuickClasses:
     """What finds the cotangent of a cross entropy: see `Quick`."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "ticks")
 
     def __init__(self) -> None:
         self._rows = QuickRows(classes.slopes_of, COLUMN, SCALAR)
+        self.ticks = _NO_TICKS
 
     def found(
         self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
@@ -260,10 +268,11 @@ class QuickClasses:
 class QuickNorm:
     """What finds the cotangents of layer norm and of its weight and bias: see `Quick`."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "ticks")
 
     def __init__(self) -> None:
         self._rows = QuickRows(direct.layer_norm_slopes, WHOLE, VECTOR)
+        self.ticks = _NO_TICKS
 
     def found(
         self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]

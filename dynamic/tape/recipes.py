@@ -9,6 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op, Rule
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.ops.elementwise.arithmetic import is_flat
+from staticgraph.dynamic.kernels.dispatch import Few, of_few
 from staticgraph.dynamic.kernels.quick import Quick, QuickClasses, QuickNorm
 
 
@@ -29,6 +30,7 @@ class Recipe:
         flat: whether all cotangents are 0 everywhere.
         narrow: whether an operand is of floats of 16 bits, though the result need not be.
         quick: machine code for small arrays, or None.
+        few: the rules of small arrays in few steps, where the op has no attributes; or None.
     """
 
     op: Op
@@ -43,6 +45,7 @@ class Recipe:
     flat: bool = False
     narrow: bool = False
     quick: Quick | QuickClasses | QuickNorm | None = None
+    few: Few | None = None
 
 
 def _reduces(op: Op) -> bool:
@@ -88,11 +91,13 @@ def recipe(
     letters = "".join(op.saved(i, of_complex) for i, _ in steps)
     keeps = tuple(chr(ord("a") + i) in letters for i in range(len(needs)))
     positions = tuple(i for i, _ in steps)
+    arrays, usual = None if of_complex else op.vjp_arrays, not of_complex and not narrow
     made = Recipe(
-        op, steps, positions, None if of_complex else op.vjp_arrays, keeps,
+        op, steps, positions, arrays, keeps,
         "o" in letters, bool(letters), _reduces(op), number,
         bool(steps) and all(is_flat(rule) for _, rule in steps), narrow,
-        _quick(op, steps, keeps, "o" in letters) if not of_complex and not narrow else None,
+        _quick(op, steps, keeps, "o" in letters) if usual else None,
+        of_few(steps, len(needs)) if usual and arrays is None and not _reduces(op) else None,
     )  # fmt: skip
     _recipes[op, needs, number, of_complex, narrow] = made
     return made

@@ -22,7 +22,12 @@ from staticgraph.dynamic.core.errors import AutogradError, MissingAttributeError
 from staticgraph.dynamic.core.places import line_of
 from staticgraph.dynamic.core.pytorch import BENT, RENEWED, known, node_name, operands_shown
 from staticgraph.dynamic.core.spec import Spec
-from staticgraph.dynamic.kernels.dispatch import cotangents, has_narrow, rounded_cotangents
+from staticgraph.dynamic.kernels.dispatch import (
+    LARGE,
+    cotangents,
+    has_narrow,
+    rounded_cotangents,
+)
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Failing,
@@ -81,26 +86,37 @@ class Node(GraphNode):
                     saved = self._renewed(saved)
                     break
         if create_graph:
-            saved = self._tensors(g, saved)
-        edges, attrs, plan = self.edges, self.attrs, self.recipe
+            return self._pull_tensors(g, saved)
+        edges, attrs, plan, dtype = self.edges, self.attrs, self.recipe, self.dtype
         quick = plan.quick
-        if quick is not None and not create_graph:
-            found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges, attrs)
-            if found is not None:
-                return found
-        operands, out = saved[:-1], saved[-1]
+        if quick is not None:
+            for _ in quick.ticks:
+                break
+            else:
+                found: list[tuple[Any, Any]] | None = quick.found(g, saved, edges, attrs)
+                if found is not None:
+                    return found
+        out = saved[-1]
         if out is None:
             out = self
-        if create_graph:
-            if plan.op in BENT:
-                return self._tied(g, out, operands)
-            if plan.number and plan.op is ops.power and self._is_one():
-                return [(edges[0], g._constant(np.zeros(self.shape, self.dtype)))]
-            return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
-        dtype = self.dtype
-        if plan.narrow or (dtype is not F32 and dtype is not F64 and is_narrow(dtype)):
-            return rounded_cotangents(plan, edges, g, out, operands, attrs)
-        return cotangents(plan, edges, g, out, operands, attrs)
+        usual = dtype is F32 or dtype is F64
+        if usual and plan.few is not None and not attrs and g.size < LARGE:
+            return plan.few(edges, g, out, saved)
+        if plan.narrow or (not usual and is_narrow(dtype)):
+            return rounded_cotangents(plan, edges, g, out, saved[:-1], attrs)
+        return cotangents(plan, edges, g, out, saved[:-1], attrs)
+
+    def _pull_tensors(self, g: Any, saved: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+        """`pull` of a tensor, which is recorded."""
+        *operands, out = self._tensors(g, saved)
+        if out is None:
+            out = self
+        edges, attrs, plan = self.edges, self.attrs, self.recipe
+        if plan.op in BENT:
+            return self._tied(g, out, operands)
+        if plan.number and plan.op is ops.power and self._is_one():
+            return [(edges[0], g._constant(np.zeros(self.shape, self.dtype)))]
+        return [(edges[i], rule(g, out, *operands, **attrs)) for i, rule in plan.steps]
 
     def _is_one(self) -> bool:
         """Whether a power is that to the number 0, whose derivative in PyTorch is no function."""

@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
+from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
@@ -193,7 +194,9 @@ class Recorder:
 
     def _counted(self, array: object, attrs: Attrs, *operands: Any) -> Any:
         self._calls += 1
-        if self._calls >= OFTEN:
+        if self._calls >= OFTEN and not were_enough(OFTEN):
+            self._calls = 0
+        elif self._calls >= OFTEN:
             general = partial(_general, self._op)
             self.function = recorded_by(self._op, self._count, general) or general
         return new_value_of_several(self._op, operands, array, attrs)

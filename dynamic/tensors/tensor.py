@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -243,10 +243,15 @@ def _several(
     return results
 
 
+def blanks(*count: int) -> Iterator[Tensor]:
+    """So many empty tensors, or ever more: a loop is the shortest way to make one and count it."""
+    return starmap(_new, repeat((Tensor,), *count))
+
+
 def fresh(array: object) -> Tensor:
     """The tensor of an array that no other tensor holds, not on the tape.
 
-    The three functions below make a tensor and record its node, for all short ways. They repeat
+    The three functions below fill a tensor and record its node, for all short ways. They repeat
     these lines, since to call this function takes 3 % of a small op.
     """
     result = _new(Tensor)
@@ -257,12 +262,12 @@ def fresh(array: object) -> Tensor:
     return result
 
 
-def new_value(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
+def new_value(result: Tensor, plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes of one plain tensor, recorded if need be.
 
-    `array` has memory of its own; `plan` is the recipe for an operand that requires grad.
+    `result` is one of which nothing is set; `array` has memory of its own; `plan` is the recipe
+    for an operand that requires grad.
     """
-    result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
@@ -289,23 +294,21 @@ Plans: TypeAlias = "tuple[Recipe, Recipe, Recipe]"
 
 
 def new_value_of_two(
-    plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object, array: object,
-    attrs: Attrs = _NO_ATTRS,
+    result: Tensor, plans: Plans, left: Tensor | None, right: Tensor | None, x: object, y: object,
+    array: object, attrs: Attrs = _NO_ATTRS,
 ) -> Tensor:  # fmt: skip
     """`new_value` of two operands, `x` and `y` on arrays: plain tensors, or None for a number."""
-    result = _new(Tensor)
     result._array = array if type(array) is _ndarray else _asarray(array)
     result._cell = result._home = result._maker = result._note = None
     if paused:
         if mode.autocast is not None and plans[0].op in NARROWED:
             assert left is not None and right is not None  # no product is of a number
             return left._apply(plans[0].op, (left, right), attrs)
+        pair = (x if left is None else left, y if right is None else right)
         if copying and mode.capture is not None:
-            pair = (x if left is None else left, y if right is None else right)
             captured: Tensor = mode.capture.apply(plans[0].op, pair, attrs)
             return captured
         if watching:
-            pair = (x if left is None else left, y if right is None else right)
             told(plans[0].op, pair, attrs, result)
         if not recording():
             if mode.inference:
@@ -324,19 +327,19 @@ def new_value_of_two(
     return result
 
 
-FEW_VIEWS = 5000
-"""How many views are made before machine code makes them: loading it takes as long."""
-few_views: Iterator[None] = repeat(None, FEW_VIEWS)
-"""What is taken of with each view: in a loop, which is the shortest way to count."""
+FEW_VIEWS = 499
+"""How many views are made until it is asked whether machine code is to make them."""
+few_views: Iterator[Tensor] = blanks(FEW_VIEWS)
+"""Their tensors, of which nothing is set."""
 
 
 def new_view(plan: Recipe, operand: Tensor, array: object, attrs: Attrs) -> Tensor:
     """The tensor of `array`, which an op makes on the memory of a plain tensor: see `new_value`."""
-    for _ in few_views:
+    for result in few_views:  # noqa: B007 - it is used below
         break
     else:
         provided.many_views()
-    result = _new(Tensor)
+        result = _new(Tensor)
     result._array = array
     result._home = result._maker = None
     cell = result._cell = operand._cell or operand._counter
@@ -367,9 +370,7 @@ def strided_view(op: Op, operand: Tensor, array: object, region: Region | None =
 
 def as_one_node(op: Op, input: Any, **attrs: object) -> Any:
     """An op as a node on a plain floating tensor; of all else, what the op expands to."""
-    attrs = {
-        name: value.item() if isinstance(value, Tensor) else value for name, value in attrs.items()
-    }
+    attrs = {name: one.item() if isinstance(one, Tensor) else one for name, one in attrs.items()}
     if type(input) in PLAIN and is_float(input._array.dtype):
         return input._apply(op, (input,), attrs)
     assert op.expand is not None
@@ -430,9 +431,7 @@ def as_operands(op: Op, operands: Sequence[object]) -> tuple[Sequence[Tensor], b
 
     Raises GraphError for a symbolic operand.
     """
-    values = [
-        operand if isinstance(operand, Tensor) else _as_value(op, operand) for operand in operands
-    ]
+    values = [one if isinstance(one, Tensor) else _as_value(op, one) for one in operands]
     shared = range(len(values))[op.promotes] if op.promotes else range(0)
     dtype = None
     if len(shared):

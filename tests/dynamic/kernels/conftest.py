@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import pytest
 
+from staticgraph.dynamic.core import activity
 from staticgraph.dynamic.fast_paths import loops
 from staticgraph.dynamic.kernels import quick
-from staticgraph.dynamic.tensors import recorders
+from staticgraph.dynamic.tensors import recorders, tensor
 
 
 @pytest.fixture
@@ -16,7 +15,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ops are looked at at every second call."""
     for module in (loops, quick, recorders):
         monkeypatch.setattr(module, "OFTEN", 2)
-    for module in (loops, quick):
-        monkeypatch.setattr(module, "ENOUGH", 0)
+    monkeypatch.setattr(activity, "ENOUGH", 0)
     for state in loops._states.values():
-        monkeypatch.setattr(state, "ticks", repeat(None, 1))
+        monkeypatch.setattr(state, "blanks", tensor.blanks(1))

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ F = torch.nn.functional
 def _soon(soon: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tensor, "few_views", iter(()))
     yield
-    monkeypatch.setattr(tensor, "few_views", repeat(None))
+    monkeypatch.setattr(tensor, "few_views", tensor.blanks())
 
 
 def often(function: Callable[[], Any]) -> Any:

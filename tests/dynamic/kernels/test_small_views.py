@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core import activity, provided
 from staticgraph.dynamic.fast_paths import loops, pairs, views
 from staticgraph.dynamic.tensors import tensor
 
 
 @pytest.fixture(autouse=True)
 def _by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "ENOUGH", 0)
     provided.many_views()
-    monkeypatch.setattr(loops, "ENOUGH", 0)
-    loops._states[pairs._operators[pairs.ops.matmul]].ticks = iter(())
+    loops._states[pairs._operators[pairs.ops.matmul]].blanks = iter(())
     _ = torch.ones(2, 2) @ torch.ones(2, 2)
 
 
@@ -170,7 +170,7 @@ def test_products_are_the_bits_of_numpy(dtype: str) -> None:
 def test_it_begins_after_many_views(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[None] = []
     monkeypatch.setattr(tensor.provided, "many_views", lambda: begun.append(None))
-    monkeypatch.setattr(tensor, "few_views", iter((None, None)))
+    monkeypatch.setattr(tensor, "few_views", tensor.blanks(2))
     x = torch.ones(3)
     for expected in (0, 0, 1):
         tensor.new_view(views._select, x, x._array[:1], {"key": 0})

@@ -16,8 +16,7 @@ from staticgraph.dynamic.autograd.graph import (
     register_multi_grad_hook,
     saved_tensors_hooks,
 )
-from staticgraph.dynamic.fast_paths import loops
-from staticgraph.dynamic.kernels import quick
+from staticgraph.dynamic.core import activity
 from staticgraph.dynamic.utils.checkpoint import checkpoint
 
 
@@ -201,8 +200,7 @@ GRAPHS = {
 @pytest.fixture
 def no_new_machine_code(monkeypatch):
     """What compiles a small op meanwhile leaves cycles, once."""
-    for module in (loops, quick):
-        monkeypatch.setattr(module, "ENOUGH", 10**9)
+    monkeypatch.setattr(activity, "ENOUGH", 10**9)
 
 
 @pytest.mark.usefixtures("no_new_machine_code")
