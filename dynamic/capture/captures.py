@@ -34,7 +34,7 @@ from staticgraph.dynamic.capture.effects import (
 )
 from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
-from staticgraph.dynamic.capture.keeping import Keeping, is_number
+from staticgraph.dynamic.capture.keeping import Keeping, plain_result
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
@@ -371,7 +371,7 @@ class Capture(Asking, Refusing):
         """
         values = [self.lifted(one) for one in values]
         refuse_attributes(values)
-        numbers = [i for i, one in enumerate(values) if is_number(one)]
+        plain = {i: made for i, one in enumerate(values) if (made := plain_result(one)) is not None}
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
@@ -422,7 +422,7 @@ class Capture(Asking, Refusing):
             self._operands.grads,
             self._late,
             self._breaks,
-            numbers,
+            plain,
         )
         return made, self._outputs[::-1], effects
 

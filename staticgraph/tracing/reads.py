@@ -8,7 +8,6 @@ object those attributes count that any of this code names; if some of it finds a
 
 from __future__ import annotations
 
-import datetime
 import functools
 import os
 import sys
@@ -48,12 +47,12 @@ from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
+from staticgraph.tracing.elements import ElementReads
 from staticgraph.tracing.guards import Guards, Read, is_eager, older, reads_of_tensor, unless_only
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
     file_of_module,
-    has_memory,
     has_parts,
     hooks_of,
     is_empty,
@@ -61,11 +60,9 @@ from staticgraph.tracing.inspection import (
 )  # fmt: skip
 from staticgraph.tracing.kept import NONE as NOTHING_KEPT, Appended, Kept
 from staticgraph.tracing.library_states import (
-    of_bits,
     of_decimals,
-    of_generator,
 )  # fmt: skip
-from staticgraph.tracing.live import NONE, LiveArrays, is_alone, of_others
+from staticgraph.tracing.live import LEAST, NONE, LiveArrays, is_alone, of_others
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
 
@@ -95,6 +92,7 @@ class Surroundings(Containers):
         tables: those of modules, whose changes captures of tensors see themselves.
         opaque: names of objects of other languages, by identity: nothing tells their state.
         live: the arrays that are operands of the trace, so that what they hold is no read.
+        elements: the elements of these that are.
     """
 
     def __init__(
@@ -119,8 +117,10 @@ class Surroundings(Containers):
         self._extra: list[Read] = []
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
+        self._least = LEAST
         self._failed: CaptureError | None = None
         self.live, self.kept = NONE, NOTHING_KEPT
+        self.elements = ElementReads(self.add_read)
         self.follow()
         if lift:
             self._lift()
@@ -174,14 +174,14 @@ class Surroundings(Containers):
         tells = catches or self._reflects or self._computes or self.compares_identity
         if tells or self.cached or not is_alone():
             return
-        self.live = LiveArrays(self.reads, self._routes, self._constant)
+        self.live = LiveArrays(self.reads, self._routes, self._constant, self._least)
         self.reads = self.live.without_contents(self.reads)
         self.guards = Guards([*self.reads, *self._extra])
 
     def exchanged(self) -> bool:
         """Take other arrays for operands, if nothing but such has changed: `w = w - rate * g`."""
         new = self.live.exchanged()
-        if not new:
+        if not new or self.elements.are_of(new):
             return False
         reads = of_others(self.reads, new)
         guards = Guards([*reads, *self._extra])
@@ -197,6 +197,16 @@ class Surroundings(Containers):
         self.live = NONE
         self.add_roots(())
         self._lift()
+
+    def lift_small(self) -> bool:
+        """Take small arrays of functions of arrays for operands, too: whether there are any.
+
+        One of them may be what one side of a branch on a value returns.
+        """
+        self._least = 0
+        if not (self.live.arrays or self.on_tensors):
+            self._lift()
+        return bool(self.live.arrays)
 
     def _forget(self) -> None:
         """Forget what code names, but for what was only seen when it was used."""
@@ -327,27 +337,6 @@ class Surroundings(Containers):
                 pass  # which of its names are read is seen when they are
             elif not self._of_other_languages(value, name, place):
                 self._object(value, name, place)
-
-    def _of_other_languages(self, value: Any, name: str, place: str) -> bool:
-        """What memory has, and what the operators of numbers read."""
-        if type(value).__module__ == "decimal" and not hasattr(value, "prec"):
-            self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
-        elif isinstance(value, datetime.datetime | datetime.time):
-            self._value(value.tzinfo, f"{name}.tzinfo", place)
-        elif has_memory(value):
-            self._bytes(value, name, place)
-        else:
-            return False
-        return True
-
-    def _named_state(self, value: Any, name: str) -> None:
-        """The state of a generator, where some code names it."""
-        if isinstance(value, np.flatiter):
-            self._value(value.base, name, "?")
-        bits = getattr(value, "bit_generator", value)
-        for key, owner, get in (("gi_frame", value, of_generator), ("state", bits, of_bits)):
-            if key in self._names and hasattr(owner, key):
-                self._read("state", owner, get, get(owner), f"{name}.{key}", self._names[key])
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__

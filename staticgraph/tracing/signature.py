@@ -71,6 +71,8 @@ class ModuleAt:
 class Same:
     """What a function returns that is no new container, but one that is there already.
 
+    Or an array of the surroundings, or a view of one.
+
     Attributes:
         place: of that among the containers of the arguments; None: it is of the surroundings.
         value: that of the surroundings.
@@ -85,6 +87,9 @@ class Same:
     def __hash__(self) -> int:
         return hash((self.place, id(self.value)))
 
+    def __repr__(self) -> str:
+        return "what is given" if self.place is not None else f"the {_of(self.value)} from outside"
+
 
 def containers(value: object) -> Iterator[object]:
     """The lists, dicts and objects that a value is made of, in order."""
@@ -97,13 +102,15 @@ def containers(value: object) -> Iterator[object]:
 
 
 def with_same(value: Any, known: Mapping[int, Same], around: Mapping[int, object]) -> Any:
-    """What a function returned, with a `Same` for each container that is there already.
+    """What a function returned, with a `Same` for each container or array that is there already.
 
     Args:
         value: what it returned.
         known: those of the arguments, by identity.
         around: what is in the surroundings, by identity.
     """
+    if type(value) is np.ndarray:
+        return Same(None, value) if _is_of(value, around) else value
     if not isinstance(value, tuple | list | dict) and not is_object(value):
         return value
     if id(value) in known:
@@ -114,6 +121,20 @@ def with_same(value: Any, known: Mapping[int, Same], around: Mapping[int, object
     found = [with_same(one, known, around) for one in parts]
     unchanged = all(one is part for one, part in zip(found, parts, strict=True))
     return value if unchanged else with_parts(value, found)
+
+
+def _of(value: object) -> str:
+    return "array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _is_of(array: np.ndarray, around: Mapping[int, object]) -> bool:
+    """Whether an array is one of the surroundings, or a view of one."""
+    of: object = array
+    while isinstance(of, np.ndarray):
+        if around.get(id(of)) is of:
+            return True
+        of = of.base
+    return False
 
 
 class Made:
