@@ -343,4 +343,5 @@ def shown(value: object) -> str:
             text = repr(value)
     except Exception:  # of a tensor whose values are not known, or of the user's
         text = f"<{type(value).__name__}>"
+    text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= 60 else f"{text[:57]}..."
