@@ -81,6 +81,7 @@ class Capture(Asking, Refusing):
         self._later: dict[int, list[Expression]] = {}
         self._breaks: list[int] = []
         self.modules: list[Any] = []
+        self._names: dict[int, dict[int, str]] = {}
 
     @contextmanager
     def inside(self, module: Any) -> Iterator[None]:
@@ -88,8 +89,7 @@ class Capture(Asking, Refusing):
 
         That is what the module around it calls it, or its class; both, if that is a number.
         """
-        around = self.modules[-1].named_modules() if self.modules else ()
-        name = next((one for one, part in around if part is module and one), "")
+        name = self._name_in(self.modules[-1], module) if self.modules else ""
         if name.isdecimal():
             name = f"{name} {type(module).__name__}"
         self.modules.append(module)
@@ -98,6 +98,14 @@ class Capture(Asking, Refusing):
                 yield
         finally:
             self.modules.pop()
+
+    def _name_in(self, around: Any, module: Any) -> str:
+        """What a module calls one of its parts; "" of another."""
+        names = self._names.get(id(around), {})
+        if id(module) not in names:  # a walk for each part would be one per pair of parts
+            names = {id(part): name for name, part in around.named_modules()}
+            self._names[id(around)] = names
+        return names.get(id(module), "")
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""

@@ -60,10 +60,17 @@ class LiveArrays:
     def __init__(
         self, reads: Sequence[Read], routes: Mapping[int, int], constants: set[int], least: int
     ) -> None:
+        owners = [
+            one
+            for one in reads
+            if one.kind in _CONTENTS
+            and id(one.owner) not in constants
+            and _is_plain(one.owner, least)
+        ]
         found: dict[int, list[Place]] = {}
         held: dict[tuple[int, Any], tuple[Place, Any]] = {}
         counts: Counter[int] = Counter()
-        for read in reads:
+        for read in reads if owners else ():
             for place, value in _places(read):
                 counts[id(value)] += 1
                 held[id(place[0]), place[1]] = place, value
@@ -75,15 +82,12 @@ class LiveArrays:
             inside = value if isinstance(value, tuple) and id(value) in whole else (value,)
             for one in inside:
                 found.setdefault(id(one), []).append(place)
-        owners = [one for one in reads if one.kind in _CONTENTS]
         live = {
             id(one.owner): one
             for one in owners
-            if id(one.owner) not in constants
-            and id(one.owner) in found
+            if id(one.owner) in found
             and counts[id(one.owner)] == routes.get(id(one.owner))
             and not any(one.owner is part for key in tuples.keys() - whole for part in tuples[key])
-            and _is_plain(one.owner, least)
         }
         self.arrays = [one.owner for one in live.values()]
         self.names = [one.name for one in live.values()]

@@ -67,7 +67,6 @@ from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
 
 _BOUND = (BuiltinFunctionType, type([].__len__))
-_EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
 _ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 
@@ -86,7 +85,6 @@ class Surroundings(Containers):
         lift: whether arrays may be operands of the trace.
 
     Attributes:
-        guards: the reads.
         codes: the code that was followed.
         cached: where cached properties and functions keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
@@ -115,6 +113,7 @@ class Surroundings(Containers):
         self._by_text: dict[str, str] = {}
         self._forget()
         self._extra: list[Read] = []
+        self._guards: Guards | None = None
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
         self._least = LEAST
@@ -124,6 +123,13 @@ class Surroundings(Containers):
         self.follow()
         if lift:
             self._lift()
+
+    @property
+    def guards(self) -> Guards:
+        """The reads."""
+        if self._guards is None:  # it is followed several times before that is asked for
+            self._guards = Guards([*self.reads, *self._extra])
+        return self._guards
 
     @property
     def states(self) -> list[State]:
@@ -159,14 +165,14 @@ class Surroundings(Containers):
             if now == before:
                 break
         self.reads = self.kept.without(self.live.without_contents(self.reads))
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def keep(self, kept: Kept) -> None:
         """Take numbers and lists for what each call changes, so that what they are is no read."""
         self.kept = kept
         self.add_roots(())
         self.reads = kept.without(self.reads)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def _lift(self) -> None:
         """Take arrays for operands, where nothing could tell what stands for them from them."""
@@ -176,7 +182,7 @@ class Surroundings(Containers):
             return
         self.live = LiveArrays(self.reads, self._routes, self._constant, self._least)
         self.reads = self.live.without_contents(self.reads)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def exchanged(self) -> bool:
         """Take other arrays for operands, if nothing but such has changed: `w = w - rate * g`."""
@@ -188,7 +194,7 @@ class Surroundings(Containers):
         if not guards.hold():
             return False
         self.live.exchange(new)
-        self.reads, self.guards = reads, guards
+        self.reads, self._guards = reads, guards
         return True
 
     def keep_constant(self, arrays: Iterable[int]) -> None:
@@ -231,7 +237,7 @@ class Surroundings(Containers):
         others = functools.partial(unless_only, every, [*self.reads, *self.stored])
         self.reads = older(others(before), self.reads)
         self.stored = older(others(stored), self.stored)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def begin(self) -> None:
         """Note the states as they are: they may have moved on since they were found.
@@ -256,7 +262,7 @@ class Surroundings(Containers):
         """Take a read that was only seen when it happened."""
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
             self._extra.append(read)
-            self.guards = Guards([*self.reads, *self._extra])
+            self._guards = None
 
     def add_names(self, names: Iterable[str], place: str) -> None:
         """Take names of attributes that were only seen when they were used."""
@@ -295,7 +301,7 @@ class Surroundings(Containers):
             raise
         # what changed since the call began is known by what it was then
         self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def _value(self, value: Any, name: str, place: str) -> None:
         kind = type(value)
@@ -306,6 +312,9 @@ class Surroundings(Containers):
         if kind in PLAIN or isinstance(value, Expression | Appended) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
+        if kind in _EXACT:
+            _EXACT[kind](self, value, name, place)
+            return
         if is_tensor(value):
             self.reads += reads_of_tensor(value, self.on_tensors, name, place)
             if is_eager(value):
@@ -324,7 +333,7 @@ class Surroundings(Containers):
         for types, follow in _FOLLOWED:
             if isinstance(value, types):
                 follow(self, value, name, place)
-                if kind not in _EXACT and not is_library(file_of(kind)):
+                if not is_library(file_of(kind)):
                     self._object(value, name, place)
                 break
         else:
@@ -483,3 +492,8 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     (weakref.ref, _S._reference),
     (ContextVar, _S._context),
 ]
+_EXACT: dict[Any, Callable[[Surroundings, Any, str, str], None]] = {
+    kind: next(follow for types, follow in _FOLLOWED if issubclass(kind, types))
+    for kind in (tuple, list, deque, dict, set, frozenset, type, FunctionType, MethodType)
+}
+"""What most values are, of which nothing else has to be asked."""
