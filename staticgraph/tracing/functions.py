@@ -329,9 +329,7 @@ class Function(InspectedFunction):
         except CaptureError as error:
             if not (error.hands_out and around.lift_small()):
                 raise
-            with suppress(Exception):
-                return self._keeping(found, around)
-            raise
+            return self._keeping(found, around)
         self._known_arrays.failed(live, around.live)
         return served
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
+from staticgraph.tracing.inspection import file_of
 from staticgraph.tracing.modules import is_module
 
 
@@ -25,7 +27,11 @@ def is_array(x: object) -> bool:
 
 def same_static(one: object, other: object) -> bool:
     """Whether a static argument that equals another tells a function nothing else."""
-    return one is other or not hasattr(one, "__dict__") or is_dataclass(one)
+    if one is other:
+        return True
+    if is_dataclass(one):  # of which all fields are compared: whether it has anything else
+        return getattr(one, "__dict__", {}).keys() <= {field.name for field in fields(one)}
+    return not hasattr(one, "__dict__") and is_library(file_of(type(one)))
 
 
 def settings_of(values: Sequence[Any]) -> list[Any]:

@@ -7,9 +7,11 @@ keyword too: part of the key under which a trace is kept.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -258,8 +260,39 @@ def _static(name: str, value: object) -> Static:
             f"{name}: the argument {value!r:.80} is of type {type(value).__name__}: neither an "
             f"array nor hashable, which static arguments have to be{instead} ({user_place()})"
         ) from None
-    # 0.0 == -0.0, but a function may tell them apart
-    return Static(type(value), value.hex() if type(value) is float else value, value)
+    return Static(type(value), _told_apart(value), value)
+
+
+def _told_apart(value: Any) -> Any:
+    """What is equal for values that equal each other and that no function can tell apart.
+
+    0.0 and -0.0, 1 and True, 12 o'clock in London and 13 in Paris are equal, and not the same.
+    """
+    kind: Any = type(value)
+    if kind is float:
+        return value.hex()
+    if kind is complex:
+        return value.real.hex(), value.imag.hex()
+    if kind is range:
+        return value.start, value.stop, value.step
+    if kind is frozenset:
+        return frozenset(map(_part, value))
+    if isinstance(value, tuple):
+        return tuple(map(_part, value))
+    if isinstance(value, datetime.datetime | datetime.time) or kind.__module__ == "decimal":
+        return value, repr(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return tuple([_part(getattr(value, one.name, None)) for one in fields(value)])
+    return value
+
+
+def _part(value: object) -> tuple[object, ...]:
+    """The same of a part of a value: by identity, where it has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), id(value)
+    return type(value), _told_apart(value)
 
 
 def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:
