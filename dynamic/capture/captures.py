@@ -379,7 +379,7 @@ class Capture(Asking, Refusing):
         """
         values = [self.lifted(one) for one in values]
         refuse_attributes(values)
-        plain = {i: made for i, one in enumerate(values) if (made := plain_result(one)) is not None}
+        plain = {i: how for i, one in enumerate(values) if (how := plain_result(one)) is not None}
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))

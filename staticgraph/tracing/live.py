@@ -313,7 +313,8 @@ def _is_computed(node: Expression) -> bool:
 
 def _largest(nodes: Iterable[Expression]) -> float:
     """The elements of the largest of these."""
-    return max(math.prod(x.shape) if is_static(x.shape) else math.inf for x in nodes)
+    sizes = [math.prod(map(int, x.shape)) if is_static(x.shape) else math.inf for x in nodes]
+    return max(sizes)
 
 
 def _is_cheap(node: Expression) -> bool:
