@@ -127,7 +127,7 @@ def test_a_finalizer_that_is_registered_inside_is_refused() -> None:
         return x
 
     with pytest.raises(
-        sg.EffectError, match=r"lines\.py:\d+: registers what is called when an obj"
+        sg.EffectError, match=r"lines\.py:\d+: registers what is called when"
     ):
         sg.function(f)(np.ones(2))
     assert found == []
