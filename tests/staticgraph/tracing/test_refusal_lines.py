@@ -126,8 +126,6 @@ def test_a_finalizer_that_is_registered_inside_is_refused() -> None:
         weakref.finalize(Own(), found.append, 1)
         return x
 
-    with pytest.raises(
-        sg.EffectError, match=r"lines\.py:\d+: registers what is called when"
-    ):
+    with pytest.raises(sg.EffectError, match=r"lines\.py:\d+: registers what is called when"):
         sg.function(f)(np.ones(2))
     assert found == []
