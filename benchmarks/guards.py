@@ -113,9 +113,19 @@ def _size(x: Any) -> Any:
     return x * len(x) * {1: 2.0}[x.shape[0]]
 
 
-def _constant(elements: int) -> Callable[..., Any]:
+def _element(elements: int) -> Callable[..., Any]:
     array = np.ones(elements, "float32")
     return lambda x: x * float(array[0])
+
+
+def _made_by_numpy(elements: int) -> Callable[..., Any]:
+    array = np.ones(elements, "float32")
+    return lambda x: x * ((array > 0) & (array < 2))[:1].astype("float32")
+
+
+def _all_elements(elements: int) -> Callable[..., Any]:
+    array = np.ones(elements, "float32")
+    return lambda x: x * float(array.max())
 
 
 def kinds() -> Iterator[tuple[str, Callable[[], Callable[..., Any]], bool]]:
@@ -140,8 +150,10 @@ def kinds() -> Iterator[tuple[str, Callable[[], Callable[..., Any]], bool]]:
     yield "the same, with a hook on each layer", lambda: _of_module(50, True), True
     yield "a training step on 10 parameters, with Adam", _made(_of_step, 5), True
     yield "a training step on 100 parameters, with Adam", _made(_of_step, 50), True
-    yield "an array of 1,000 elements that has to be a constant", _made(_constant, 1000), False
-    yield "one of 1,000,000", _made(_constant, 10**6), False
+    yield "one element of 1,000,000, as a number: `float(a[0])`", _made(_element, 10**6), False
+    yield "what NumPy makes of 1,000,000: `(a > 0) & (a < 2)`", _made(_made_by_numpy, 10**6), False
+    yield "all of 1,000, as a number: `float(a.max())`", _made(_all_elements, 1000), False
+    yield "all of 1,000,000", _made(_all_elements, 10**6), False
 
 
 def _made(make: Callable[[int], Callable[..., Any]], given: int) -> Callable[[], Any]:

@@ -97,6 +97,9 @@ class CaptureError(GraphError):
         staticgraph.CaptureError: ...: <placeholder 'x': float64[]> has no value before it ...
     """
 
+    hands_out: bool = False
+    """Whether one side of a branch on a value returns an array from outside."""
+
 
 @_public
 class EffectError(CaptureError):

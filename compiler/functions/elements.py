@@ -235,6 +235,9 @@ def nextafter(a: Value, b: Value) -> Value:
 def signbit(x: Value) -> Value:
     """Whether the sign is negative, of -0.0 too.
 
+    Of nan it is the bit that the element has. Which one a nan has that was computed no standard
+    says (IEEE 754, 6.3): it differs between processors, between NumPy's loops, and kernels.
+
     Example:
         >>> sg.signbit(np.array([-0.0, 1.0]))
         array([ True, False])

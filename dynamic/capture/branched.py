@@ -142,14 +142,14 @@ def common(
             or one.draws != first.draws
             or one.views != first.views
             or one.freed != first.freed
-            or one.numbers != first.numbers
+            or one.plain != first.plain
         ):
             return None
         if len(one.steps) != len(first.steps) or not all(map(_is_same, one.steps, first.steps)):
             return None
     return Effects(
         first.inputs, lifted, first.draws, first.results, first.views, [*first.freed], first.steps,
-        first.asked, recording, grads, {}, (), first.numbers,
+        first.asked, recording, grads, {}, (), first.plain,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from staticgraph.dynamic.capture.effects import (
 )
 from staticgraph.dynamic.capture.flagged import Flagged, add_step
 from staticgraph.dynamic.capture.gradients import Gradients
-from staticgraph.dynamic.capture.keeping import Keeping, is_number
+from staticgraph.dynamic.capture.keeping import Keeping, plain_result
 from staticgraph.dynamic.capture.outside import Operands
 from staticgraph.dynamic.capture.refusing import Refusing
 from staticgraph.dynamic.capture.traced import Traced, class_of, refuse_attributes
@@ -81,6 +81,7 @@ class Capture(Asking, Refusing):
         self._later: dict[int, list[Expression]] = {}
         self._breaks: list[int] = []
         self.modules: list[Any] = []
+        self._names: dict[int, dict[int, str]] = {}
 
     @contextmanager
     def inside(self, module: Any) -> Iterator[None]:
@@ -88,8 +89,7 @@ class Capture(Asking, Refusing):
 
         That is what the module around it calls it, or its class; both, if that is a number.
         """
-        around = self.modules[-1].named_modules() if self.modules else ()
-        name = next((one for one, part in around if part is module and one), "")
+        name = self._name_in(self.modules[-1], module) if self.modules else ""
         if name.isdecimal():
             name = f"{name} {type(module).__name__}"
         self.modules.append(module)
@@ -98,6 +98,14 @@ class Capture(Asking, Refusing):
                 yield
         finally:
             self.modules.pop()
+
+    def _name_in(self, around: Any, module: Any) -> str:
+        """What a module calls one of its parts; "" of another."""
+        names = self._names.get(id(around), {})
+        if id(module) not in names:  # a walk for each part would be one per pair of parts
+            names = {id(part): name for name, part in around.named_modules()}
+            self._names[id(around)] = names
+        return names.get(id(module), "")
 
     def made(self, value: object) -> Any:
         """The traced tensor of a value: an expression, or an array that is known."""
@@ -371,7 +379,7 @@ class Capture(Asking, Refusing):
         """
         values = [self.lifted(one) for one in values]
         refuse_attributes(values)
-        numbers = [i for i, one in enumerate(values) if is_number(one)]
+        plain = {i: how for i, one in enumerate(values) if (how := plain_result(one)) is not None}
         self.flush()
         for key, (table, _) in self._assigned.items():
             self.add(Assign(table, key[1], self.output(self._values[key].expression)))
@@ -422,7 +430,7 @@ class Capture(Asking, Refusing):
             self._operands.grads,
             self._late,
             self._breaks,
-            numbers,
+            plain,
         )
         return made, self._outputs[::-1], effects
 

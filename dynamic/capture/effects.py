@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -268,7 +269,7 @@ class Effects:
         grads: operands that are the gradients of others before the call, with the others.
         late: operands that are read only in a later stage than the first.
         breaks: how many steps are done before each of these stages.
-        numbers: the results that are Python numbers.
+        plain: the results that are no tensors, and what makes them of tensors.
         failures: per way that raises after it has drawn random numbers, these.
     """
 
@@ -286,9 +287,9 @@ class Effects:
         grads: Mapping[int, int],
         late: Mapping[int, Late],
         breaks: Sequence[int],
-        numbers: Sequence[int] = (),
+        plain: Mapping[int, Callable[[Any], Any]] = MappingProxyType({}),
     ) -> None:
-        self.grads, self.numbers = dict(grads), tuple(numbers)
+        self.grads, self.plain = dict(grads), plain
         self.late, self.breaks = dict(late), tuple(breaks)
         self.inputs, self.lifted, self.draws = tuple(inputs), tuple(lifted), tuple(draws)
         self._kinds = [_kind(one) for one in self.lifted]
@@ -309,7 +310,7 @@ class Effects:
         """Whether there is anything to do that a plain call does not."""
         return bool(
             self.lifted or self.draws or self.views or self.steps or self.asks or self.freed
-            or self.numbers or self.failures
+            or self.plain or self.failures
         )  # fmt: skip
 
     @property
@@ -451,8 +452,8 @@ class Effects:
                     with nullcontext() if recorded else no_grad():
                         base = base._apply(op, (base,), known)
                 results[view.result] = base
-        for i in self.numbers:
-            results[i] = results[i]._array.item()
+        for i, make in self.plain.items():
+            results[i] = make(results[i])
         return results[: self.results]
 
 

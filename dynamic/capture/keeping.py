@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.core.pytree import leaves, parts_of, with_parts
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression
@@ -74,6 +76,22 @@ def _root(value: Any) -> Any:
     return value
 
 
-def is_number(value: object) -> bool:
-    """Whether it is one of Python's, or stands for one."""
-    return type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak)
+def plain_result(value: object) -> Callable[[Any], Any] | None:
+    """What makes a number, an array or a scalar of NumPy's of a result, if it is no tensor."""
+    if type(value) in (bool, int, float) or (isinstance(value, Traced) and value._weak):
+        return _as_number
+    if isinstance(value, np.ndarray):
+        return _as_array
+    return _as_scalar if isinstance(value, np.generic) else None
+
+
+def _as_number(tensor: Any) -> Any:
+    return tensor._array.item()
+
+
+def _as_array(tensor: Any) -> Any:
+    return tensor._array
+
+
+def _as_scalar(tensor: Any) -> Any:
+    return tensor._array[()]

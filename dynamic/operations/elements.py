@@ -59,6 +59,9 @@ def isneginf(input: object) -> Any:
 def signbit(input: object) -> Any:
     """Whether the sign is negative, of -0.0 too.
 
+    Of nan it is the bit that the element has. Which one a nan has that was computed no standard
+    says (IEEE 754, 6.3): an eager op and a compiled one may give it another.
+
     Example:
         >>> dynamic.signbit(dynamic.tensor([-0.0, 1.0]))
         tensor([ True, False])

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.deciding import decider_of_user
-from staticgraph.compiler.core.lowering import Alias, IndexMap
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Pointwise
 from staticgraph.compiler.core.messages import deferred_text
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.refusals import refuse
@@ -26,6 +26,7 @@ from staticgraph.compiler.functions import numpy_protocol
 from staticgraph.compiler.graph.expression import Expression, Handle
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.operators import method_named
+from staticgraph.tracing.elements import Elements
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _OF_ARRAYS = frozenset(dir(np.ndarray))
@@ -45,7 +46,7 @@ _apply = unwatched(Expression._apply)
 
 def _is_plain(operand: object) -> bool:
     """Whether no method of a class of the user's makes an array of it."""
-    return type(operand) in _PLAIN or isinstance(operand, Expression)
+    return type(operand) in _PLAIN or isinstance(operand, Expression | np.generic)
 
 
 class TracedArray(Expression):
@@ -54,9 +55,10 @@ class TracedArray(Expression):
     Attributes:
         uses: how many operands of other expressions it is.
         viewed: whether a view of it was made.
+        elements: of an array around the function, and of views of that, where they are read.
     """
 
-    __slots__ = ("uses", "viewed")
+    __slots__ = ("elements", "uses", "viewed")
 
     def __init__(
         self, op: Op, operands: tuple[Expression, ...], attrs: Attrs, name: str | None = None
@@ -64,6 +66,7 @@ class TracedArray(Expression):
         super().__init__(op, operands, attrs, name)
         self.uses = 0
         self.viewed = False
+        self.elements: Elements | None = None
         view = isinstance(op.lowering, Alias | IndexMap)
         for one in operands:
             if type(one) is TracedArray:
@@ -94,6 +97,17 @@ class TracedArray(Expression):
             return bool(np.broadcast_to(np.zeros((), self.dtype), sizes))
         value: Any = ops.reshape(self, ()) if sizes else self
         return current.truth(value if self.dtype.kind == "b" else value != 0)
+
+    def __getitem__(self, key: object) -> Any:
+        if self.elements is None:
+            return super().__getitem__(key)
+        found = self.elements.at(key)
+        if found is not None and not isinstance(found, Elements):
+            return found
+        result = super().__getitem__(key)
+        if isinstance(result, TracedArray):
+            result.elements = found
+        return result
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
@@ -202,7 +216,8 @@ class TracedArray(Expression):
 class OutsideArray(TracedArray):
     """What stands for an array of the surroundings in a function of tensors that is traced.
 
-    Tensors compute with it, and may be made of it; NumPy has no part in that, and gets no values.
+    Tensors compute with it, and may be made of it; what NumPy makes of it element by element is
+    another such array.
 
     Attributes:
         plain: the input of the graph.
@@ -213,12 +228,13 @@ class OutsideArray(TracedArray):
     plain: Expression
 
     def _apply(self, op: Op, operands: Sequence[object], attrs: Attrs) -> Any:
-        """What a tensor among the operands makes of them, or a view of the array."""
+        """What a tensor among the operands makes of them, or another array."""
         plain = [getattr(one, "plain", one) for one in operands]
         for one in operands:
             if isinstance(one, Handle):
                 return one._apply(op, plain, attrs)
-        if not isinstance(op.lowering, Alias | IndexMap) or not all(map(_is_plain, plain)):
+        is_fused = isinstance(op.lowering, Alias | IndexMap | Pointwise)
+        if not is_fused or not all(map(_is_plain, plain)):
             refuse(f"{op.name} of an array without a tensor needs its values", "compute it outside")
         return _standing(self.plain._apply(op, plain, attrs))
 
@@ -232,6 +248,12 @@ def _standing(plain: Expression) -> OutsideArray:
 def outside(placeholder: Expression) -> Expression:
     """What stands for an array of the surroundings in a function of tensors."""
     return _standing(placeholder)
+
+
+def refuse_outside(values: Iterable[object]) -> None:
+    """Refuse results that stand for arrays in a function of tensors: a call returns arrays."""
+    if any(type(one) is OutsideArray for one in values):
+        refuse("returns an array from outside, or what NumPy makes of one", "return a tensor")
 
 
 def _in_place(sign: str) -> Any:

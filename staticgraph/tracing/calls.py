@@ -13,13 +13,14 @@ import numpy as np
 from staticgraph.compiler.core.deciding import decider
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.op import Operand
-from staticgraph.compiler.core.pytree import is_object, parts_of, with_parts
+from staticgraph.compiler.core.pytree import is_object, leaves as leaves_of, parts_of, with_parts
 from staticgraph.compiler.core.types import DType, as_dtype
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.executables.executable import Executable
-from staticgraph.tracing.arrays import outside
+from staticgraph.tracing.arrays import outside, refuse_outside
 from staticgraph.tracing.compiled import Compiled
 from staticgraph.tracing.effects import watched
+from staticgraph.tracing.elements import Elements
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.signature import (
@@ -221,6 +222,8 @@ def _on_leaves(
         standing = inputs[first_live:first_kept]
         if around.on_tensors:
             standing = list(map(outside, standing))
+        for one, array, name in zip(standing, live.arrays, live.names, strict=True):
+            one.elements = Elements(array, name, around.elements)
         given = given_in(args, kwargs)
         known = {id(one): Same(place) for place, one in enumerate(given)}
 
@@ -240,6 +243,7 @@ def _on_leaves(
             nullcontext() if engine is None else kept.replaced(inputs[first_kept:], engine._keeps),
         ):
             returned = called()
+        refuse_outside(leaves_of(returned))
         return with_same(returned, known, around.seen)
 
     return on_leaves

@@ -33,7 +33,7 @@ _TESTS = {
     "code": "o{i}.__code__ is v{i}",
     "length": "len(o{i}) == v{i}",
     "empty": "not o{i}",
-    "keys": "[*o{i}] == v{i}",
+    "keys": "len(o{i}) == len(v{i}) and all(map(is_, o{i}, v{i}))",
     "members": "len(o{i}) == len(v{i}) and all(map(is_, o{i}, v{i}))",
     "each": "len(o{i}) == len(v{i}) and all(map(is_, o{i}, v{i}))",
     "values": "all(map(is_, o{i}.values(), v{i}))",

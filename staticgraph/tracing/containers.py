@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from contextvars import ContextVar
 from types import MappingProxyType, ModuleType
@@ -11,7 +12,8 @@ import numpy as np
 
 from staticgraph.tracing.callables import PLAIN, Callables
 from staticgraph.tracing.guards import reads_of_array
-from staticgraph.tracing.library_states import of_flags
+from staticgraph.tracing.inspection import has_memory
+from staticgraph.tracing.library_states import of_bits, of_decimals, of_flags, of_generator
 from staticgraph.tracing.live import LiveArrays
 
 HOW_ARRAYS_FAIL: ContextVar[Any] = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
@@ -93,3 +95,24 @@ class Containers(Callables):
         now = value.get(None)
         self._read("context", value, None, now, name, place)
         self._value(now, name, place)
+
+    def _of_other_languages(self, value: Any, name: str, place: str) -> bool:
+        """What memory has, and what the operators of numbers read."""
+        if type(value).__module__ == "decimal" and not hasattr(value, "prec"):
+            self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
+        elif isinstance(value, datetime.datetime | datetime.time):
+            self._value(value.tzinfo, f"{name}.tzinfo", place)
+        elif has_memory(value):
+            self._bytes(value, name, place)
+        else:
+            return False
+        return True
+
+    def _named_state(self, value: Any, name: str) -> None:
+        """The state of a generator, where some code names it."""
+        if isinstance(value, np.flatiter):
+            self._value(value.base, name, "?")
+        bits = getattr(value, "bit_generator", value)
+        for key, owner, get in (("gi_frame", value, of_generator), ("state", bits, of_bits)):
+            if key in self._names and hasattr(owner, key):
+                self._read("state", owner, get, get(owner), f"{name}.{key}", self._names[key])

@@ -10,7 +10,8 @@ from typing import Any
 from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
-from staticgraph.tracing.guards import Read, shown
+from staticgraph.tracing.described import change_of, line_of
+from staticgraph.tracing.guards import Read
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.tracing import Trace
 from staticgraph.tracing.words import Versions, with_words
@@ -27,21 +28,11 @@ class Retrace:
     changes: Sequence[tuple[Read, Any]]
 
     def __str__(self) -> str:
-        return "; ".join(
-            f"{read.name} ({read.place}): {shown(read.was())} became {shown(now)}"
-            for read, now in self.changes
-        )
+        return "; ".join([change_of(read, now) for read, now in self.changes])
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _line_of(read: Read) -> str:
-    if read.kind == "code":
-        return f"{read.name}, at {read.place}"
-    where = "" if read.place == "?" else f", read at {read.place}"
-    return f"{read.name} is {shown(read.was())}{where}"
 
 
 def guard_cost(surroundings: Iterable[Surroundings]) -> float:
@@ -94,7 +85,7 @@ class Explanation:
 
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
-        lines += [f"  {_line_of(one)}" for one in guards]
+        lines += [f"  {line_of(one)}" for one in guards]
         live = {name: None for around, _ in self.traces for name in around.live.names}
         lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
         kept = {name: None for around, _ in self.traces for name in around.kept.changed}

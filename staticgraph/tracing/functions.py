@@ -8,14 +8,13 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import is_dataclass
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_default_dtype
-from staticgraph.compiler.core.errors import EffectError, FeedError, OptionError
+from staticgraph.compiler.core.errors import CaptureError, EffectError, FeedError, OptionError
 from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
 from staticgraph.compiler.core.pytree import mapped
@@ -33,6 +32,15 @@ from staticgraph.tracing.calls import (
 from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
 from staticgraph.tracing.kept import kept_of
+from staticgraph.tracing.kinds import (
+    identity,
+    is_array,
+    is_tensor,
+    kind_of_operand,
+    kinds_of,
+    same_static,
+    settings_of,
+)
 from staticgraph.tracing.live import Known, LiveArrays
 from staticgraph.tracing.modules import ModuleTensors, is_module
 from staticgraph.tracing.reads import Surroundings
@@ -76,8 +84,9 @@ def function(
         options: as `compile` takes them. With `memory`, that of each of its graphs, it is compiled
             for each combination of sizes.
 
-    The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns tensors,
-    and is one node of the tape whose reverse pass is compiled, to any order of differentiation.
+    The result takes ndarrays, and returns new ndarrays; with eager tensors, it returns what `f`
+    does, and is one node of the tape whose reverse pass is compiled, to any order of
+    differentiation. An array from outside that `f` returns is that array.
     With expressions it is `f` itself, so that compiled functions may call each other.
 
     Sizes are unknown when `f` is traced, unless declared, so that a trace serves any. Where the
@@ -201,14 +210,14 @@ class Function(InspectedFunction):
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
-                if len(args) == 1:  # as `_kinds` has them, which would take 0.1 us more to call
+                if len(args) == 1:  # as `kinds_of` has them, which would take 0.1 us more to call
                     (x,) = args
                     run = self._known.get((type(x), x.dtype, x.shape))
                 elif len(args) == 2:
                     x, y = args
                     run = self._known.get((type(x), x.dtype, x.shape, type(y), y.dtype, y.shape))
                 else:
-                    run = self._known.get(_kinds(args))
+                    run = self._known.get(kinds_of(args))
             except (AttributeError, TypeError):
                 run = None
             if run is not None and self._root.__code__ is self._code and not BLOCKS:
@@ -268,10 +277,10 @@ class Function(InspectedFunction):
             return call.run(kind, operands)
         around = call.around
         special = around.compares_identity or kwargs or call.given_numbers or BLOCKS
-        if not special and all(map(_is_array, args)):
+        if not special and all(map(is_array, args)):
             tensors = self._tensors[tuple(map(id, self._own))] if self._own else None
             again = repeated(call, kind, len(args), tensors, self._root, self._again)
-            _remember(self._known, _kinds(args), again)
+            _remember(self._known, kinds_of(args), again)
         return call.run(kind, operands)
 
     def _again(self, *args: object) -> Any:
@@ -300,22 +309,39 @@ class Function(InspectedFunction):
     def _find(self, found: Arguments) -> tuple[Call, list[Any]]:
         """What serves a call, and its operands: arrays, then tensors of modules."""
         around = self._surroundings(found)
-        live, served = around.live, None
-        if live.arrays:
-            with suppress(Exception):  # with the arrays as constants it is raised again
-                served = self._served(found, around)
-        if served is None:
-            if live.arrays:
-                around.keep_constant(map(id, around.live.arrays))
-            served = self._keeping(found, around)
-            self._known_arrays.failed(live, around.live)
-        call, operands = served
+        call, operands = self._serving(found, around)
         for i in call.numbers:
             operands[i] = self._number(operands[i])
         if call.compiled.trace.casts:
             call.compiled.trace.check_numbers(operands)
         call.own = operands[len(found.arrays) :]
         return call, operands
+
+    def _serving(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
+        """What serves a call: with as few constants as the function can be traced with."""
+        live = around.live
+        while around.live.arrays:
+            with suppress(Exception):  # with the arrays as constants it is raised again
+                return self._keeping(found, around)
+            if not self._want_elements(around):
+                around.keep_constant(map(id, around.live.arrays))
+        try:
+            served = self._keeping(found, around)
+        except CaptureError as error:
+            if not (error.hands_out and around.lift_small()):
+                raise
+            return self._keeping(found, around)
+        self._known_arrays.failed(live, around.live)
+        return served
+
+    def _want_elements(self, around: Surroundings) -> bool:
+        """Whether single elements of arrays can be guards instead of whole arrays: from now on."""
+        if around.elements.wanted or not around.elements.asked:
+            return False
+        around.elements.wanted = True
+        self._known_arrays.read_elements()
+        around.keep_constant(())
+        return True
 
     def _keeping(self, found: Arguments, around: Surroundings) -> tuple[Call, list[Any]]:
         """What serves a call, of a function that may change numbers and lists around it."""
@@ -351,9 +377,9 @@ class Function(InspectedFunction):
             id(around.kept),
             found.structure,
             tuple(map(id, modules)),
-            tuple(map(_identity, state)),
+            tuple(map(identity, state)),
             tuple(aliases(found.arrays)) if around.compares_identity else None,
-            tuple([_kind(x) for x in operands]),
+            tuple([kind_of_operand(x) for x in operands]),
         )
         call = self._calls.get(key)
         if call is None or not call.compiled.trace.fits(operands):
@@ -362,7 +388,8 @@ class Function(InspectedFunction):
             constants = self._known_arrays.traced(around.live, call.compiled.trace, first_live)
             if constants:
                 self._drop(around.live)
-                around.keep_constant(constants)
+                if not self._want_elements(around):
+                    around.keep_constant(constants)
                 return self._served(found, around)
             if call.effects is not None:
                 reads = [one.owner for one in around.guards.reads]
@@ -379,7 +406,7 @@ class Function(InspectedFunction):
 
     def _surroundings(self, found: Arguments) -> Surroundings:
         """What the function can read beside arrays, as it is: known already, or followed now."""
-        on_tensors = bool(self._own or found.modules) or any(map(_is_tensor, found.arrays))
+        on_tensors = bool(self._own or found.modules) or any(map(is_tensor, found.arrays))
         key = on_tensors, found.structure, tuple(map(id, found.modules)), get_default_dtype()
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
@@ -390,19 +417,20 @@ class Function(InspectedFunction):
                 self._around.clear()
             kept = self._around[key] = []
         for one in kept:
-            same = one.kept.holds() and all(map(_same_static, one.statics, statics))
+            same = one.kept.holds() and all(map(same_static, one.statics, statics))
             if same and (one.guards.hold() or one.exchanged()):
                 return one
         own = [*self._own, *found.modules]
-        settings = [OF_PROCESS, *_settings([*found.arrays, *own])]
+        settings = [OF_PROCESS, *settings_of([*found.arrays, *own])]
         around = Surroundings([self._f, *own, *statics], on_tensors, own, statics, settings)
+        around.elements.wanted = self._known_arrays.elements
         if kept:
             before = kept[0].guards
             self._retraces.append(Retrace(before.changes()))
             self._retraced += 1
             self._known_arrays.changed(self._retraces[-1].changes, before.reads)
         constant = self._known_arrays.constants(around.live)
-        if constant:
+        if constant or around.elements.wanted:
             around.keep_constant(constant)
         if len(kept) >= KEPT:
             self._forget(kept.pop())
@@ -447,44 +475,6 @@ class Function(InspectedFunction):
             signature = Signature(captured, found, modules, tensors, operands, around)
             self._signatures[ranks] = signature
         return signature.call(operands)
-
-
-def _kinds(args: Sequence[Any]) -> tuple[object, ...]:
-    """The types, dtypes and shapes of arrays and tensors, in a row."""
-    return tuple([part for x in args for part in (type(x), x.dtype, x.shape)])
-
-
-def _is_array(x: object) -> bool:
-    return type(x) is np.ndarray or isinstance(x, Operand)
-
-
-def _same_static(one: object, other: object) -> bool:
-    """Whether a static argument that equals another tells a function nothing else."""
-    return one is other or not hasattr(one, "__dict__") or is_dataclass(one)
-
-
-def _settings(values: Sequence[Any]) -> list[Any]:
-    """The settings of the eager engine, if some values are its tensors."""
-    for one in values:
-        tensor: Any = next(iter(one.parameters()), None) if is_module(one) else one
-        if _is_tensor(tensor):
-            return list(tensor._settings)
-    return []
-
-
-def _is_tensor(x: object) -> bool:
-    return isinstance(x, Operand) and not isinstance(x, Expression)
-
-
-def _kind(x: Any) -> tuple[Any, ...]:
-    """The type of a Python number; the type, dtype and sizes of an array."""
-    return (
-        (type(x),) if isinstance(x, bool | int | float | complex) else (type(x), x.dtype, *x.shape)
-    )
-
-
-def _identity(x: object) -> Any:
-    return x if isinstance(x, bool | int | tuple) else id(x)
 
 
 def _remember(table: dict[Any, Any], key: object, call: object) -> None:

@@ -22,6 +22,8 @@ from staticgraph.tracing.checks import check_of, same_memory
 _MISSING: Any = object()
 _ABSENT = ("absent", "unbound", "unset")
 """Kinds of reads that found nothing."""
+_PLAIN = frozenset(("item", "cell", "attribute", "context", "each", "keys", "values"))
+"""Kinds of reads of which equal numbers and texts are taken over."""
 SMALL = 4096
 """Bytes: arrays up to this size are compared as bytes, larger ones in place."""
 
@@ -119,13 +121,13 @@ class Read:
             return bool(now >= self.value)
         if now is self.value:
             return True
-        if self.kind in ("each", "values", "pairs", "members"):
+        if self.kind in ("each", "keys", "values", "pairs", "members"):
             if now is _MISSING or len(now) != len(self.value):
                 return False
             return all(map(alike, now, self.value))
         if self.kind == "memory":
             return now is not _MISSING and same_memory(now, self.value)
-        if self.kind in ("keys", "shape", "dtype", "length", "state", "asked"):
+        if self.kind in ("shape", "dtype", "length", "state", "asked"):
             return bool(now == self.value)
         return alike(now, self.value)
 
@@ -180,11 +182,11 @@ def alike(now: Any, before: Any) -> bool:
         return False
     if isinstance(now, tuple) and type(now) is tuple:
         return len(now) == len(before) and all(map(alike, now, before))
-    if isinstance(now, str | bytes | bool | int | np.dtype):
+    if type(now) in (str, bytes, bool, int) or isinstance(now, np.dtype):
         return bool(now == before)
-    if isinstance(now, float | complex | np.generic):
-        return repr(now) == repr(before)
-    return False
+    if type(now) in (float, complex) or type(now).__module__ == "numpy":
+        return isinstance(now, float | complex | np.generic) and repr(now) == repr(before)
+    return False  # what is of a class of the user's has attributes of its own
 
 
 def older(before: Iterable[Read], after: Iterable[Read]) -> list[Read]:
@@ -316,7 +318,7 @@ class Guards:
             now = one.now()
             if not one.holds(now):
                 return False
-            plain = one.kind in ("item", "cell", "attribute", "context", "each", "values")
+            plain = one.kind in _PLAIN
             renewed.append(replace(one, value=now) if plain else one)
         self.reads = renewed
         self._check = None
@@ -343,4 +345,5 @@ def shown(value: object) -> str:
             text = repr(value)
     except Exception:  # of a tensor whose values are not known, or of the user's
         text = f"<{type(value).__name__}>"
+    text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -50,9 +50,34 @@ def _of_logger(log: Any) -> object:
     return log.getEffectiveLevel(), log.level, log.disabled, log.manager.disable
 
 
-def _of_frame(frame: Any) -> object:
+class FrameState:
     """All that a series or a table of pandas has: labels, types and values."""
-    return pickle.dumps(frame)
+
+    __slots__ = ("_kept",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, frame: Any) -> None:
+        self._kept = pickle.dumps(frame)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrameState) and self._kept == other._kept
+
+    def frame(self) -> Any:
+        """The series or table as it was."""
+        return pickle.loads(self._kept)
+
+    def __repr__(self) -> str:
+        frame = self.frame()
+        if frame.ndim == 1:
+            return f"a {type(frame).__name__} of {len(frame)}: {_listed(frame)}"
+        columns = [f"{key}: {_listed(frame.iloc[:, i])}" for i, key in enumerate(frame.columns)]
+        return f"a {type(frame).__name__} of {len(frame)} rows: {'; '.join(columns)}"
+
+
+def _listed(series: Any) -> str:
+    """The type of a series, and its first values."""
+    first = ", ".join([repr(one) for one in series.iloc[:3].tolist()])
+    return f"{series.dtype} {first}{', ...' if len(series) > 3 else ''}"
 
 
 def of_bits(bits: Any) -> object:
@@ -93,7 +118,7 @@ _GETTERS: dict[str, Getter] = {
     "_contextvars.Context": dict,
     "logging.Logger": _of_logger,
     "numpy.random.bit_generator.SeedSequence": operator.attrgetter("state"),
-    "pandas.core.generic.NDFrame": _of_frame,
+    "pandas.core.generic.NDFrame": FrameState,
     "_hashlib.HASH": operator.methodcaller("digest"),
 }
 _MOVED: dict[str, Getter] = {

@@ -7,6 +7,7 @@ computes with them alone what is dear, is traced with them as constants, whose b
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import DTypeError
-from staticgraph.compiler.core.lowering import Alias, IndexMap
-from staticgraph.compiler.core.types import as_dtype
+from staticgraph.compiler.core.lowering import Alias, IndexMap, Pointwise
+from staticgraph.compiler.core.types import as_dtype, is_static
 from staticgraph.compiler.core.whose_code import is_library
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.traversal import ancestors
@@ -34,6 +35,8 @@ LEAST = 1024
 """Bytes: to compare smaller arrays takes no longer than to pass them."""
 OFTEN = 8
 """Changes of an array after which it is no constant for the sake of what is computed with it."""
+PART = 64
+"""How many times larger an array is than that of it with which something dear may be computed."""
 _CONTENTS = ("bytes", "memory")
 _Kind = tuple[str, np.dtype[Any]]
 Place = tuple[Any, Any]
@@ -47,6 +50,7 @@ class LiveArrays:
         reads: what the function can read.
         routes: per identity of an array on how many ways it is reached.
         constants: the identities of those that are constants.
+        least: the bytes of the smallest.
 
     Attributes:
         arrays: the arrays.
@@ -54,12 +58,19 @@ class LiveArrays:
     """
 
     def __init__(
-        self, reads: Sequence[Read], routes: Mapping[int, int], constants: set[int]
+        self, reads: Sequence[Read], routes: Mapping[int, int], constants: set[int], least: int
     ) -> None:
+        owners = [
+            one
+            for one in reads
+            if one.kind in _CONTENTS
+            and id(one.owner) not in constants
+            and _is_plain(one.owner, least)
+        ]
         found: dict[int, list[Place]] = {}
         held: dict[tuple[int, Any], tuple[Place, Any]] = {}
         counts: Counter[int] = Counter()
-        for read in reads:
+        for read in reads if owners else ():
             for place, value in _places(read):
                 counts[id(value)] += 1
                 held[id(place[0]), place[1]] = place, value
@@ -71,15 +82,12 @@ class LiveArrays:
             inside = value if isinstance(value, tuple) and id(value) in whole else (value,)
             for one in inside:
                 found.setdefault(id(one), []).append(place)
-        owners = [one for one in reads if one.kind in _CONTENTS]
         live = {
             id(one.owner): one
             for one in owners
-            if id(one.owner) not in constants
-            and id(one.owner) in found
+            if id(one.owner) in found
             and counts[id(one.owner)] == routes.get(id(one.owner))
             and not any(one.owner is part for key in tuples.keys() - whole for part in tuples[key])
-            and _is_plain(one.owner)
         }
         self.arrays = [one.owner for one in live.values()]
         self.names = [one.name for one in live.values()]
@@ -168,12 +176,14 @@ class LiveArrays:
     def dear(self, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> set[int]:
         """The identities of those with which alone something dear is computed.
 
-        It is done once if they are constants.
+        It is done once if they are constants. With a small part of an array it takes less than to
+        compare the whole.
 
         Args:
             inputs: what stands for the arrays.
             outputs: what is computed.
         """
+        sizes = {id(a): a.size for a in self.arrays}
         own = {x.serial: {id(a)} for x, a in zip(inputs, self.arrays, strict=True)}
         given: set[int] = set()
         found: set[int] = set()
@@ -189,7 +199,8 @@ class LiveArrays:
             read = set().union(*(own.get(one, ()) for one in parts))
             own[node.serial] = read
             if not _is_cheap(node):
-                found |= read
+                least = PART * _largest((node, *node.operands))
+                found.update(one for one in read if sizes[one] < least)
         return found
 
 
@@ -198,9 +209,13 @@ class Known:
 
     So that no trace is made twice where an array has to be a constant, and none each time that an
     array has changed which would be one because something dear is computed with it.
+
+    Attributes:
+        elements: whether single elements were needed.
     """
 
     def __init__(self) -> None:
+        self.elements = False
         self._needed: set[_Kind] = set()
         self._dear: set[_Kind] = set()
         self._changes: Counter[str] = Counter()
@@ -216,6 +231,12 @@ class Known:
         often = {id(array) for name, array in live.named() if self._changes_often(name)}
         self._dear |= {(name, one.dtype) for name, one in live.named() if id(one) in dear}
         return live.met() | (dear - often)
+
+    def read_elements(self) -> None:
+        """Single elements are needed: of arrays that were constants they may be all."""
+        self.elements = True
+        self._needed.clear()
+        self._dear.clear()
 
     def failed(self, live: LiveArrays, now: LiveArrays) -> None:
         """A trace with `live` as operands has failed, one with `now` has not."""
@@ -245,7 +266,7 @@ def of_others(reads: Sequence[Read], new: Mapping[int, Any]) -> list[Read]:
     ]
 
 
-NONE = LiveArrays((), {}, set())
+NONE = LiveArrays((), {}, set(), LEAST)
 
 
 def is_alone() -> bool:
@@ -270,8 +291,8 @@ def _is_of_library(thread: threading.Thread) -> bool:
     return is_library(file) and not file.endswith(("threading.py", "futures/thread.py"))
 
 
-def _is_plain(array: Any) -> bool:
-    if type(array) is not np.ndarray or array.nbytes < LEAST or not array.dtype.isnative:
+def _is_plain(array: Any, least: int) -> bool:
+    if type(array) is not np.ndarray or array.nbytes < least or not array.dtype.isnative:
         return False
     try:
         as_dtype(array.dtype, "an array")
@@ -290,9 +311,16 @@ def _is_computed(node: Expression) -> bool:
     return bool(node.operands) and not isinstance(node.op.lowering, Alias | IndexMap)
 
 
+def _largest(nodes: Iterable[Expression]) -> float:
+    """The elements of the largest of these."""
+    sizes = [math.prod(map(int, x.shape)) if is_static(x.shape) else math.inf for x in nodes]
+    return max(sizes)
+
+
 def _is_cheap(node: Expression) -> bool:
     """Whether it is computed again in each call, with what reads it, in no more time."""
-    return not _is_computed(node) or (node.op.elementwise and node.op.cost == "cheap")
+    is_by_element = isinstance(node.op.lowering, Pointwise)
+    return not _is_computed(node) or (is_by_element and node.op.cost == "cheap")
 
 
 def settable(read: Read) -> Place | None:

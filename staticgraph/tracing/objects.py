@@ -7,7 +7,7 @@ import threading
 from abc import ABCMeta, get_cache_token
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from staticgraph.compiler.core.refusals import refuse
@@ -170,12 +170,7 @@ class Objects:
             self._over(kind, keys, name, place)
             if not every:
                 self._lacks(table, name, place)
-            for key in self._names.keys() - table.keys():
-                if any(key in vars(one) for one in kind.__mro__):
-                    if isinstance(getattr(kind, key, None), functools.cached_property):
-                        self.cached.add((id(table), key))
-                    own = f"{name}.{key}"
-                    self._read("absent", table, key, None, own, self._names[key])
+            self._of_class(kind, table, name)
         slots = slots_of(kind)
         found = [getattr(value, key, None) for key in slots]
         every = self._reflects or self._is_handed(value, found, name, place)
@@ -255,6 +250,9 @@ class Objects:
         """What a weak reference leads to, which is not held by what is read of it."""
         target = value()
         self._read("alive", value, None, target is not None, f"the object of {name}", place)
+        if isinstance(target, MethodType):  # of a WeakMethod
+            self._value(target.__func__, name, place)
+            target = target.__self__
         table = getattr(target, "__dict__", None)
         if type(table) is not dict or is_library(file_of(type(target))):
             self._value(target, name, place)
@@ -264,6 +262,15 @@ class Objects:
         for key in [*table] if every else self._names.keys() & table.keys():
             self._item(table, key, f"{name}.{key}", self._names.get(key, place))
         self._lacks(table, name, place)
+        self._of_class(type(target), table, name)
+
+    def _of_class(self, kind: Any, table: dict[str, Any], name: str) -> None:
+        """What an object has of its class, until it gets one of its own."""
+        for key in self._names.keys() - table.keys():
+            if any(key in vars(one) for one in kind.__mro__):
+                if isinstance(getattr(kind, key, None), functools.cached_property):
+                    self.cached.add((id(table), key))
+                self._read("absent", table, key, None, f"{name}.{key}", self._names[key])
 
     def _error(self, error: BaseException, name: str, place: str) -> None:
         self._slot(error, "args", f"{name}.args", place)

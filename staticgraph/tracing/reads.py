@@ -8,7 +8,6 @@ object those attributes count that any of this code names; if some of it finds a
 
 from __future__ import annotations
 
-import datetime
 import functools
 import os
 import sys
@@ -48,12 +47,12 @@ from staticgraph.tracing.callables import PLAIN
 from staticgraph.tracing.code import Named, handlers_of_errors, named
 from staticgraph.tracing.containers import HOW_ARRAYS_FAIL, Containers
 from staticgraph.tracing.deferred import Deferred, without
+from staticgraph.tracing.elements import ElementReads
 from staticgraph.tracing.guards import Guards, Read, is_eager, older, reads_of_tensor, unless_only
 from staticgraph.tracing.inspection import (
     GETTERS,
     file_of,
     file_of_module,
-    has_memory,
     has_parts,
     hooks_of,
     is_empty,
@@ -61,16 +60,13 @@ from staticgraph.tracing.inspection import (
 )  # fmt: skip
 from staticgraph.tracing.kept import NONE as NOTHING_KEPT, Appended, Kept
 from staticgraph.tracing.library_states import (
-    of_bits,
     of_decimals,
-    of_generator,
 )  # fmt: skip
-from staticgraph.tracing.live import NONE, LiveArrays, is_alone, of_others
+from staticgraph.tracing.live import LEAST, NONE, LiveArrays, is_alone, of_others
 from staticgraph.tracing.modules import is_module
 from staticgraph.tracing.states import State, state_of
 
 _BOUND = (BuiltinFunctionType, type([].__len__))
-_EXACT = (FunctionType, MethodType, tuple, list, deque, dict, set, frozenset, np.ndarray, type)
 _ENVIRONMENTS = (os.environ, os.environb)
 _NO_STATES: Mapping[int, State] = MappingProxyType({})
 
@@ -89,12 +85,12 @@ class Surroundings(Containers):
         lift: whether arrays may be operands of the trace.
 
     Attributes:
-        guards: the reads.
         codes: the code that was followed.
         cached: where cached properties and functions keep what they computed.
         tables: those of modules, whose changes captures of tensors see themselves.
         opaque: names of objects of other languages, by identity: nothing tells their state.
         live: the arrays that are operands of the trace, so that what they hold is no read.
+        elements: the elements of these that are.
     """
 
     def __init__(
@@ -117,13 +113,23 @@ class Surroundings(Containers):
         self._by_text: dict[str, str] = {}
         self._forget()
         self._extra: list[Read] = []
+        self._guards: Guards | None = None
         self._handed: dict[int, object] = {}
         self._constant: set[int] = set()
+        self._least = LEAST
         self._failed: CaptureError | None = None
         self.live, self.kept = NONE, NOTHING_KEPT
+        self.elements = ElementReads(self.add_read)
         self.follow()
         if lift:
             self._lift()
+
+    @property
+    def guards(self) -> Guards:
+        """The reads."""
+        if self._guards is None:  # it is followed several times before that is asked for
+            self._guards = Guards([*self.reads, *self._extra])
+        return self._guards
 
     @property
     def states(self) -> list[State]:
@@ -159,14 +165,14 @@ class Surroundings(Containers):
             if now == before:
                 break
         self.reads = self.kept.without(self.live.without_contents(self.reads))
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def keep(self, kept: Kept) -> None:
         """Take numbers and lists for what each call changes, so that what they are is no read."""
         self.kept = kept
         self.add_roots(())
         self.reads = kept.without(self.reads)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def _lift(self) -> None:
         """Take arrays for operands, where nothing could tell what stands for them from them."""
@@ -174,21 +180,21 @@ class Surroundings(Containers):
         tells = catches or self._reflects or self._computes or self.compares_identity
         if tells or self.cached or not is_alone():
             return
-        self.live = LiveArrays(self.reads, self._routes, self._constant)
+        self.live = LiveArrays(self.reads, self._routes, self._constant, self._least)
         self.reads = self.live.without_contents(self.reads)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def exchanged(self) -> bool:
         """Take other arrays for operands, if nothing but such has changed: `w = w - rate * g`."""
         new = self.live.exchanged()
-        if not new:
+        if not new or self.elements.are_of(new):
             return False
         reads = of_others(self.reads, new)
         guards = Guards([*reads, *self._extra])
         if not guards.hold():
             return False
         self.live.exchange(new)
-        self.reads, self.guards = reads, guards
+        self.reads, self._guards = reads, guards
         return True
 
     def keep_constant(self, arrays: Iterable[int]) -> None:
@@ -197,6 +203,16 @@ class Surroundings(Containers):
         self.live = NONE
         self.add_roots(())
         self._lift()
+
+    def lift_small(self) -> bool:
+        """Take small arrays of functions of arrays for operands, too: whether there are any.
+
+        One of them may be what one side of a branch on a value returns.
+        """
+        self._least = 0
+        if not (self.live.arrays or self.on_tensors):
+            self._lift()
+        return bool(self.live.arrays)
 
     def _forget(self) -> None:
         """Forget what code names, but for what was only seen when it was used."""
@@ -221,7 +237,7 @@ class Surroundings(Containers):
         others = functools.partial(unless_only, every, [*self.reads, *self.stored])
         self.reads = older(others(before), self.reads)
         self.stored = older(others(stored), self.stored)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def begin(self) -> None:
         """Note the states as they are: they may have moved on since they were found.
@@ -246,7 +262,7 @@ class Surroundings(Containers):
         """Take a read that was only seen when it happened."""
         if all(one.owner is not read.owner or one.key != read.key for one in self._extra):
             self._extra.append(read)
-            self.guards = Guards([*self.reads, *self._extra])
+            self._guards = None
 
     def add_names(self, names: Iterable[str], place: str) -> None:
         """Take names of attributes that were only seen when they were used."""
@@ -285,7 +301,7 @@ class Surroundings(Containers):
             raise
         # what changed since the call began is known by what it was then
         self.reads, self.stored = older(before, self.reads), older(stored, self.stored)
-        self.guards = Guards([*self.reads, *self._extra])
+        self._guards = None
 
     def _value(self, value: Any, name: str, place: str) -> None:
         kind = type(value)
@@ -296,6 +312,9 @@ class Surroundings(Containers):
         if kind in PLAIN or isinstance(value, Expression | Appended) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
+        if kind in _EXACT:
+            _EXACT[kind](self, value, name, place)
+            return
         if is_tensor(value):
             self.reads += reads_of_tensor(value, self.on_tensors, name, place)
             if is_eager(value):
@@ -314,7 +333,7 @@ class Surroundings(Containers):
         for types, follow in _FOLLOWED:
             if isinstance(value, types):
                 follow(self, value, name, place)
-                if kind not in _EXACT and not is_library(file_of(kind)):
+                if not is_library(file_of(kind)):
                     self._object(value, name, place)
                 break
         else:
@@ -327,27 +346,6 @@ class Surroundings(Containers):
                 pass  # which of its names are read is seen when they are
             elif not self._of_other_languages(value, name, place):
                 self._object(value, name, place)
-
-    def _of_other_languages(self, value: Any, name: str, place: str) -> bool:
-        """What memory has, and what the operators of numbers read."""
-        if type(value).__module__ == "decimal" and not hasattr(value, "prec"):
-            self._read("asked", None, of_decimals, of_decimals(), "the context of decimals", place)
-        elif isinstance(value, datetime.datetime | datetime.time):
-            self._value(value.tzinfo, f"{name}.tzinfo", place)
-        elif has_memory(value):
-            self._bytes(value, name, place)
-        else:
-            return False
-        return True
-
-    def _named_state(self, value: Any, name: str) -> None:
-        """The state of a generator, where some code names it."""
-        if isinstance(value, np.flatiter):
-            self._value(value.base, name, "?")
-        bits = getattr(value, "bit_generator", value)
-        for key, owner, get in (("gi_frame", value, of_generator), ("state", bits, of_bits)):
-            if key in self._names and hasattr(owner, key):
-                self._read("state", owner, get, get(owner), f"{name}.{key}", self._names[key])
 
     def _function(self, f: FunctionType, name: str, place: str) -> None:
         code = f.__code__
@@ -494,3 +492,8 @@ _FOLLOWED: list[tuple[Any, Callable[[Surroundings, Any, str, str], None]]] = [
     (weakref.ref, _S._reference),
     (ContextVar, _S._context),
 ]
+_EXACT: dict[Any, Callable[[Surroundings, Any, str, str], None]] = {
+    kind: next(follow for types, follow in _FOLLOWED if issubclass(kind, types))
+    for kind in (tuple, list, deque, dict, set, frozenset, type, FunctionType, MethodType)
+}
+"""What most values are, of which nothing else has to be asked."""

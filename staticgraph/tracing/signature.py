@@ -7,9 +7,11 @@ keyword too: part of the key under which a trace is kept.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,8 @@ class ModuleAt:
 class Same:
     """What a function returns that is no new container, but one that is there already.
 
+    Or an array of the surroundings, or a view of one.
+
     Attributes:
         place: of that among the containers of the arguments; None: it is of the surroundings.
         value: that of the surroundings.
@@ -85,6 +89,9 @@ class Same:
     def __hash__(self) -> int:
         return hash((self.place, id(self.value)))
 
+    def __repr__(self) -> str:
+        return "what is given" if self.place is not None else f"the {_of(self.value)} from outside"
+
 
 def containers(value: object) -> Iterator[object]:
     """The lists, dicts and objects that a value is made of, in order."""
@@ -97,13 +104,15 @@ def containers(value: object) -> Iterator[object]:
 
 
 def with_same(value: Any, known: Mapping[int, Same], around: Mapping[int, object]) -> Any:
-    """What a function returned, with a `Same` for each container that is there already.
+    """What a function returned, with a `Same` for each container or array that is there already.
 
     Args:
         value: what it returned.
         known: those of the arguments, by identity.
         around: what is in the surroundings, by identity.
     """
+    if type(value) is np.ndarray:
+        return Same(None, value) if _is_of(value, around) else value
     if not isinstance(value, tuple | list | dict) and not is_object(value):
         return value
     if id(value) in known:
@@ -114,6 +123,20 @@ def with_same(value: Any, known: Mapping[int, Same], around: Mapping[int, object
     found = [with_same(one, known, around) for one in parts]
     unchanged = all(one is part for one, part in zip(found, parts, strict=True))
     return value if unchanged else with_parts(value, found)
+
+
+def _of(value: object) -> str:
+    return "array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _is_of(array: np.ndarray, around: Mapping[int, object]) -> bool:
+    """Whether an array is one of the surroundings, or a view of one."""
+    of: object = array
+    while isinstance(of, np.ndarray):
+        if around.get(id(of)) is of:
+            return True
+        of = of.base
+    return False
 
 
 class Made:
@@ -237,8 +260,39 @@ def _static(name: str, value: object) -> Static:
             f"{name}: the argument {value!r:.80} is of type {type(value).__name__}: neither an "
             f"array nor hashable, which static arguments have to be{instead} ({user_place()})"
         ) from None
-    # 0.0 == -0.0, but a function may tell them apart
-    return Static(type(value), value.hex() if type(value) is float else value, value)
+    return Static(type(value), _told_apart(value), value)
+
+
+def _told_apart(value: Any) -> Any:
+    """What is equal for values that equal each other and that no function can tell apart.
+
+    0.0 and -0.0, 1 and True, 12 o'clock in London and 13 in Paris are equal, and not the same.
+    """
+    kind: Any = type(value)
+    if kind is float:
+        return value.hex()
+    if kind is complex:
+        return value.real.hex(), value.imag.hex()
+    if kind is range:
+        return value.start, value.stop, value.step
+    if kind is frozenset:
+        return frozenset(map(_part, value))
+    if isinstance(value, tuple):
+        return tuple(map(_part, value))
+    if isinstance(value, datetime.datetime | datetime.time) or kind.__module__ == "decimal":
+        return value, repr(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return tuple([_part(getattr(value, one.name, None)) for one in fields(value)])
+    return value
+
+
+def _part(value: object) -> tuple[object, ...]:
+    """The same of a part of a value: by identity, where it has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), id(value)
+    return type(value), _told_apart(value)
 
 
 def flatten_outputs(name: str, value: object) -> tuple[Structure, list[Any]]:

@@ -18,6 +18,7 @@ import queue
 import sys
 import threading
 import time
+import weakref
 from types import BuiltinFunctionType, CodeType
 from typing import Any
 
@@ -93,6 +94,10 @@ DIRECTLY: dict[CodeType, Why] = {
     queue.Queue.put.__code__: _QUEUE,
     queue.Queue.get.__code__: _QUEUE,
     queue.Queue.qsize.__code__: _QUEUE,
+    weakref.finalize.__init__.__code__: (
+        "registers what is called when an object ends",
+        _INSTEAD,
+    ),
 }
 """Functions of libraries that the user's code must not call itself."""
 

@@ -26,7 +26,14 @@ from staticgraph.compiler.transforms.failing import Caught, as_checks, zeros
 from staticgraph.compiler.transforms.zero_gradients import note_joined
 from staticgraph.tracing import arrays
 from staticgraph.tracing.outputs import as_output
-from staticgraph.tracing.signature import LEAF, Structure, flatten_outputs, put_together
+from staticgraph.tracing.signature import (
+    LEAF,
+    Same,
+    Structure,
+    flatten_outputs,
+    parts,
+    put_together,
+)
 from staticgraph.tracing.views import View, views_of
 
 
@@ -186,7 +193,12 @@ def _check_structures(ways: Sequence[Way[_Made]]) -> None:
             pairs = zip(one.decisions, other.decisions, strict=False)
             decision = next(a for a, b in pairs if a.outcome is not b.outcome)
             what = f"returns {_shown(left)} if it holds, and {_shown(right)} if not"
-            refuse_branch(decision, what)
+            try:
+                refuse_branch(decision, what)
+            except CaptureError as error:
+                every = [*parts(left), *parts(right)]
+                error.hands_out = any(isinstance(part, Same) for part in every)
+                raise
 
 
 def _shown(structure: Structure) -> str:

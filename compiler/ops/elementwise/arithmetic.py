@@ -325,7 +325,8 @@ copysign = elementwise(
     vjp=(_copysign_by_a, lambda g, o, a, b: zeros_like(g)), saves=("ao", ""),
     smooth=False,
     exact=True,
-    doc="The magnitude of a with the sign of b; the gradient at a = 0 is 0.",
+    doc="The magnitude of a with the sign of b; the gradient at a = 0 is 0. Of a nan that was "
+    "computed the sign is one or the other (IEEE 754, 6.3).",
     example=">>> sg.copysign(np.array([1.0, 2.0]), np.array([-0.0, 3.0]))\narray([-1.,  2.])",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph import dynamic
 from staticgraph.fuzz.campaign import Program
 from staticgraph.fuzz.capture.arguments import GUESSES, KEYWORDS, LISTS, NAMES, ROWS, parameters
-from staticgraph.fuzz.capture.known import KNOWN
+from staticgraph.fuzz.capture.known import ALWAYS, KNOWN
 from staticgraph.fuzz.capture.program import written
 from staticgraph.fuzz.capture.values import Values
 from staticgraph.fuzz.eager.program import Step
@@ -149,7 +149,7 @@ def _method(g: Values, name: str, args: list[Any], options: dict[str, Any]) -> S
 
 def _named(g: Values, of: str) -> Step:
     prefix, _, last = of.rpartition(".")
-    if last in KNOWN and g.chance(0.5):
+    if last in ALWAYS or (last in KNOWN and g.chance(0.5)):
         return _applied(g, of, KNOWN[last](g), {})
     row = [GUESSES[one](g) for one in g.choose.choice(ROWS)]
     options = {}

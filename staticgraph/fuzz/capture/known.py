@@ -57,6 +57,11 @@ def _indexed(g: Values) -> list[Any]:
     return [_float(g, 3, 3), 0, _ints(g, 2), _float(g, 2, 3)]
 
 
+def _signed(g: Values) -> str:
+    """A tensor that is given: which sign a nan has that was computed, nothing says."""
+    return g.given("float64", [4], [-0.0, 1.0, -2.0, 0.0])
+
+
 def _matrix(g: Values) -> list[Any]:
     return [_positive(g, g.choose.choice((2, 3)))]
 
@@ -106,6 +111,10 @@ KNOWN: dict[str, Arguments] = {
     "unflatten": lambda g: [_float(g, 4), 0, {"tuple": [2, 2]}],
     "narrow": lambda g: [_float(g, 3, 4), g.choose.choice((0, 1)), 1, 2],
     "bitwise_not": lambda g: [_ints(g, 3)], "trace": lambda g: [_float(g, 3, 3)],
+    "signbit": lambda g: [_signed(g)], "copysign": lambda g: [_float(g, 4), _signed(g)],
+    "copysign_": lambda g: [_float(g, 4), _signed(g)],
     "astype": lambda g: [g.subject, {"dtype": g.choose.choice(("float64", "float32", "int64"))}],
 }  # fmt: skip
 """By the last part of the name."""
+ALWAYS = frozenset(("signbit", "copysign", "copysign_"))
+"""Those which take nothing else."""

@@ -322,3 +322,22 @@ def test_a_series_and_a_table_are_compared() -> None:
         assert f(X).tolist() == both(X).tolist()
         series[0] += 1
         table.loc[1, "a"] += 2
+
+
+def test_a_scaler_that_does_not_scale_is_part_of_a_captured_step() -> None:
+    w = nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
+
+    @sg.function
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (w * x).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach() * scaler.get_scale()
+
+    assert [step(X).item() for _ in range(3)] == [2.0, 1.0, 0.0]
+    assert w.tolist() == [-0.5, -0.5]

@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dynamic
@@ -126,3 +127,44 @@ def test_where_a_size_is_needed_is_a_note_of_the_error() -> None:
     with pytest.raises(OptionError, match="the size n is unknown until run time") as caught:
         f(X)
     assert "dynamic.linspace(0, 1, x.shape[0])" in caught.value.__notes__[0]
+
+
+def _explained(read: Any, change: Any) -> tuple[str, str]:
+    """What is said of what a function reads, and of why it is traced again."""
+    f = sg.function(lambda x: x * float(read()), debug=True)
+    f(X)
+    before = str(f.explain())
+    change()
+    f(X)
+    (why,) = f.explain().retraces
+    return before, str(why)
+
+
+def test_arrays_are_told_by_the_first_element_that_changed() -> None:
+    table = np.arange(6.0).reshape(2, 3)
+    guards, why = _explained(lambda: table.sum(), lambda: table.__setitem__((1, slice(1, 3)), 9.0))
+    assert "what table holds is array([[0., 1., 2.], [3., 4., 5.]]), read" in guards
+    assert "the shape of table is (2, 3), read at" in guards
+    assert why.startswith("table[1, 1] (")
+    assert why.endswith("4.0 became 9.0, and 1 more")
+    flags = np.array([True, False])
+    assert _explained(flags.any, lambda: flags.fill(False))[1].endswith("True became False")
+    counts = np.array(3)
+    assert _explained(lambda: counts + 1, lambda: counts.fill(4))[1].endswith("3 became 4")
+
+
+def test_tables_of_pandas_are_told_in_words() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "z", None]}, index=[*"pqrs"])
+    guards, why = _explained(
+        lambda: table["a"].sum(), lambda: table.__setitem__("a", [1.0, 5.0, 3.0, 4.0])
+    )
+    assert "is a DataFrame of 4 rows: a: float64 1.0, 2.0, 3.0, ...; b: " in guards
+    assert "\\x" not in guards
+    assert "['q', 'a'] (" in why
+    assert why.endswith("2.0 became 5.0")
+    series = pd.Series([1, 2], name="rates")
+    guards, why = _explained(series.sum, lambda: series.__setitem__(slice(None), 7))
+    assert "is a Series of 2: int64 1, 2, read" in guards
+    assert why.endswith("1 became 7, and 1 more")
+    _, why = _explained(series.max, lambda: series.__setitem__(2, 9))
+    assert why.endswith("a Series of 2: int64 7, 7 became a Series of 3: int64 7, 7, 9")

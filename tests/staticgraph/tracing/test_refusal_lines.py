@@ -9,6 +9,7 @@ import resource
 import string
 import sys
 import threading
+import weakref
 import zlib
 from concurrent.futures import Future
 from typing import Any
@@ -114,3 +115,17 @@ def test_an_iterator_that_tells_no_place_is_not_read_each_time_it_is_found() -> 
             with pytest.raises(sg.CaptureError, match=what):
                 captured(np.ones(3))
     assert next(numbers) == (1.0, 2.0)
+
+
+def test_a_finalizer_that_is_registered_inside_is_refused() -> None:
+    class Own: ...
+
+    found: list[int] = []
+
+    def f(x: Any) -> Any:
+        weakref.finalize(Own(), found.append, 1)
+        return x
+
+    with pytest.raises(sg.EffectError, match=r"lines\.py:\d+: registers what is called when"):
+        sg.function(f)(np.ones(2))
+    assert found == []

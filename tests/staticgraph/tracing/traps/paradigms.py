@@ -19,6 +19,8 @@ SUBJECTS = (
     "specials", "exchanged", "states", "machine",
     "swapped", "rates", "marked", "everyday", "handed", "histories", "operands", "around_modules",
     "models", "frozen", "feeds", "composed", "places", "hooks",
+    "asked", "pieces", "strangers", "strange_objects", "loops_of_strangers", "strange_states",
+    "strange_arguments", "strange_arrays",
 )  # fmt: skip
 
 
