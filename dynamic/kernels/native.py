@@ -32,6 +32,7 @@ from staticgraph.compiler.core.protocols import ArrayRunner
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
 from staticgraph.compiler.ops import leaves
+from staticgraph.compiler.reference.copies import copied
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
 
@@ -327,7 +328,7 @@ def row_major(array: object) -> Any:
     held = held_by(array)
     if held is not None or type(array) is not np.ndarray or not array.size:
         return held
-    return np.array(array, order="C")
+    return copied(array)
 
 
 def held_by(array: Any) -> Any:

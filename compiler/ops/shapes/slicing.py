@@ -25,6 +25,7 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.batching import Apply, Example, evaluated, shifted_one
 from staticgraph.compiler.ops.declare import as_operand, one_axis
 from staticgraph.compiler.ops.shapes.shape import expand_dims, reshape, squeeze
+from staticgraph.compiler.reference.copies import joined
 
 __all__ = ["concatenate", "split", "stack"]
 
@@ -84,7 +85,7 @@ concatenate = register(
     Op(
         name="concatenate",
         infer_type=_concatenate_type,
-        evaluate=lambda *arrays, axis: np.concatenate(arrays, axis),
+        evaluate=lambda *arrays, axis: joined(arrays, axis),
         vjp=_concatenate_vjp,
         bind=_concatenate_bind,
         lowering=Window(_concatenate_windows, lambda axis: None),
