@@ -46,6 +46,8 @@ MOST_SUMS = 1 << 14
 """The elements of a sum that threads share: as in `compiler.codegen.chunks`."""
 KEPT = 1024
 """How many kernels are kept."""
+MOST_SEEN = 4096
+"""For how many calls it is kept which kernel serves them."""
 
 _SWEPT = ("rows", "reduction", "blocks", "pairs", "slices", "places")
 _INDEXED = ("slices", "places")
@@ -95,11 +97,32 @@ class _Kernel:
     passed: tuple[bool, ...]
 
 
+@frozen
+class _Seen:
+    """The kernel of a call, and of each array that it takes the place among the operands, with the
+    index of what is held if axes only repeat it.
+    """
+
+    kernel: _Kernel
+    takes: tuple[tuple[int, Any], ...]
+
+    def arrays_of(self, operands: Sequence[Any]) -> list[Any]:
+        """The arrays that the kernel takes of operands of the same layout."""
+        return [operands[i] if key is None else operands[i][key] for i, key in self.takes]
+
+
 _kernels: dict[Any, _Kernel | None] = {}
+_seen: dict[Any, _Seen] = {}
+"""By what `_call` makes of a call: where operands lie as before, nothing has to be looked at."""
 
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
+    call = _call(op, None, arrays, attrs)
+    seen = _seen.get(call)
+    if seen is not None and state.enabled:
+        found = _results(seen.kernel, seen.arrays_of(arrays), arrays)
+        return None if found is None else found[0]
     if not serves(op, arrays) or (op.sweep in _COUNTED and _work(op, arrays, attrs) < LEAST):
         return None
     order = None
@@ -111,8 +134,46 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if op is ops.power and (times := _factors(arrays[1])):
         found = compute((op, times), attrs, lambda xs: [_multiplied(xs[0], times)], arrays[:1])
     else:
-        found = compute((op, None), attrs, by_value(op, attrs), arrays, much=op.sweep in _COUNTED)
+        much, known = op.sweep in _COUNTED, None if order else call
+        found = compute((op, None), attrs, by_value(op, attrs), arrays, (), much, known)
     return None if found is None else _permuted_back(found[0], order)
+
+
+def _call(op: Op, positions: tuple[int, ...] | None, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """What is the same for calls of an op that one kernel serves in the same way; None if that
+    depends on values.
+    """
+    options = _key(attrs) if attrs else ()
+    if options is None or op is ops.power:
+        return None
+    found = []
+    for one in operands:
+        kind = type(one)
+        if kind is np.ndarray:
+            found.append((one.shape, one.strides, one.dtype))
+        elif kind is Spec:
+            found.append((one.shape, None, one.dtype))
+        else:
+            return None
+    return op, positions, options, tuple(found)
+
+
+def _note(call: object, kernel: _Kernel, operands: Sequence[Any], arrays: Sequence[Any]) -> None:
+    """Note a call, unless an operand had to be copied."""
+    takes: list[tuple[int, Any]] = []
+    places = [i for i, one in enumerate(operands) if isinstance(one, np.ndarray)]
+    for i, array in zip(places, arrays, strict=False):
+        operand = operands[i]
+        if array is operand:
+            takes.append((i, None))
+        elif held_by(operand) is None:
+            return
+        else:
+            takes.append((i, tuple([slice(None) if s else slice(1) for s in operand.strides])))
+    if len(takes) == len(arrays):  # there are no numbers besides
+        if len(_seen) >= MOST_SEEN:
+            _seen.clear()
+        _seen[call] = _Seen(kernel, tuple(takes))
 
 
 def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
@@ -132,18 +193,23 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
+    given: Sequence[Any] = (g, out, *operands)
+    call = _call(op, tuple(positions), given, attrs)
+    seen = _seen.get(call)
+    if seen is not None and state.enabled:
+        return _results(seen.kernel, seen.arrays_of(given), given)
     if _is_total(op) or not serves(op, operands):
         return None
     if op.sweep == "pairs":
         if _work(op, operands, attrs) < LEAST:
             return None
-        make, pair = by_rules(op, positions, attrs), (g, out, *operands)
-        return compute((op, tuple(positions)), attrs, make, pair, much=True)
-    given: Sequence[Any] = (g, out, *operands)
+        return compute(
+            (op, tuple(positions)), attrs, by_rules(op, positions, attrs), given, (), True, call
+        )
     if op.sweep in _INDEXED:  # memory that tells how large x is, and is not touched
         x: Any = operands[0]
-        held = x if isinstance(x, np.ndarray) else np.empty(x.shape, x.dtype)
-        given = (g, out, held, *operands[1:])
+        if not isinstance(x, np.ndarray):
+            given, call = (g, out, np.empty(x.shape, x.dtype), *operands[1:]), None
     order = None if g.flags.c_contiguous else _order(op, given)
     given = tuple([_permuted(one, order) for one in given])
     shapes = [given[2 + position].shape for position in positions]
@@ -153,7 +219,8 @@ def cotangents(
     name: Any = (op, tuple(positions))
     if op is ops.power and positions == (0,) and (times := _factors(operands[1])):
         name, make, given = (op, times, "slope"), _slope_of_product(times), (given[0], given[2])
-    found = compute(name, attrs, make, given, known)
+        call = None
+    found = compute(name, attrs, make, given, known, False, None if order else call)
     return None if found is None else [_permuted_back(one, order) for one in found]
 
 
@@ -241,6 +308,7 @@ def compute(
     operands: Sequence[object],
     known: Collection[int] = (),
     much: bool = False,
+    call: object = None,
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -250,11 +318,20 @@ def compute(
             has to be a large array of floats.
         known: sizes that the kernel knows.
         much: whether it is worth a kernel where no array is large.
+        call: what is the same for all calls of these operands' layout, to find the kernel by.
     """
     if not state.enabled:
         return None
     described = _describe(operands, known, much)
-    return None if described is None else run(name, attrs, make, operands, *described)
+    if described is None:
+        return None
+    arrays, kinds = described
+    kernel = _kernel_of(name, attrs, make, kinds)
+    if kernel is None:
+        return None
+    if call is not None:
+        _note(call, kernel, operands, arrays)
+    return _results(kernel, arrays, operands)
 
 
 def run(
@@ -271,6 +348,12 @@ def run(
         arrays: those that hold the elements of the operands of which elements are read.
         kinds: for each operand the fields of an `KernelOperand`.
     """
+    kernel = _kernel_of(name, attrs, make, kinds)
+    return None if kernel is None else _results(kernel, arrays, operands)
+
+
+def _kernel_of(name: object, attrs: Attrs, make: Make, kinds: Any) -> _Kernel | None:
+    """The kernel for operands of these kinds; None where none serves them."""
     options = _key(attrs)
     if options is None:
         return None
@@ -280,15 +363,21 @@ def run(
     except KeyError:
         if len(_kernels) >= KEPT:
             _kernels.clear()
+            _seen.clear()
         # in a context of its own: the caller may be tracing a graph
         kernel = Context().run(_compile, _title(name), make, [KernelOperand(*one) for one in kinds])
         _kernels[key] = kernel
-    if kernel is None:
-        return None
+    return kernel
+
+
+def _results(
+    kernel: _Kernel, arrays: Sequence[Any], operands: Sequence[object]
+) -> list[Any] | None:
+    """What a kernel makes of arrays; None where the op itself has to say what is wrong."""
     try:
         results = iter(kernel.runner.run(arrays, {}))
     except (ShapeError, OutOfRangeError):
-        return None  # the op itself says what is wrong
+        return None
     return [operands[0] if passed else next(results) for passed in kernel.passed]
 
 
