@@ -32,9 +32,16 @@ from staticgraph.compiler.core.protocols import ArrayRunner
 from staticgraph.compiler.core.record import frozen, mutable
 from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
 from staticgraph.compiler.ops import leaves
-from staticgraph.compiler.reference.copies import copied
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.kernels.layouts import (
+    Seen,
+    call_of,
+    held_by,
+    options_of,
+    row_major,
+    seen_with,
+)
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
@@ -53,7 +60,6 @@ _SWEPT = ("rows", "reduction", "blocks", "pairs", "slices", "places")
 _INDEXED = ("slices", "places")
 _COUNTED = ("pairs", *_INDEXED)
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
-_PLAIN = (int, str, type(None))
 
 Make: TypeAlias = "Callable[[list[Any]], list[Any]]"
 """Results in ops, given an expression per operand."""
@@ -97,28 +103,14 @@ class _Kernel:
     passed: tuple[bool, ...]
 
 
-@frozen
-class _Seen:
-    """The kernel of a call, and of each array that it takes the place among the operands, with the
-    index of what is held if axes only repeat it.
-    """
-
-    kernel: _Kernel
-    takes: tuple[tuple[int, Any], ...]
-
-    def arrays_of(self, operands: Sequence[Any]) -> list[Any]:
-        """The arrays that the kernel takes of operands of the same layout."""
-        return [operands[i] if key is None else operands[i][key] for i, key in self.takes]
-
-
 _kernels: dict[Any, _Kernel | None] = {}
-_seen: dict[Any, _Seen] = {}
-"""By what `_call` makes of a call: where operands lie as before, nothing has to be looked at."""
+_seen: dict[Any, Seen[_Kernel]] = {}
+"""Calls whose operands lie as before, for which nothing has to be looked at."""
 
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
-    call = _call(op, None, arrays, attrs)
+    call = call_of(op, None, arrays, attrs)
     seen = _seen.get(call)
     if seen is not None and state.enabled:
         found = _results(seen.kernel, seen.arrays_of(arrays), arrays)
@@ -139,43 +131,6 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     return None if found is None else _permuted_back(found[0], order)
 
 
-def _call(op: Op, positions: tuple[int, ...] | None, operands: Sequence[Any], attrs: Attrs) -> Any:
-    """What is the same for calls of an op that one kernel serves in the same way; None if that
-    depends on values.
-    """
-    options = _key(attrs) if attrs else ()
-    if options is None or op is ops.power:
-        return None
-    found = []
-    for one in operands:
-        kind = type(one)
-        if kind is np.ndarray:
-            found.append((one.shape, one.strides, one.dtype))
-        elif kind is Spec:
-            found.append((one.shape, None, one.dtype))
-        else:
-            return None
-    return op, positions, options, tuple(found)
-
-
-def _note(call: object, kernel: _Kernel, operands: Sequence[Any], arrays: Sequence[Any]) -> None:
-    """Note a call, unless an operand had to be copied."""
-    takes: list[tuple[int, Any]] = []
-    places = [i for i, one in enumerate(operands) if isinstance(one, np.ndarray)]
-    for i, array in zip(places, arrays, strict=False):
-        operand = operands[i]
-        if array is operand:
-            takes.append((i, None))
-        elif held_by(operand) is None:
-            return
-        else:
-            takes.append((i, tuple([slice(None) if s else slice(1) for s in operand.strides])))
-    if len(takes) == len(arrays):  # there are no numbers besides
-        if len(_seen) >= MOST_SEEN:
-            _seen.clear()
-        _seen[call] = _Seen(kernel, tuple(takes))
-
-
 def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
     """How many elements an index, the last operand, names, or pairs of rows have."""
     x, index = operands[0], operands[-1]
@@ -194,7 +149,7 @@ def cotangents(
     What the rules do not read may be anything that has a shape and a dtype.
     """
     given: Sequence[Any] = (g, out, *operands)
-    call = _call(op, tuple(positions), given, attrs)
+    call = call_of(op, tuple(positions), given, attrs)
     seen = _seen.get(call)
     if seen is not None and state.enabled:
         return _results(seen.kernel, seen.arrays_of(given), given)
@@ -329,8 +284,11 @@ def compute(
     kernel = _kernel_of(name, attrs, make, kinds)
     if kernel is None:
         return None
-    if call is not None:
-        _note(call, kernel, operands, arrays)
+    seen = None if call is None else seen_with(kernel, operands, arrays)
+    if seen is not None:
+        if len(_seen) >= MOST_SEEN:
+            _seen.clear()
+        _seen[call] = seen
     return _results(kernel, arrays, operands)
 
 
@@ -354,7 +312,7 @@ def run(
 
 def _kernel_of(name: object, attrs: Attrs, make: Make, kinds: Any) -> _Kernel | None:
     """The kernel for operands of these kinds; None where none serves them."""
-    options = _key(attrs)
+    options = options_of(attrs)
     if options is None:
         return None
     key = (name, options, kinds)
@@ -407,42 +365,6 @@ def _describe(
             arrays.append(array)
         kinds.append((dtype, sizes, held))
     return (arrays, tuple(kinds)) if large else None
-
-
-def row_major(array: object) -> Any:
-    """The row-major array that holds the elements, or else a row-major copy; None if it is empty.
-
-    None for what is no plain array as well.
-    """
-    held = held_by(array)
-    if held is not None or type(array) is not np.ndarray or not array.size:
-        return held
-    return copied(array)
-
-
-def held_by(array: Any) -> Any:
-    """The row-major array that holds the elements, once each; None if there is no such array."""
-    flags = array.flags
-    if type(array) is not np.ndarray or not flags.aligned or not array.size:
-        return None
-    if flags.c_contiguous:
-        return array
-    held = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
-    return held if held.flags.c_contiguous else None
-
-
-def _key(attrs: Attrs) -> Any:
-    """Attributes as a key; None if one of them is not plain."""
-    found = []
-    for name, value in attrs.items():
-        if type(value) is float:
-            value = value.hex()  # 0.0 and -0.0 are equal, but not the same
-        elif not isinstance(value, _PLAIN) and not (
-            type(value) is tuple and all(isinstance(item, _PLAIN) for item in value)
-        ):
-            return None
-        found.append((name, value))
-    return tuple(found)
 
 
 def _title(name: object) -> str:

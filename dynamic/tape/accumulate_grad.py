@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.op import Operand
-from staticgraph.compiler.reference.copies import add_into, copied
+from staticgraph.compiler.reference.copies import LARGE, add_into, copied
 from staticgraph.dynamic.core.eager_ops import copy
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.hooks import hooks_of
@@ -102,7 +102,10 @@ class AccumulateGrad(GraphNode):
         elif create_graph:
             self.grad = (g._constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
-            add_into(before, g)
+            if g.size < LARGE:
+                np.add(before, g, before)
+            else:
+                add_into(before, g)
         else:
             add_into(before._array, g)
             before._counter[0] += 1
