@@ -76,7 +76,7 @@ def call_of(
     options = options_of(attrs) if attrs else ()
     if options is None or op is ops.power:
         return None
-    found = []
+    found: list[Any] = []
     for one in operands:
         if type(one) is np.ndarray:
             found.append((one.shape, one.strides, one.dtype))
