@@ -15,7 +15,8 @@ from staticgraph.compiler.codegen.encoding import END, SHARE
 from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.ir.parse import parsed_function
 from staticgraph.compiler.runtime import threads
-from staticgraph.compiler.runtime.cache.loader import load_unit, run_address
+from staticgraph.compiler.runtime.cache.common import run_address
+from staticgraph.compiler.runtime.cache.loader import load_unit
 from staticgraph.compiler.runtime.signals import words_of_a_call
 
 _CHUNKS, _EXTENT, _POOL, _GIVEN = 0, 1, 2, 4
