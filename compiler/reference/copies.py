@@ -6,18 +6,19 @@ The bits are the same. DYNAMIC_COMPILE_LARGE_OPS=0 in the environment leaves all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
+from staticgraph.compiler.core.values import Array
 
 LARGE = 1 << 17
 """From how many elements on threads share a copy: as kernels of `dynamic.kernels.native`."""
 
 
-def copied(x: Any, order: Literal["C", "K"] = "C") -> Any:
+def copied(x: Array, order: Literal["C", "K"] = "C") -> Array:
     """A copy of an array in row-major order, or in the order of its memory."""
     if x.size < LARGE or type(x) is not np.ndarray:
         return np.array(x, order=order)
@@ -26,7 +27,7 @@ def copied(x: Any, order: Literal["C", "K"] = "C") -> Any:
     return out
 
 
-def copy_into(out: Any, x: Any) -> None:
+def copy_into(out: Array, x: Array) -> None:
     """Write an array, broadcast to the shape of `out`, into `out`, in whose dtype it is."""
     if _is_shared(out, x):
         provided.copy_into(out, x)
@@ -34,7 +35,7 @@ def copy_into(out: Any, x: Any) -> None:
         np.copyto(out, x)
 
 
-def add_into(out: Any, x: Any) -> None:
+def add_into(out: Array, x: Array) -> None:
     """Add an array, broadcast to the shape of `out`, to `out`."""
     if _is_shared(out, x):
         provided.add_into(out, x)
@@ -42,7 +43,7 @@ def add_into(out: Any, x: Any) -> None:
         np.add(out, x, out)
 
 
-def joined(arrays: Sequence[Any], axis: int) -> Any:
+def joined(arrays: Sequence[Array], axis: int) -> Array:
     """`np.concatenate`."""
     if sum([one.size for one in arrays]) < LARGE:
         return np.concatenate(arrays, axis)
@@ -62,7 +63,7 @@ def joined(arrays: Sequence[Any], axis: int) -> Any:
     return out
 
 
-def _is_shared(out: Any, x: Any) -> bool:
+def _is_shared(out: Array, x: Array) -> bool:
     """Whether threads may share the work."""
     if out.size < LARGE or type(x) is not np.ndarray or COMPILE_LARGE_OPS.is_off:
         return False

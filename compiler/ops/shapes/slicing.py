@@ -25,7 +25,6 @@ from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.batching import Apply, Example, evaluated, shifted_one
 from staticgraph.compiler.ops.declare import as_operand, one_axis
 from staticgraph.compiler.ops.shapes.shape import expand_dims, reshape, squeeze
-from staticgraph.compiler.reference.copies import joined
 
 __all__ = ["concatenate", "split", "stack"]
 
@@ -81,11 +80,17 @@ def _concatenate_windows(
     ]
 
 
+def _joined(*arrays: Any, axis: int) -> Any:
+    from staticgraph.compiler.reference.copies import joined  # which few programs need
+
+    return joined(arrays, axis)
+
+
 concatenate = register(
     Op(
         name="concatenate",
         infer_type=_concatenate_type,
-        evaluate=lambda *arrays, axis: joined(arrays, axis),
+        evaluate=_joined,
         vjp=_concatenate_vjp,
         bind=_concatenate_bind,
         lowering=Window(_concatenate_windows, lambda axis: None),
