@@ -48,18 +48,16 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
     if sum([one.size for one in arrays]) < LARGE:
         return np.concatenate(arrays, axis)
     first = arrays[0]
-    rest = (slice(None),) * (axis % first.ndim)
-    like = first[(*rest, 0)].shape, first.dtype
-    if any((one[(*rest, 0)].shape, one.dtype) != like for one in arrays):
+    axis = axis % first.ndim
+    like = (*first.shape[:axis], *first.shape[axis + 1 :]), first.dtype
+    if any(((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype) != like for x in arrays):
         return np.concatenate(arrays, axis)  # which casts, or says what is wrong
-    shape = list(first.shape)
-    shape[axis] = sum([one.shape[axis] for one in arrays])
-    out = np.empty(shape, first.dtype)
-    begin = 0
-    for one in arrays:
-        end = begin + one.shape[axis]
-        copy_into(out[(*rest, slice(begin, end))], one)
-        begin = end
+    sizes = [one.shape[axis] for one in arrays]
+    out = np.empty((*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :]), first.dtype)
+    parts, begin = np.moveaxis(out, axis, 0), 0
+    for one, size in zip(arrays, sizes, strict=True):
+        copy_into(parts[begin : begin + size], np.moveaxis(one, axis, 0))
+        begin += size
     return out
 
 
