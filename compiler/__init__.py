@@ -32,6 +32,18 @@ def _sort(x: Any, axis: int) -> None:
     sort(x, axis)
 
 
+def _copy_into(out: Any, x: Any) -> None:
+    from staticgraph.compiler.runtime.copies import copy_into
+
+    copy_into(out, x)
+
+
+def _add_into(out: Any, x: Any) -> None:
+    from staticgraph.compiler.runtime.copies import add_into
+
+    add_into(out, x)
+
+
 def _compile_scalar(function: Callable[..., Any], name: str, dtype: Any) -> Any:
     with fork.importing():
         from staticgraph.compiler.llvm.user_functions import compile_scalar
@@ -50,6 +62,8 @@ provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
 provided.running.provide(_running)
 provided.sort.provide(_sort)
+provided.copy_into.provide(_copy_into)
+provided.add_into.provide(_add_into)
 provided.share.provide(_share)
 
 if __name__ == "compiler":

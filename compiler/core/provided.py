@@ -95,6 +95,12 @@ or from it on."""
 sort: Provided[[Any, int], None] = Provided("staticgraph.compiler")
 """`sort(x, axis)`: sort a large array in place along an axis."""
 
+copy_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
+"""`copy_into(out, x)`: copy a large array into another of its dtype, which lies elsewhere."""
+
+add_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
+"""`add_into(out, x)`: add a large array to another of its dtype, which lies elsewhere."""
+
 share: Provided[[Callable[[int], None], int], None] = Provided("staticgraph.compiler")
 """`share(task, count)`: call `task` with each number below `count`, in several threads."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.reference.error_function import erf
 from staticgraph.compiler.reference.numbers import HALF, ONE, ZERO, Number
 from staticgraph.compiler.reference.scratch import floats, scratch, stays_finite
@@ -73,7 +74,7 @@ def relu_vjp(positions: Sequence[int], g: Any, o: Any, a: object) -> Any:
     return (np.bitwise_and(g.view(bits), passes.astype(bits)).view(g.dtype),)
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Value) -> Value:
     """1 / (1 + exp(-x)): 0 where exp(-x) is more than the dtype holds."""
     if x.dtype.kind == "c":
         with np.errstate(invalid="ignore"):

@@ -32,6 +32,7 @@ from staticgraph.compiler.ops.batching import (
     shifted_one,
 )
 from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
+from staticgraph.compiler.reference.copies import copied, joined
 
 
 def _same_type(x: TensorType, *others: TensorType, **attrs: object) -> TensorType:
@@ -122,12 +123,12 @@ def is_all(one: Any, size: int) -> bool:
 
 def _cloned(x: Any) -> Any:
     """A copy laid out as x is where that has no gaps and no repetition, else in row-major order."""
-    copy = np.copy(x)
+    copy = copied(x, "K")
     if copy.flags.c_contiguous or all(
         n == 1 or a == b for n, a, b in zip(x.shape, x.strides, copy.strides, strict=True)
     ):
         return copy
-    return np.array(x, order="C")
+    return copied(x)
 
 
 clone = Op(
@@ -152,11 +153,11 @@ tied = Op(
     complex="linear",
     doc="x, which counts as depending on `other`, with gradient 0.",
 )
-contiguous = replace(clone, evaluate=lambda x: np.array(x, order="C"))
+contiguous = replace(clone, evaluate=copied)
 copy = Op(
     name="copy",
     infer_type=_same_type,
-    evaluate=lambda x, source: np.broadcast_to(_cast(source, x), x.shape).copy(),
+    evaluate=lambda x, source: copied(np.broadcast_to(_cast(source, x), x.shape)),
     vjp=(lambda g, o, a, b: _nothing(g), lambda g, o, a, b: _fitted(g, b)),
     saves=("", ""),
     expand=lambda x, source: ops.broadcast_to(_cast(source, x), x.shape),
@@ -302,6 +303,10 @@ def _stack_type(*types: TensorType, axis: int) -> TensorType:
     return TensorType(tuple(shape), dtype)
 
 
+def _stacked(*arrays: Any, axis: int) -> Any:
+    return joined([np.expand_dims(one, axis) for one in arrays], axis)
+
+
 def _stack_vjp(i: int, g: object, o: object, *operands: object, axis: int) -> Any:
     return _apply(select, g, key=(slice(None),) * axis + (i, Ellipsis))
 
@@ -309,7 +314,7 @@ def _stack_vjp(i: int, g: object, o: object, *operands: object, axis: int) -> An
 stack = Op(
     name="stack",
     infer_type=_stack_type,
-    evaluate=lambda *arrays, axis: np.stack(arrays, axis),
+    evaluate=_stacked,
     vjp=_stack_vjp,
     promotes=slice(None),
     expand=lambda *xs, axis: ops.concatenate([ops.expand_dims(x, axis) for x in xs], axis),

@@ -14,7 +14,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.compiler.core.record import frozen
-from staticgraph.dynamic.core import eager_ops, node_names as names, shape_texts
+from staticgraph.dynamic.core import eager_ops, gates, node_names as names, shape_texts
 from staticgraph.dynamic.core.errors import NothingError, SizeError
 
 
@@ -297,6 +297,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.masked_fill: PyTorchOp(
         names.masked_fill, operands=("mask", "value", "self"), order=names.filled
     ),
+    gates.gru_gates: PyTorchOp("Add"),
     eager_ops.distances: PyTorchOp("Cdist", operands=("x1", "x2")),
     eager_ops.bmm: PyTorchOp(
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"

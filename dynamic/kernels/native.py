@@ -34,6 +34,14 @@ from staticgraph.compiler.core.settings import COMPILE_LARGE_OPS
 from staticgraph.compiler.ops import leaves
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.kernels.layouts import (
+    Seen,
+    call_of,
+    held_by,
+    options_of,
+    row_major,
+    seen_with,
+)
 
 LEAST = 1 << 17
 """The least number of elements that is worth a kernel.
@@ -45,12 +53,13 @@ MOST_SUMS = 1 << 14
 """The elements of a sum that threads share: as in `compiler.codegen.chunks`."""
 KEPT = 1024
 """How many kernels are kept."""
+MOST_SEEN = 4096
+"""For how many calls it is kept which kernel serves them."""
 
 _SWEPT = ("rows", "reduction", "blocks", "pairs", "slices", "places")
 _INDEXED = ("slices", "places")
 _COUNTED = ("pairs", *_INDEXED)
 _DTYPES = frozenset((F32, F64, *(np.dtype(kind) for kind in ("i4", "i8", "u1", "?"))))
-_PLAIN = (int, str, type(None))
 
 Make: TypeAlias = "Callable[[list[Any]], list[Any]]"
 """Results in ops, given an expression per operand."""
@@ -95,10 +104,17 @@ class _Kernel:
 
 
 _kernels: dict[Any, _Kernel | None] = {}
+_seen: dict[Any, Seen[_Kernel]] = {}
+"""Calls whose operands lie as before, for which nothing has to be looked at."""
 
 
 def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op by a kernel, an array; None where no kernel serves the call."""
+    call = call_of(op, None, arrays, attrs)
+    seen = _seen.get(call)
+    if seen is not None and state.enabled:
+        found = _results(seen.kernel, seen.arrays_of(arrays), arrays)
+        return None if found is None else found[0]
     if not serves(op, arrays) or (op.sweep in _COUNTED and _work(op, arrays, attrs) < LEAST):
         return None
     order = None
@@ -110,7 +126,8 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if op is ops.power and (times := _factors(arrays[1])):
         found = compute((op, times), attrs, lambda xs: [_multiplied(xs[0], times)], arrays[:1])
     else:
-        found = compute((op, None), attrs, by_value(op, attrs), arrays, much=op.sweep in _COUNTED)
+        much, known = op.sweep in _COUNTED, None if order else call
+        found = compute((op, None), attrs, by_value(op, attrs), arrays, (), much, known)
     return None if found is None else _permuted_back(found[0], order)
 
 
@@ -131,18 +148,23 @@ def cotangents(
 
     What the rules do not read may be anything that has a shape and a dtype.
     """
+    given: Sequence[Any] = (g, out, *operands)
+    call = call_of(op, tuple(positions), given, attrs)
+    seen = _seen.get(call)
+    if seen is not None and state.enabled:
+        return _results(seen.kernel, seen.arrays_of(given), given)
     if _is_total(op) or not serves(op, operands):
         return None
     if op.sweep == "pairs":
         if _work(op, operands, attrs) < LEAST:
             return None
-        make, pair = by_rules(op, positions, attrs), (g, out, *operands)
-        return compute((op, tuple(positions)), attrs, make, pair, much=True)
-    given: Sequence[Any] = (g, out, *operands)
+        return compute(
+            (op, tuple(positions)), attrs, by_rules(op, positions, attrs), given, (), True, call
+        )
     if op.sweep in _INDEXED:  # memory that tells how large x is, and is not touched
         x: Any = operands[0]
-        held = x if isinstance(x, np.ndarray) else np.empty(x.shape, x.dtype)
-        given = (g, out, held, *operands[1:])
+        if not isinstance(x, np.ndarray):
+            given, call = (g, out, np.empty(x.shape, x.dtype), *operands[1:]), None
     order = None if g.flags.c_contiguous else _order(op, given)
     given = tuple([_permuted(one, order) for one in given])
     shapes = [given[2 + position].shape for position in positions]
@@ -152,7 +174,8 @@ def cotangents(
     name: Any = (op, tuple(positions))
     if op is ops.power and positions == (0,) and (times := _factors(operands[1])):
         name, make, given = (op, times, "slope"), _slope_of_product(times), (given[0], given[2])
-    found = compute(name, attrs, make, given, known)
+        call = None
+    found = compute(name, attrs, make, given, known, False, None if order else call)
     return None if found is None else [_permuted_back(one, order) for one in found]
 
 
@@ -240,6 +263,7 @@ def compute(
     operands: Sequence[object],
     known: Collection[int] = (),
     much: bool = False,
+    call: object = None,
 ) -> list[Any] | None:
     """What `make` says of the operands by a kernel, new arrays; None where no kernel serves it.
 
@@ -249,11 +273,23 @@ def compute(
             has to be a large array of floats.
         known: sizes that the kernel knows.
         much: whether it is worth a kernel where no array is large.
+        call: what is the same for all calls of these operands' layout, to find the kernel by.
     """
     if not state.enabled:
         return None
     described = _describe(operands, known, much)
-    return None if described is None else run(name, attrs, make, operands, *described)
+    if described is None:
+        return None
+    arrays, kinds = described
+    kernel = _kernel_of(name, attrs, make, kinds)
+    if kernel is None:
+        return None
+    seen = None if call is None else seen_with(kernel, operands, arrays)
+    if seen is not None:
+        if len(_seen) >= MOST_SEEN:
+            _seen.clear()
+        _seen[call] = seen
+    return _results(kernel, arrays, operands)
 
 
 def run(
@@ -270,7 +306,13 @@ def run(
         arrays: those that hold the elements of the operands of which elements are read.
         kinds: for each operand the fields of an `KernelOperand`.
     """
-    options = _key(attrs)
+    kernel = _kernel_of(name, attrs, make, kinds)
+    return None if kernel is None else _results(kernel, arrays, operands)
+
+
+def _kernel_of(name: object, attrs: Attrs, make: Make, kinds: Any) -> _Kernel | None:
+    """The kernel for operands of these kinds; None where none serves them."""
+    options = options_of(attrs)
     if options is None:
         return None
     key = (name, options, kinds)
@@ -279,15 +321,21 @@ def run(
     except KeyError:
         if len(_kernels) >= KEPT:
             _kernels.clear()
+            _seen.clear()
         # in a context of its own: the caller may be tracing a graph
         kernel = Context().run(_compile, _title(name), make, [KernelOperand(*one) for one in kinds])
         _kernels[key] = kernel
-    if kernel is None:
-        return None
+    return kernel
+
+
+def _results(
+    kernel: _Kernel, arrays: Sequence[Any], operands: Sequence[object]
+) -> list[Any] | None:
+    """What a kernel makes of arrays; None where the op itself has to say what is wrong."""
     try:
         results = iter(kernel.runner.run(arrays, {}))
     except (ShapeError, OutOfRangeError):
-        return None  # the op itself says what is wrong
+        return None
     return [operands[0] if passed else next(results) for passed in kernel.passed]
 
 
@@ -317,42 +365,6 @@ def _describe(
             arrays.append(array)
         kinds.append((dtype, sizes, held))
     return (arrays, tuple(kinds)) if large else None
-
-
-def row_major(array: object) -> Any:
-    """The row-major array that holds the elements, or else a row-major copy; None if it is empty.
-
-    None for what is no plain array as well.
-    """
-    held = held_by(array)
-    if held is not None or type(array) is not np.ndarray or not array.size:
-        return held
-    return np.array(array, order="C")
-
-
-def held_by(array: Any) -> Any:
-    """The row-major array that holds the elements, once each; None if there is no such array."""
-    flags = array.flags
-    if type(array) is not np.ndarray or not flags.aligned or not array.size:
-        return None
-    if flags.c_contiguous:
-        return array
-    held = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
-    return held if held.flags.c_contiguous else None
-
-
-def _key(attrs: Attrs) -> Any:
-    """Attributes as a key; None if one of them is not plain."""
-    found = []
-    for name, value in attrs.items():
-        if type(value) is float:
-            value = value.hex()  # 0.0 and -0.0 are equal, but not the same
-        elif not isinstance(value, _PLAIN) and not (
-            type(value) is tuple and all(isinstance(item, _PLAIN) for item in value)
-        ):
-            return None
-        found.append((name, value))
-    return tuple(found)
 
 
 def _title(name: object) -> str:

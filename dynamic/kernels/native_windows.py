@@ -19,6 +19,7 @@ import numpy as np
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.kernels import native
+from staticgraph.dynamic.kernels.layouts import held_by
 
 LEAST_WORK = 1 << 18
 """The least number of multiplications that is worth a kernel.
@@ -99,7 +100,7 @@ def _describe(given: Sequence[Any], batched: int) -> tuple[list[Any], tuple[Any,
         sizes = (-1, *one.shape[1:]) if place < batched else tuple(one.shape)
         held = None
         if isinstance(one, np.ndarray):
-            array = native.held_by(np.array(one, order="C", copy=None))
+            array = held_by(np.array(one, order="C", copy=None))
             if array is None:
                 return None
             arrays.append(array)

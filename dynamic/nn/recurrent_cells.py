@@ -14,6 +14,9 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.gates import gru_gates
+from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
     init,
@@ -22,6 +25,7 @@ from staticgraph.dynamic.nn.module import Module
 from staticgraph.dynamic.nn.parameter import Parameter
 from staticgraph.dynamic.tensors.creation import empty
 from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _gate(gates: Any, i: int, size: int) -> Any:
@@ -40,12 +44,26 @@ def step_relu(x: object, h: object, weight: object, bias: object) -> Any:
 
 def step_gru(x: Any, h: Any, weight: object, bias: object) -> Any:
     """(1 - z) n + z h, with gates r, z and the proposal n in this order."""
+    return _gru_of(x, F.linear(h, weight, bias), h)
+
+
+def _gru_of(x: Any, own: Any, h: Any) -> Any:
     size = h.shape[-1]
-    own = F.linear(h, weight, bias)
     both = ops.sigmoid(x[..., : 2 * size] + own[..., : 2 * size])
     reset, update = _gate(both, 0, size), _gate(both, 1, size)
     proposal = ops.tanh(_gate(x, 2, size) + reset * _gate(own, 2, size))
     return proposal + update * (h - proposal)
+
+
+def _step_small_gru(x: Any, h: Any, weight: object, bias: object) -> Any:
+    """`step_gru`, whose gates are one node where they are small."""
+    own = F.linear(h, weight, bias)
+    if all(type(one) is Tensor for one in (x, own, h)):
+        a, b, c = x._array, own._array, h._array
+        alike = a.shape == b.shape == (*c.shape[:-1], 3 * c.shape[-1])
+        if alike and a.size < LARGE and a.dtype is c.dtype and a.dtype in (F32, F64):
+            return x._apply(gru_gates, (x, own, h), {})
+    return _gru_of(x, own, h)
 
 
 def step_lstm(
@@ -168,7 +186,7 @@ class GRUCell(_Cell):
     _gates = 3
 
     def _step(self) -> Callable[..., Any]:
-        return step_gru
+        return _step_small_gru
 
 
 class LSTMCell(_Cell):

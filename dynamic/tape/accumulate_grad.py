@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.reference.copies import LARGE, add_into, copied
 from staticgraph.dynamic.core.eager_ops import copy
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.hooks import hooks_of
@@ -101,9 +102,12 @@ class AccumulateGrad(GraphNode):
         elif create_graph:
             self.grad = (g._constant(before) if isinstance(before, np.ndarray) else before) + g
         elif isinstance(before, np.ndarray):
-            np.add(before, g, before)
+            if g.size < LARGE:
+                np.add(before, g, before)
+            else:
+                add_into(before, g)
         else:
-            np.add(before._array, g, before._array)
+            add_into(before._array, g)
             before._counter[0] += 1
 
     def _kept(self, g: Any, own: bool) -> Any:
@@ -115,6 +119,8 @@ class AccumulateGrad(GraphNode):
         alike = leaf is not None and getattr(g, "strides", None) == leaf._array.strides
         if own and alike:
             return np.asarray(g, self.dtype)
+        if g.dtype == self.dtype:
+            return copied(g, "K" if alike else "C")
         return np.array(g, self.dtype, order="K" if alike else "C")
 
     def name(self) -> str:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.ops import add
 from staticgraph.dynamic.core.user_warnings import keep_silent
+from staticgraph.dynamic.kernels.dispatch import LARGE, evaluate
 from staticgraph.dynamic.tape import anomaly
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.callbacks import call, next_pass
@@ -190,7 +192,8 @@ def _propagate(
                 continue
             before = pending.get(edge)
             if before is not None:
-                pending[edge] = before + part
+                large = type(part) is np.ndarray and part.size >= LARGE
+                pending[edge] = _large_sum(before, part) if large else before + part
             elif not is_leaf:
                 pending[edge] = part
                 heappush(heap, (-edge.serial, edge))
@@ -203,6 +206,13 @@ def _propagate(
                     key -= uses[edge]  # right after its oldest use
                 heappush(heap, (key, len(pending), edge.serial, edge))
     return found
+
+
+def _large_sum(before: Any, part: Any) -> Any:
+    """The sum of two cotangents of an operand, the second a large array."""
+    if type(before) is np.ndarray and before.dtype == part.dtype and before.shape == part.shape:
+        return evaluate(add, (before, part), {})
+    return before + part
 
 
 def _observed(node: Any, g: Any, create_graph: bool, watch: bool) -> Any:

@@ -13,6 +13,7 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.op_arguments import refuse_more
 from staticgraph.compiler.ops.elementwise.complex_numbers import warn_of_lost_part
+from staticgraph.compiler.reference.copies import copy_into
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, MASKS, element, known_array
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError, SizeError
@@ -140,7 +141,7 @@ def _overwrite(tensor: Any, op: Op, others: Sequence[object], attrs: Attrs, writ
         node.saved = (tensor._array.copy(), *node.saved[1:])
         node.guards = (None, *node.guards[1:])
     if written is None:
-        np.copyto(tensor._array, result._array)
+        copy_into(tensor._array, result._array)
     else:
         np.copyto(writable(tensor._array), result._array, where=written)
     touch(tensor)

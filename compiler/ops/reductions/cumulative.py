@@ -46,7 +46,7 @@ def _total(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
     def evaluate(x: Any, *, axis: int) -> Any:
         if x.size >= _MANY and x.dtype in _COMPILED:
             found = np.empty(x.shape, x.dtype)
-            into(found, np.ascontiguousarray(x), axis=axis)
+            into(found, x, axis=axis)
             return found
         return by_numpy(x, axis=axis)
 
@@ -77,7 +77,7 @@ def _from_the_end(x: Any, axis: int) -> Any:
     """Per element the sum of it and of all that come after it."""
     if type(x) is np.ndarray and x.size >= _MANY and x.dtype in _COMPILED:
         found = np.empty(x.shape, x.dtype)
-        provided.running(found, np.ascontiguousarray(x), axis, "+", True)
+        provided.running(found, x, axis, "+", True)
         return found
     return flip(cumsum.bound((flip(x, axis),), {"axis": axis}), axis)
 

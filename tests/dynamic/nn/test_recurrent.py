@@ -9,9 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dynamic as torch
+import staticgraph as sg
 from staticgraph.dynamic import nn
 from staticgraph.dynamic.autograd import forward_ad, gradcheck, gradgradcheck
 from staticgraph.dynamic.kernels import native
+from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
+from staticgraph.dynamic.nn.recurrent_cells import step_gru
 
 KINDS: dict[str, Any] = {
     "tanh": lambda **options: nn.RNN(3, 4, dtype=torch.float64, **options),
@@ -19,6 +22,7 @@ KINDS: dict[str, Any] = {
     "gru": lambda **options: nn.GRU(3, 4, dtype=torch.float64, **options),
     "lstm": lambda **options: nn.LSTM(3, 4, dtype=torch.float64, **options),
 }
+KINDS_OF_CELLS: dict[str, Any] = {"gru": lambda: nn.GRUCell(3, 4, dtype=torch.float64)}
 OPTIONS: list[dict[str, Any]] = [
     {}, {"bias": False}, {"bidirectional": True}, {"num_layers": 2, "batch_first": True},
 ]  # fmt: skip
@@ -238,3 +242,33 @@ def test_weights_that_something_else_stands_in_for_are_used(packed: bool) -> Non
     with torch.no_grad():
         normed.weight_hh_l0_g.mul_(2)
     assert abs(float(sums(normed)) - before) > 1e-6
+
+
+@pytest.mark.parametrize("shape", [(5,), ()])
+def test_the_gates_of_a_small_gru_cell_are_one_node(shape: tuple[int, ...]) -> None:
+    """With the value and the gradients that the ops give which it stands for."""
+    cell = KINDS_OF_CELLS["gru"]()
+    x, h = sequence(*shape, 3), sequence(*shape, 4, seed=1)
+    operands = [x, h, *cell.parameters()]
+    found = cell(x, h)
+    assert len(found.grad_fn.next_functions) == 3 and found.grad_fn.name() == "AddBackward0"
+    parts = F.linear(x, cell.weight_ih, cell.bias_ih)
+    expected = step_gru(parts, h, cell.weight_hh, cell.bias_hh)
+    assert_allclose(found.detach(), expected.detach(), rtol=1e-15)
+    pairs = [torch.autograd.grad((one**2).sum(), operands) for one in (found, expected)]
+    for one, other in zip(*pairs, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    assert gradcheck(lambda *given: cell(*given[:2]), operands)
+    assert gradgradcheck(lambda *given: cell(*given[:2]), operands)
+    mixed = cell(x.detach(), h.detach().requires_grad_(True))
+    assert mixed.requires_grad
+
+
+def test_a_gru_cell_of_other_operands_is_computed_in_ops() -> None:
+    cell = KINDS_OF_CELLS["gru"]()
+    x, h = sequence(5, 3).detach(), sequence(5, 4, seed=1).detach()
+    expected = cell(x, h).detach()
+    found = torch.vmap(cell)(x, h).detach()
+    assert_allclose(found, expected, rtol=1e-14, atol=1e-15)
+    found = np.asarray(sg.function(cell)(x, h).detach())
+    assert_allclose(found, expected, rtol=1e-14, atol=1e-15)

@@ -50,6 +50,7 @@ UNREGISTERED = {
     "norm": "vector_norm of order 2 by the older name; a graph has the sum and the root",
     "stack": "a graph has concatenate",
     "roll": "a graph has a gather",
+    "gru_gates": "one node on the tape for what are a dozen small ops; a graph has these",
     "var_mean": "one node for both on the tape; a graph has the variance and the mean",
 }  # fmt: skip
 """The ops that `dynamic` declares beside the library, by the name of the variable."""
