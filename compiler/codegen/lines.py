@@ -208,22 +208,41 @@ def lines_product(
         begin = times(Name("chunk"), size(of.plan.memory[memory]))
         after.append(_by_piece(windows, call, (of.target, memory), begin, size, pointer))
         call.c, call.ldc = begin, Const(windows.columns)
-    if windows.inside:
+    whole = _whole(windows)
+    if whole is None:
         found.append(_zeros(call, pointer(memory, 0), literal(0, of.dtype)))
     call.k, call.n, call.ldb = Const(windows.each), Name("n"), Const(windows.block)
     multiplied = multiplier(of, call, gemm, call.left_transposed)
-    for number, turn in enumerate(windows.turns):
-        is_first = number == 0 and not windows.inside
+
+    def products(number: int, places: tuple[int, int], weight: int) -> Stmt:
+        turn = windows.turns[number]
         left, right, to = _operands(windows, call, turn, regions[number])
         one = Call("address", (pointer(("node", of.left.base), of.left.first), left))
         other = packed_address(windows, own, pointer, right)
         result = Call("address", (pointer(memory, 0), to))
-        zero, beta = (literal(factor, of.dtype) for factor in (0, 1))
-        if is_first:
-            beta = Select(Binary("==", Name("place"), ZERO), zero, beta)
-        body = (*_met(number, turn), multiplied(one, other, beta, result))
-        found.append(For("place", ZERO, Const(turn.count), body))
+        body = (*_met(number, turn), multiplied(one, other, literal(weight, of.dtype), result))
+        return For("place", Const(places[0]), Const(places[1]), body)
+
+    if whole is not None:
+        found.append(products(whole[0], (whole[1], whole[1] + 1), 0))
+    for number, turn in enumerate(windows.turns):
+        at = whole[1] if whole is not None and whole[0] == number else turn.count
+        spans = (0, at), (at + 1, turn.count)
+        found += [products(number, span, 1) for span in spans if span[0] < span[1]]
     return [*before, For("unit", Name("first"), Name("last"), (*found, *after))]
+
+
+def _whole(windows: Lines) -> tuple[int, int] | None:
+    """A turn and a place of it that no line of the result reads padding for, if there is one: its
+    product is the first, to which the others are added.
+    """
+    if not windows.inside:
+        return 0, 0
+    for number, (turn, (begin, end)) in enumerate(zip(windows.turns, windows.inside, strict=True)):
+        for place in range(turn.count):
+            if begin <= place * turn.shift <= end - windows.length:
+                return number, place
+    return None
 
 
 def _finite(
