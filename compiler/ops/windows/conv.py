@@ -103,9 +103,10 @@ def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
 
     `by_line`: with the lines of the window first, and then the channels.
     """
-    groups, x = attrs["groups"], padded(x, attrs["padding"])
+    groups = attrs["groups"]
     if groups > 1:
         x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
+    x = padded(x, attrs["padding"])
     windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
     order = (1, 4, 5, 0, 2, 3) if groups == 1 else (1, 2, 5, 6, 0, 3, 4)
     if by_line:
