@@ -157,13 +157,25 @@ def lines_of(windows: Windows, skips: bool) -> Windows:
     turns = _turns(windows.channels, down, along)
     if sum(length + turn.span for turn in turns) >= windows.channels * length or not windows.each:
         return windows
-    given = windows.pack, windows.shape, windows.base, windows.dtype
-    same = (*given, False, windows.other, True, None)
     margins = margins_of(windows)
     if margins is not None and margins.down.taps != lead:
         return windows
     inside = _inside(margins.down, turns) if skips and margins is not None else ()
-    return Lines(*same, length, prod(widths), turns, inside)
+    pack, shape, base, dtype = windows.pack, windows.shape, windows.base, windows.dtype
+    return Lines(
+        pack,
+        shape,
+        base,
+        dtype,
+        False,
+        windows.other,
+        True,
+        None,
+        length,
+        prod(widths),
+        turns,
+        inside,
+    )
 
 
 def _turns(places: int, down: int, along: int) -> tuple[Turn, ...]:

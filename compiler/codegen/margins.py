@@ -198,25 +198,23 @@ def _moved(
     begin, source = starts
     to = total_of((begin, times(LINE, apart), COLUMN))
     lines: list[Stmt] = []
-    if margins.line == margins.width == margins.across.size and apart == Const(margins.width):
+    is_dense = margins.across.step == 1 and margins.line == margins.width == margins.across.size
+    if is_dense and apart == Const(margins.width):
         at, last = Name("at"), Const(margins.width - high)
         first = times(ABOVE, apart) + Const(low)
         yield For("at", first, times(BELOW, apart) - last, (put(begin + at, source + at),))
     else:
         column = times(COLUMN, Const(margins.across.step))
         found = total_of((source, times(LINE, Const(margins.line)), column))
-        for start, end in _spans(high - low):
+        for start, end in whole_vectors(high - low):
+            assert isinstance(start, int)
+            assert isinstance(end, int)
             lines.append(For(COLUMN.name, Const(low + start), Const(low + end), (put(to, found),)))
     for start, end in ((0, low), (high, margins.width)):
         if start < end:
             lines.append(For(COLUMN.name, Const(start), Const(end), (put(to, None),)))
     if lines:
         yield For(LINE.name, ABOVE, BELOW, tuple(lines))
-
-
-def _spans(columns: int) -> list[tuple[int, int]]:
-    """The loops over some columns, in whole vectors."""
-    return [(start, end) for start, end in whole_vectors(columns)]
 
 
 __all__ = ["Axis", "Margins", "Moved", "margins_of", "moved_lines"]

@@ -243,8 +243,8 @@ def _between_margins(
     body = (For("image", ZERO, Name("count"), body),)
     for axis in reversed(range(lead, split)):
         if axis != margins.across.taps:
-            between = rows if rows and axis == lead else (ZERO, size(packed.shape[axis]))
-            body = (For(f"i{axis}", *between, body),)
+            begin, end = rows if rows and axis == lead else (ZERO, size(packed.shape[axis]))
+            body = (For(f"i{axis}", begin, end, body),)
     (whole,) = body
     return whole
 

@@ -105,9 +105,15 @@ def _between_margins(nodes: Mapping[int, Node], pack: Pack, shape: Shape) -> Pac
         *(form + -start for form, start in zip(pack.index[-2:], starts[-2:], strict=True)),
     )
     places = [_slides(form, pack, len(shape) - 2 + i) for i, form in enumerate(index[-2:])]
-    if not all(places) or product(shape[axis] for axis in _taps(index[-1], pack)) > MOST_TAPS:
+    if not all(places) or not _is_short(shape, _taps(index[-1], pack)):
         return None
     return replace(pack, base=operand, index=index, margins=True)
+
+
+def _is_short(shape: Shape, taps: Sequence[int]) -> bool:
+    """Whether a line of a window has few places."""
+    size = product([shape[axis] for axis in taps])
+    return isinstance(size, int) and size <= MOST_TAPS
 
 
 def _taps(form: Affine, pack: Pack) -> list[int]:

@@ -50,6 +50,8 @@ a channel to 16 filters of 3 x 3 half as fast."""
 
 def pair(name: str, option: str, value: Any, least: int) -> Pair:
     """`value` as one number per axis; OptionError if it is less than `least`."""
+    if type(value) is int and value >= least:  # the usual case, without a loop
+        return value, value
     both = (value, value) if hasattr(value, "__index__") else tuple(value)
     if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
         raise OptionError(f"{name}: {option} is an int from {least}, or two, not {value!r}")

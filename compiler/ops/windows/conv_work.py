@@ -21,8 +21,8 @@ def goes_by_line(x: Any, weight: Any, attrs: Attrs) -> bool:
     """Whether lines are packed once for all lines of the windows, not once for each of these.
 
     Then results are read and added to as often as windows have lines, and the weight is turned: for
-    all images, of which `IMAGES` are taken to be there, so that bits do not depend on how many there
-    are. But lines of padding are not multiplied.
+    all images, of which `IMAGES` are taken to be there, so that bits do not depend on how many
+    there are. But lines of padding are not multiplied.
     """
     filters, channels, *window = weight.shape
     sizes = [*x.shape[2:], *window, filters, channels]
