@@ -18,6 +18,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.cells import Arguments
+from staticgraph.compiler.codegen.margins import Axis, Margins, Moved, margins_of, moved_lines
 from staticgraph.compiler.codegen.packing import MOST_PACKED
 from staticgraph.compiler.codegen.scalar import literal
 from staticgraph.compiler.codegen.short_rows import whole_vectors
@@ -31,9 +32,9 @@ from staticgraph.compiler.codegen.windows import (
     multiplier,
     packed_address,
 )
+from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.record import Record, record
-from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.ir.records import (
     ZERO,
     Assign,
@@ -138,13 +139,12 @@ class Lines(Windows):
         return min(MOST_COLUMNS // (lines * self.across), MOST_PACKED // packed)
 
 
-def lines_of(windows: Windows, base: Node, source: Node | None) -> Windows:
+def lines_of(windows: Windows, skips: bool) -> Windows:
     """The same, but that lines are packed once, if so there are fewer to pack.
 
     Args:
         windows: those of a right operand.
-        base: the node that they are read from.
-        source: what that has between zeros, if it is an `embed`.
+        skips: whether lines of margins may be skipped.
     """
     lead, split = windows.pack.lead, windows.pack.split
     sizes = windows.shape[split + 1 :]
@@ -157,9 +157,25 @@ def lines_of(windows: Windows, base: Node, source: Node | None) -> Windows:
     turns = _turns(windows.channels, down, along)
     if sum(length + turn.span for turn in turns) >= windows.channels * length or not windows.each:
         return windows
-    same = windows.pack, windows.shape, windows.base, False, windows.other, True, None
-    inside = _inside(windows, turns, base, source)
-    return Lines(*same, length, prod(widths), turns, inside)
+    margins = margins_of(windows)
+    if margins is not None and margins.down.taps != lead:
+        return windows
+    inside = _inside(margins.down, turns) if skips and margins is not None else ()
+    pack, shape, base, dtype = windows.pack, windows.shape, windows.base, windows.dtype
+    return Lines(
+        pack,
+        shape,
+        base,
+        dtype,
+        False,
+        windows.other,
+        True,
+        None,
+        length,
+        prod(widths),
+        turns,
+        inside,
+    )
 
 
 def _turns(places: int, down: int, along: int) -> tuple[Turn, ...]:
@@ -169,26 +185,12 @@ def _turns(places: int, down: int, along: int) -> tuple[Turn, ...]:
     return tuple(Turn(one, step, len(range(one, places, step)), shift) for one in firsts)
 
 
-def _inside(
-    windows: Windows, turns: Sequence[Turn], base: Node, source: Node | None
-) -> tuple[tuple[int, int], ...]:
+def _inside(axis: Axis, turns: Sequence[Turn]) -> tuple[tuple[int, int], ...]:
     """For each turn the lines of the result from which on, and up to which, its first place reads
     no padding.
     """
-    lead, split = windows.pack.lead, windows.pack.split
-    axes = [axis for axis, form in enumerate(windows.pack.index) if form.coefficient(lead)]
-    if source is None or base.attrs["value"] != 0 or set(base.attrs["steps"]) != {1}:
-        return ()
-    if len(axes) != 1:
-        return ()
-    (axis,) = axes
-    form = windows.pack.index[axis]
-    start, size = base.attrs["starts"][axis], source.type.shape[axis]
-    down, along, first = form.coefficient(lead), form.coefficient(split + 1), form.constant
-    if not all(isinstance(one, int) for one in (start, size, down, along, first)) or not along:
-        return ()
-    starts = [start - first - down * turn.first for turn in turns]
-    return tuple((-(-one // along), -(-(one + size) // along)) for one in starts)
+    starts = [axis.first + axis.apart * turn.first for turn in turns]
+    return tuple((-(one // axis.step), -((one - axis.size) // axis.step)) for one in starts)
 
 
 def lines_product(
@@ -218,22 +220,41 @@ def lines_product(
         begin = times(Name("chunk"), size(of.plan.memory[memory]))
         after.append(_by_piece(windows, call, (of.target, memory), begin, size, pointer))
         call.c, call.ldc = begin, Const(windows.columns)
-    if windows.inside:
+    whole = _whole(windows)
+    if whole is None:
         found.append(_zeros(call, pointer(memory, 0), literal(0, of.dtype)))
     call.k, call.n, call.ldb = Const(windows.each), Name("n"), Const(windows.block)
     multiplied = multiplier(of, call, gemm, call.left_transposed)
-    for number, turn in enumerate(windows.turns):
-        is_first = number == 0 and not windows.inside
+
+    def products(number: int, places: tuple[int, int], weight: int) -> Stmt:
+        turn = windows.turns[number]
         left, right, to = _operands(windows, call, turn, regions[number])
         one = Call("address", (pointer(("node", of.left.base), of.left.first), left))
         other = packed_address(windows, own, pointer, right)
         result = Call("address", (pointer(memory, 0), to))
-        zero, beta = (literal(factor, of.dtype) for factor in (0, 1))
-        if is_first:
-            beta = Select(Binary("==", Name("place"), ZERO), zero, beta)
-        body = (*_met(number, turn), multiplied(one, other, beta, result))
-        found.append(For("place", ZERO, Const(turn.count), body))
+        body = (*_met(number, turn), multiplied(one, other, literal(weight, of.dtype), result))
+        return For("place", Const(places[0]), Const(places[1]), body)
+
+    if whole is not None:
+        found.append(products(whole[0], (whole[1], whole[1] + 1), 0))
+    for number, turn in enumerate(windows.turns):
+        at = whole[1] if whole is not None and whole[0] == number else turn.count
+        spans = (0, at), (at + 1, turn.count)
+        found += [products(number, span, 1) for span in spans if span[0] < span[1]]
     return [*before, For("unit", Name("first"), Name("last"), (*found, *after))]
+
+
+def _whole(windows: Lines) -> tuple[int, int] | None:
+    """A turn and a place of it that no line of the result reads padding for, if there is one: its
+    product is the first, to which the others are added.
+    """
+    if not windows.inside:
+        return 0, 0
+    for number, (turn, (begin, end)) in enumerate(zip(windows.turns, windows.inside, strict=True)):
+        for place in range(turn.count):
+            if begin <= place * turn.shift <= end - windows.length:
+                return number, place
+    return None
 
 
 def _finite(
@@ -303,6 +324,9 @@ def _packed_lines(
     pointer: Callable[[Memory, int], Name],
 ) -> Stmt:
     """The loops that pack the lines of a turn, from `start` on."""
+    margins = margins_of(windows)
+    if margins is not None:
+        return _between_margins(windows, margins, number, turn, start, size, pointer)
     lead, split = windows.pack.lead, windows.pack.split
     place = offset_of(windows.pack.index, contiguous_strides(windows.base))
     inside = range(lead + 1, split)
@@ -335,6 +359,43 @@ def _packed_lines(
     body = (For("packed", Name(f"low{number}"), Name(f"high{number}"), body),)
     for axis in reversed(inside):
         body = (For(f"i{axis}", ZERO, size(windows.shape[axis]), body),)
+    (whole,) = body
+    return whole
+
+
+def _between_margins(
+    windows: Lines,
+    margins: Margins,
+    number: int,
+    turn: Turn,
+    start: Expr,
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> Stmt:
+    """The same where an image lies between margins."""
+    lead, split = windows.pack.lead, windows.pack.split
+    place = offset_of(windows.pack.index, contiguous_strides(windows.base))
+    inside = range(lead + 1, split)
+    down = contiguous_strides(windows.shape[lead + 1 : split])
+    rows = tuple((axis, step * windows.block) for axis, step in zip(inside, down, strict=True))
+    without_lead = Affine(0, tuple(term for term in place.terms if term[0] != lead))
+    image, line, across = Name("image"), Name("line"), Const(windows.across)
+    source = (
+        times(Name("piece") + image, size(place.coefficient(split))),
+        times(line, size(place.coefficient(split + 1))),
+        size(place.constant + place.coefficient(lead) * turn.first),
+        *(times(Name(f"i{axis}"), size(place.coefficient(axis))) for axis in range(lead)),
+    )
+    first, last = margins.down.between(Const(turn.first))
+    forms = (start, times(image, across)), source, Affine(0, rows), without_lead
+    apart = across if windows.together == 1 else Name("across")
+    packed = Name(f"low{number}"), Name(f"high{number}")
+    moved = Moved(*forms, apart, *packed, (first - line, last - line))
+    body = moved_lines(windows, margins, moved, size, pointer)
+    body = (For("image", ZERO, Name("count"), body),)
+    for axis in reversed(inside):
+        if axis != margins.across.taps:
+            body = (For(f"i{axis}", ZERO, size(windows.shape[axis]), body),)
     (whole,) = body
     return whole
 

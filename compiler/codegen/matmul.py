@@ -70,17 +70,15 @@ def product_of(nodes: Mapping[int, Node], group: MatmulGroup) -> Product:
         of = replace(of, factors=(node.attrs["alpha"], node.attrs["beta"]))
     if group.pack is not None:
         shape, base = (nodes[one].type.shape for one in (group.pack.source, group.pack.base))
+        given = group.pack, shape, base, of.dtype
         if group.is_turned:
-            packed = Packed(group.pack, shape, base)
+            packed = Packed(*given)
             of = replace(of, right=replace(right, transposed=True), packed=packed)
         elif group.is_left:
-            of = replace(of, windows=Windows(group.pack, shape, base, True, n, False, group.apart))
+            of = replace(of, windows=Windows(*given, True, n, False, group.apart))
         else:
-            windows = Windows(group.pack, shape, base, False, m, group.by_piece is not None, None)
-            read = nodes[group.pack.base]
-            is_padded = read.op.name == "embed" and _is_whole(left, m, left_shape[-1])
-            source = nodes[read.operands[0]] if is_padded else None
-            of = replace(of, windows=lines_of(windows, read, source))
+            windows = Windows(*given, False, m, group.by_piece is not None, None)
+            of = replace(of, windows=lines_of(windows, _is_whole(left, m, left_shape[-1])))
     return of
 
 

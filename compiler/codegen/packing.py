@@ -18,13 +18,14 @@ from staticgraph.compiler.codegen.chunks import (
     padded,
 )
 from staticgraph.compiler.codegen.loops import NestedLoop, merge_loops
+from staticgraph.compiler.codegen.margins import Margins, Moved, margins_of, moved_lines
 from staticgraph.compiler.codegen.scalar import ELEMENT
 from staticgraph.compiler.codegen.short_rows import whole_vectors
 from staticgraph.compiler.codegen.statements import Memory, Statement
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import Record, record
-from staticgraph.compiler.core.types import Shape
+from staticgraph.compiler.core.types import DType, Shape
 from staticgraph.compiler.ir.records import (
     ONE,
     ZERO,
@@ -55,11 +56,13 @@ class Pieces(Record):
         pack: what it is.
         shape: of `pack.source`.
         base: that of what is read.
+        dtype: that of the elements.
     """
 
     pack: Pack
     shape: Shape
     base: Shape
+    dtype: DType
 
     @property
     def count(self) -> Size:
@@ -172,6 +175,9 @@ def copy_of(
     the first axis of rows that are packed, if they are not all. The matrix is the `i0`-th if there
     are several.
     """
+    margins = margins_of(packed)
+    if margins is not None:
+        return _between_margins(packed, margins, block, own, rows, size, pointer)
     pack, split = packed.pack, packed.pack.split
     place = offset_of(pack.index, contiguous_strides(packed.base))
     target = _target(packed, block)
@@ -202,6 +208,44 @@ def copy_of(
         between = bounds.get(loop.axes, (ZERO, size(loop.extent)))
         inner = (For(loop.variable, *between, inner),)
     (whole,) = inner
+    return whole
+
+
+def _between_margins(
+    packed: Pieces,
+    margins: Margins,
+    block: Size,
+    own: Size,
+    rows: tuple[Expr, ...],
+    size: Callable[[Size], Expr],
+    pointer: Callable[[Memory, int], Name],
+) -> Stmt:
+    """The loops of `copy_of` where an image lies between margins."""
+    pack, lead, split = packed.pack, packed.pack.lead, packed.pack.split
+    place = offset_of(pack.index, contiguous_strides(packed.base))
+    target = _target(packed, block)
+    image, line = Name("image"), Name("line")
+    to = [times(Name("chunk"), size(own)), times(image, size(target.coefficient(split)))]
+    if rows:
+        to.append(ZERO - times(rows[0], size(target.coefficient(lead))))
+    source = (
+        times(Name("piece") + image, size(place.coefficient(split))),
+        times(line, size(place.coefficient(split + 1))),
+        *(times(Name(f"i{axis}"), size(place.coefficient(axis))) for axis in range(lead)),
+        size(place.constant),
+    )
+    down = margins.down.taps
+    first, last = margins.down.between(ZERO if down is None else Name(f"i{down}"))
+    meeting, lines = (first - line, last - line), Name("lines")
+    forms = tuple(to), source, target, place
+    moved = Moved(*forms, size(packed.width), ZERO, lines, meeting)
+    body = moved_lines(packed, margins, moved, size, pointer)
+    body = (For("image", ZERO, Name("count"), body),)
+    for axis in reversed(range(lead, split)):
+        if axis != margins.across.taps:
+            begin, end = rows if rows and axis == lead else (ZERO, size(packed.shape[axis]))
+            body = (For(f"i{axis}", begin, end, body),)
+    (whole,) = body
     return whole
 
 

@@ -101,7 +101,7 @@ def fuse(graph: Definition, separate: bool = False) -> Fusion:
 class _Fuser(Placement):
     def place(self, node: Node) -> None:
         lowering = node.op.lowering
-        if node.id in self.joined:
+        if node.id in self.joined or node.id in self.unwritten:
             return
         if isinstance(lowering, Pointwise | Gather):
             if not self._make_virtual(node):
@@ -150,6 +150,8 @@ class _Fuser(Placement):
             if seen_as.id in self.stored or len(self.consumers[seen_as.id]) != 1:
                 return False
             reader = self.nodes[self.consumers[seen_as.id][0]]
+            if reader.id in self.unwritten:
+                return False
             lowering = reader.op.lowering
             if not isinstance(lowering, IndexMap):
                 break

@@ -68,6 +68,8 @@ class Pack:
             columns, of which each place on the first one is a piece.
         lead: 1 if the first axis of `source` is one of matrices, such as those of groups; else 0.
         base: what lies in memory; `index` is that of an element of `source` there.
+        margins: whether an index may lie outside, along the last two axes of `base`: there are
+            zeros.
     """
 
     value: int
@@ -76,6 +78,7 @@ class Pack:
     index: Index
     split: int
     lead: int = 0
+    margins: bool = False
 
 
 @mutable(eq=False)

@@ -23,7 +23,7 @@ from staticgraph.compiler.schedule.groups import (
     View,
     is_row,
 )
-from staticgraph.compiler.schedule.products import by_piece
+from staticgraph.compiler.schedule.products import by_piece, unwritten
 
 MOST_STREAMS = 16  # arrays that unrelated nodes may share a loop with
 RECENT = 8  # groups of one domain that are tried
@@ -67,6 +67,7 @@ class Placement:
         by_piece: products, by what puts their columns piece by piece, which took their places.
         pieces: the views of matrices that lie piece by piece; see `pieces_view`.
         joined: nodes that are a part of others.
+        unwritten: images between zeros, which only packed windows read; see `unwritten`.
         first: an order before all groups.
     """
 
@@ -84,8 +85,10 @@ class Placement:
             aliased = isinstance(node.op.lowering, Alias)
             for operand in dict.fromkeys(node.operands[:1] if aliased else node.operands):
                 self.consumers[operand].append(node.id)
+        self.unwritten: set[int] = set()
         if not separate:
             self._join_pieces()
+            self.unwritten = unwritten(self.nodes, self.consumers, self.roots)
         self.groups: list[Group] = []
         self.by_domain: dict[Shape, list[LoopGroup]] = {}
         self.home: dict[int, Group] = {}

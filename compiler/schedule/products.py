@@ -8,11 +8,13 @@ another product needs them; so they stay in the cache, and are never kept.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.lowering import Alias, IndexMap, Matmul
+from staticgraph.compiler.core.types import Shape
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.schedule.access import (
     canonical,
@@ -25,6 +27,8 @@ from staticgraph.compiler.schedule.groups import Pack, View, blas_layout
 
 ADDED = 2
 """Products that take as long as adding one to a result: reading and writing that."""
+MOST_TAPS = 16
+"""Places of a line of a window between margins: each has loops of its own."""
 TURNED = 24
 """Products that take as long as writing an element elsewhere, with others beside it."""
 
@@ -73,9 +77,96 @@ def pack_of(
         return None
     for split in reversed(range(lead + 1, len(shape))):  # axes of size 1 belong to the rows
         if product(shape[lead:split]) == rows and product(shape[split:]) == columns:
-            fixed = all(isinstance(size, int) for size in shape[:split])
-            return Pack(alias.id, source.id, base, index, split, lead) if fixed else None
+            if not all(isinstance(size, int) for size in shape[:split]):
+                return None
+            pack = Pack(alias.id, source.id, base, index, split, lead)
+            return _between_margins(nodes, pack, shape) or pack
     return None
+
+
+def _between_margins(nodes: Mapping[int, Node], pack: Pack, shape: Shape) -> Pack | None:
+    """The same of what an `embed` puts between zeros, which need not be written out: windows that
+    slide along its last two axes; None if it is something else.
+    """
+    node = nodes[pack.base]
+    if node.op.name != "embed" or node.attrs["value"] != 0 or set(node.attrs["steps"]) != {1}:
+        return None
+    starts, operand = node.attrs["starts"], node.operands[0]
+    found = list(reach(nodes, (), operand, canonical(nodes[operand].type.shape)))
+    if [base for base, _ in found] != [operand] or is_free(nodes[operand]):
+        return None
+    here = nodes[operand].type.shape
+    if here[:-2] != node.type.shape[:-2] or len(shape) != pack.split + 3:
+        return None
+    if not all(isinstance(size, int) for size in (*here[-2:], *shape[-2:], *starts[-2:])):
+        return None
+    index = (
+        *pack.index[:-2],
+        *(form + -start for form, start in zip(pack.index[-2:], starts[-2:], strict=True)),
+    )
+    places = [_slides(form, pack, len(shape) - 2 + i) for i, form in enumerate(index[-2:])]
+    if not all(places) or not _is_short(shape, _taps(index[-1], pack)):
+        return None
+    return replace(pack, base=operand, index=index, margins=True)
+
+
+def _is_short(shape: Shape, taps: Sequence[int]) -> bool:
+    """Whether a line of a window has few places."""
+    size = product([shape[axis] for axis in taps])
+    return isinstance(size, int) and size <= MOST_TAPS
+
+
+def _taps(form: Affine, pack: Pack) -> list[int]:
+    """The axes of the rows that move an index."""
+    return [axis for axis in range(pack.lead, pack.split) if form.coefficient(axis)]
+
+
+def _slides(form: Affine, pack: Pack, place: int) -> bool:
+    """Whether an index is that of a place and of one in the window, and grows with both."""
+    numbers = (form.constant, *(step for _, step in form.terms))
+    axes = {axis for axis, _ in form.terms}
+    return (
+        all(isinstance(one, int) for one in numbers)
+        and all(step > 0 for _, step in form.terms)
+        and len(_taps(form, pack)) <= 1
+        and axes <= {place, *_taps(form, pack)}
+        and not form.dynamic
+    )
+
+
+def unwritten(
+    nodes: Mapping[int, Node], consumers: Mapping[int, Sequence[int]], roots: Container[int]
+) -> set[int]:
+    """The nodes that put an image between zeros, of which only windows are read, and those packed:
+    they are never written out.
+    """
+    return {
+        node.id
+        for node in nodes.values()
+        if node.op.name == "embed" and _is_packed(nodes, consumers, roots, node, node)
+    }
+
+
+def _is_packed(
+    nodes: Mapping[int, Node],
+    consumers: Mapping[int, Sequence[int]],
+    roots: Container[int],
+    node: Node,
+    read: Node,
+) -> bool:
+    if read.id in roots or not consumers[read.id]:
+        return False
+    for reader in map(nodes.__getitem__, consumers[read.id]):
+        if isinstance(reader.op.lowering, IndexMap):
+            if not _is_packed(nodes, consumers, roots, node, reader):
+                return False
+        elif not is_reshape(reader) or reader.id in roots:
+            return False
+        else:
+            pack = pack_of(nodes, consumers, reader)
+            if pack is None or not pack.margins:
+                return False
+    return True
 
 
 def by_piece(

@@ -50,6 +50,8 @@ a channel to 16 filters of 3 x 3 half as fast."""
 
 def pair(name: str, option: str, value: Any, least: int) -> Pair:
     """`value` as one number per axis; OptionError if it is less than `least`."""
+    if type(value) is int and value >= least:  # the usual case, without a loop
+        return value, value
     both = (value, value) if hasattr(value, "__index__") else value
     both = tuple(both) if isinstance(both, Iterable) else ()
     if len(both) != 2 or any(not hasattr(v, "__index__") or v < least for v in both):
@@ -104,9 +106,10 @@ def _columns(x: Any, weight: Any, attrs: Attrs, by_line: bool = False) -> Any:
 
     `by_line`: with the lines of the window first, and then the channels.
     """
-    groups, x = attrs["groups"], padded(x, attrs["padding"])
+    groups = attrs["groups"]
     if groups > 1:
         x = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
+    x = padded(x, attrs["padding"])
     windows = sliding_windows(x, weight.shape[2:], attrs["stride"], attrs["dilation"])
     order = (1, 4, 5, 0, 2, 3) if groups == 1 else (1, 2, 5, 6, 0, 3, 4)
     if by_line:

@@ -63,8 +63,9 @@ def padded(x: Any, padding: tuple[int, int], value: float = 0.0) -> Any:
     """x with so many elements of a value before and behind each of its last two axes."""
     if padding == (0, 0):
         return x
-    shape = (*x.shape[:2], *(s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)))
-    return embed(x, (0, 0, *padding), shape, (1, 1, 1, 1), value)
+    *lead, height, width = x.shape
+    shape = (*lead, height + 2 * padding[0], width + 2 * padding[1])
+    return embed(x, (*(0 for _ in lead), *padding), shape, (1,) * len(shape), value)
 
 
 def _weight_phases(weight: Any, stride: int) -> Iterator[tuple[int, int, Any]]:

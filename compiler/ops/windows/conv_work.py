@@ -11,6 +11,8 @@ from staticgraph.compiler.core.op import Attrs
 
 MOVED = 16
 """Products that take as long as moving an element, such as packing one of a window."""
+IMAGES = 2
+"""Images that a weight is turned for once, at least: a batch of one is less usual."""
 MOST_WRITTEN = 8
 """Elements of windows written out for one of the image or of the result."""
 
@@ -19,8 +21,8 @@ def goes_by_line(x: Any, weight: Any, attrs: Attrs) -> bool:
     """Whether lines are packed once for all lines of the windows, not once for each of these.
 
     Then results are read and added to as often as windows have lines, and the weight is turned: for
-    every image, as if there were one, so that bits do not depend on how many there are. But lines
-    of padding are not multiplied.
+    all images, of which `IMAGES` are taken to be there, so that bits do not depend on how many
+    there are. But lines of padding are not multiplied.
     """
     filters, channels, *window = weight.shape
     sizes = [*x.shape[2:], *window, filters, channels]
@@ -37,7 +39,7 @@ def goes_by_line(x: Any, weight: Any, attrs: Attrs) -> bool:
     last = np.minimum(height, -((starts - x.shape[2]) // stride[0]))
     inside = np.maximum(last - first, 0).mean() / height
     saved = depth * places * (1 - stride[0] / window[0])
-    moved = saved - window[0] * rows * places - depth * rows
+    moved = saved - window[0] * rows * places - depth * rows / IMAGES
     skipped = (1 - inside) * depth * rows * places
     return bool(MOVED * moved + skipped > 0)
 

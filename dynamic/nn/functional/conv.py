@@ -114,24 +114,24 @@ def _padding(padding: object, stride: Sizes, dilation: Sizes, window: Any) -> tu
 
 
 def _check(x: Any, weight: Any, bias: object, groups: int) -> None:
-    size = listed(weight.shape)
     if groups < 1:
         raise AutogradError("non-positive groups is not supported")
     if not weight.shape[0]:
         raise AutogradError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
-            f"got weight of size {size} instead"
+            f"got weight of size {listed(weight.shape)} instead"
         )
     if weight.shape[0] % groups:
         raise AutogradError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{size}] instead"
+            f"but got weight of size [{listed(weight.shape)}] instead"
         )
     channels = weight.shape[1] * groups
     if differ((x.shape[1],), (channels,)):
         raise AutogradError(
-            f"Given groups={groups}, weight of size {size}, expected input{listed(x.shape)} to "
-            f"have {channels} channels, but got {x.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {listed(weight.shape)}, expected "
+            f"input{listed(x.shape)} to have {channels} channels, but got {x.shape[1]} channels "
+            "instead"
         )
     _check_bias(weight, bias, weight.shape[0])
 

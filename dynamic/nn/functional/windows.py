@@ -14,6 +14,8 @@ Sizes = tuple[int, ...]
 
 def per_axis(value: Any, axes: int) -> Sizes:
     """An option as one number per axis; RuntimeError if it has another count."""
+    if type(value) is int:  # the usual case, without a loop
+        return (value,) * axes
     if hasattr(value, "__index__"):
         return (int(value),) * axes
     if not isinstance(value, Iterable):

@@ -26,6 +26,8 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # several slabs of channels, several blocks of an image, several parts of the filters
     ((2, 96, 20, 20), (96, 48, 3, 3), {"padding": 1, "groups": 2}),
     ((1, 130, 12, 12), (140, 130, 3, 3), {}),
+    # as many places as columns, of which every other one meets padding
+    ((2, 36, 18, 3), (63, 12, 4, 3), {"stride": (1, 2), "padding": (3, 2), "groups": 3}),
 ]
 
 
@@ -126,6 +128,20 @@ def test_what_is_not_finite_only_meets_its_places_of_the_window() -> None:
     by_weight = sg.grad(sg.conv2d(x, w, groups=2).sum(), w)
     (found,) = sg.compile([x], [by_weight])(image)
     np.testing.assert_array_equal(found.reshape(2, 2), [[np.inf, 9], [9, 9]])
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_padding_is_written_out_only_where_it_is_read(read: bool) -> None:
+    x, w = sg.placeholder("x", (3, 16, 12, 12)), sg.placeholder("w", (16, 16, 3, 3))
+    wide = sg.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    outputs = [sg.conv2d(wide, w), *([wide] if read else [])]
+    compiled = sg.compile([x, w], outputs)
+    assert ("[3, 16, 14, 14]" in compiled.source) == read
+    rng = np.random.default_rng(0)
+    image, weight = rng.standard_normal(x.shape), rng.standard_normal(w.shape)
+    expected = sg.conv2d(np.pad(image, [(0, 0), (0, 0), (1, 1), (1, 1)]), weight)
+    found = compiled(image.astype("float32"), weight.astype("float32"))[0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
 def test_columns_of_large_images_are_not_written_out() -> None:
