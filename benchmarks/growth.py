@@ -8,10 +8,12 @@ from the start of the definition to the first result, imports aside, the time of
 largest resident memory. A process that takes longer than `--limit` seconds is ended.
 
 Workloads: those of `staticgraph compare` but `seed`, which has no size, at each scale in a process
-of its own, without a kernel cache: seconds from the definition to the first result, less a call;
-the least time of a call; by how much the resident memory grew at its peak. What would take over
-16 GB or 60 s, by what the smaller scales took, is not tried. Exponents are those of the scale, from
-each to the next: 1 is in proportion.
+of its own, without a kernel cache: seconds of definition and compilation; the least time of a call;
+by how much the resident memory grew at its peak. JAX compiles in its first call, of which a second
+one's time is subtracted. What would take over 16 GB or 60 s, by what the smaller scales took, is
+not tried, and what needs more memory fails. Exponents are those of the scale, from each to the
+next: 1 is in proportion. Values that no longer fit a cache, or pages of memory that a system gives
+anew to each large result, make a step above 1 without more work.
 
 The contenders run in turn. JAX lives in an environment of its own, whose interpreter `--jax` names.
 What `--json` holds already is not measured again; NAME chooses graphs and workloads.
