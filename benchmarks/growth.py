@@ -33,6 +33,7 @@ from typing import Any
 ELEMENTS = 1000
 CALLS = 5
 UNITS = ("s", "ms", "MB")
+OUT_OF_MEMORY = ("MemoryError", "RESOURCE_EXHAUSTED", "Unable to allocate")
 SIZE_UNITS = ("compile s", "call ms", "MB")
 
 
@@ -198,7 +199,7 @@ def run(
             return processes[name].report
     except ContenderError as error:
         print(*arguments, error, file=sys.stderr)
-        return "failed"
+        return "out of memory" if any(one in str(error) for one in OUT_OF_MEMORY) else "failed"
 
 
 def save(options: Any) -> None:

@@ -69,3 +69,15 @@ def test_rows_of_whole_vectors_are_loops(width: int, loops: int) -> None:
     np.testing.assert_array_equal(sg.compile([x, y], taken)(a, b), a[:, :, None] * b)
     summed = sg.compile([x, y], sg.sum(taken, 0))(a, b)
     np.testing.assert_allclose(summed, np.einsum("nk,nkd->kd", a, b), rtol=1e-12)
+
+
+def test_loops_that_gather_are_shared_among_threads_sooner() -> None:
+    x, i = sg.placeholder("x", (5000, 4), "float64"), sg.placeholder("i", (25_000,), "int64")
+    read = sg.placeholder("y", (25_000, 4), "float64")
+    heads = [
+        line
+        for inputs, output in (([x, i], -sg.take(x, i, axis=0)), ([read], -read))
+        for line in listing(kernel((inputs, [output], {}))).splitlines()
+        if line.startswith("def unit_0")
+    ]
+    assert ["chunk: i64" in head for head in heads] == [True, False]
