@@ -10,12 +10,11 @@ from collections.abc import Mapping
 
 from staticgraph.compiler.codegen.loops import Nest, NestedLoop
 from staticgraph.compiler.codegen.scalar import expensive_calls
-from staticgraph.compiler.codegen.statements import INDICES, Body, Memory, Total
+from staticgraph.compiler.codegen.statements import INDICES, Body, Memory, Statement, Total
 from staticgraph.compiler.core import affine
 from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.definition import Node
-from staticgraph.compiler.ir.records import Expr
 from staticgraph.compiler.schedule.chunks import PRODUCT_GRAIN, Cells, Chunks, Cut
 
 GRAIN = 400_000  # statements that one chunk runs at least: 10 to 100 µs
@@ -25,6 +24,7 @@ LINE = 64  # elements, which are at least as many bytes as a cache line has
 MOST_GATHERED = 1 << 14  # elements, of a known number, that each chunk may sum on its own
 LEAST_SUMMED = 32  # iterations of a chunk that sums as many elements as each of them has
 FUNCTION_COST = 8  # statements that take as long as one function such as exp
+GATHER_COST = 8  # the same, as an element from where an index says: it is read alone
 
 
 @frozen(eq=False)
@@ -73,7 +73,7 @@ def plan_chunks(nodes: Mapping[int, Node], body: Body, nest: Nest) -> ChunkPlan 
     sizes = {node: nodes[node].type.size for node in gathered}
     # of a size that is not known, many rows are summed before the chunks' sums are added
     least = 1 if all(isinstance(size, int) for size in sizes.values()) else LEAST_SUMMED
-    cost = sum(_cost(line.value) for part in body.passes for line in part)
+    cost = sum(_cost(line) for part in body.passes for line in part)
     work = product(body.group.domain) * cost
     chunks = _worthwhile(Chunks(loop.extent, work, least, GRAIN, MOST))
     if chunks is None:
@@ -121,8 +121,9 @@ def own_memory(body: Body) -> dict[Memory, Size]:
     return own | {("spill", i): most for i in range(len(tile.spills))}
 
 
-def _cost(value: Expr) -> int:
-    return 1 + FUNCTION_COST * expensive_calls(value)
+def _cost(line: Statement) -> int:
+    gathers = line.memory is not None and bool(line.place.dynamic)
+    return 1 + FUNCTION_COST * expensive_calls(line.value) + GATHER_COST * gathers
 
 
 def _worthwhile(chunks: Chunks) -> Chunks | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from staticgraph.compiler.codegen.scalar import expensive_calls
-from staticgraph.compiler.codegen.short_rows import moves_short_rows
+from staticgraph.compiler.codegen.short_rows import WIDEST, moves_short_rows
 from staticgraph.compiler.codegen.statements import Body, Statement
 from staticgraph.compiler.core.affine import Affine
 from staticgraph.compiler.core.dims import Dim, Size, evaluate
@@ -213,7 +213,8 @@ def nest_of(body: Body) -> Nest:
     loops = merge_loops(statements, columns)
     most = _PAIR if loops and _moves_rows(statements, loops[-1]) else most_copies(body)
     overlaps = moves_short_rows(body, loops)
-    printed = len(loops) if overlaps else written_out(loops, most)
+    whole = overlaps or (most == COPIES and _is_vector(statements, loops))
+    printed = len(loops) if whole else written_out(loops, most)
     strips = not rows and not overlaps and _reads_across(statements, loops[:printed])
     return Nest(tuple(merge_loops(statements, rows)), tuple(loops), printed, strips, overlaps)
 
@@ -231,6 +232,22 @@ def _moves_rows(statements: Sequence[Statement], innermost: NestedLoop) -> bool:
         return False
     axis = innermost.axes[-1]
     return any(one.place.dynamic and one.place.coefficient(axis) == 1 for one in statements)
+
+
+def _is_vector(statements: Sequence[Statement], loops: Sequence[NestedLoop]) -> bool:
+    """Whether the innermost loop goes along neighbours that are whole vectors.
+
+    It is vectorised as it is. Written out, the loop around it would be, whose elements lie apart:
+    of 8 float64 that takes 4 times as long, of 8 float32 up to 3 times; not where functions such
+    as exp take most of the time.
+    """
+    if not loops or loops[-1].extent != WIDEST:
+        return False
+    if any(expensive_calls(one.value) for one in statements):
+        return False
+    axis = loops[-1].axes[-1]
+    strides = [one.place.coefficient(axis) for one in statements if one.memory is not None]
+    return 1 in strides and all(stride in (0, 1) for stride in strides)
 
 
 def _reads_across(statements: Sequence[Statement], loops: Sequence[NestedLoop]) -> bool:

@@ -23,7 +23,13 @@ from staticgraph.compiler.core.types import (
 from staticgraph.compiler.ops.batching import Apply, Example, evaluated, full, widened
 from staticgraph.compiler.ops.declare import composite, unbroadcast
 from staticgraph.compiler.ops.elementwise.arithmetic import multiply
-from staticgraph.compiler.ops.shapes.shape import expand_dims, reshape, squeeze, swapaxes
+from staticgraph.compiler.ops.shapes.shape import (
+    expand_dims,
+    reshape,
+    squeeze,
+    swapaxes,
+    transpose,
+)
 from staticgraph.compiler.reference.product_arrays import small_product
 
 __all__ = ["dot", "matmul", "outer"]
@@ -120,6 +126,13 @@ def _batched_product(
         return reshape(apply(matmul, [rows, b.tensor], {}), (*lead, b.tensor.shape[1]))
     if not a.batched and b.batched and b.ndim == 1 and a.ndim == 2:
         return apply(matmul, [b.tensor, swapaxes(a.tensor, 0, 1)], {})
+    if 3 <= a.ndim == b.ndim and a.batched != b.batched:
+        # one product for each matrix of the stack, instead of one for each of its vectors
+        if b.batched and b.tensor.shape[-1] == 1 and not _is_tiny(a.tensor):
+            rows = _of_all_rows(swapaxes(b.tensor, -1, -2), swapaxes(a.tensor, -1, -2), apply)
+            return swapaxes(rows, -1, -2)
+        if a.batched and a.tensor.shape[-2] == 1 and not _is_tiny(b.tensor):
+            return _of_all_rows(a.tensor, b.tensor, apply)
     left, right = a.tensor, b.tensor
     if a.ndim == 1:
         left = expand_dims(left, left.ndim - 1)
@@ -131,6 +144,28 @@ def _batched_product(
     result = apply(matmul, [left, right], {})
     dropped = [axis for axis, one in ((-2, a), (-1, b)) if one.ndim == 1]
     return squeeze(result, tuple(dropped)) if dropped else result
+
+
+TINY = 16  # elements of a matrix, of which sums are as fast, and can be part of other loops
+
+
+def _is_tiny(stack: Any) -> bool:
+    """Whether the matrices of a stack are known to be tiny.
+
+    Measured on 20,000 vectors for each of 10 in float64, two threads, sums against products, value
+    and gradient in ms: 4 x 4 0.8 and 2.9, 6 x 6 7.2 and 4.6, 10 x 10 15.2 and 5.5.
+    """
+    rows, columns = stack.shape[-2:]
+    return isinstance(rows, int) and isinstance(columns, int) and rows * columns <= TINY
+
+
+def _of_all_rows(rows: Any, stack: Any, apply: Apply) -> Any:
+    """A batch of rows for each matrix of a stack: (n, ..., 1, k), (..., k, m) -> (n, ..., 1, m)."""
+    rows = squeeze(rows, rows.ndim - 2)
+    last = rows.ndim - 1
+    together = transpose(rows, (*range(1, last), 0, last))
+    result = apply(matmul, [together, stack], {})
+    return expand_dims(transpose(result, (last - 1, *range(last - 1), last)), last)
 
 
 matmul: Op = register(

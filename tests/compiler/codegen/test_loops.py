@@ -56,3 +56,28 @@ def test_values_and_gradients_of_short_rows(width: int, axis: int) -> None:
             found, slope = f(given, index)
             np.testing.assert_array_equal(found, np.take(given, index, axis))
             np.testing.assert_array_equal(slope, expected)
+
+
+@pytest.mark.parametrize(("width", "loops"), [(7, 1), (8, 2), (9, 2)])
+def test_rows_of_whole_vectors_are_loops(width: int, loops: int) -> None:
+    x, y = sg.placeholder("x", (None, 5), "float64"), sg.placeholder("y", (None, 5, width))
+    taken = sg.expand_dims(x, 2) * sg.astype(y, "float64")
+    heads = [line for line in loops_of([x, y], taken) if line.startswith("for")]
+    assert len(heads) == loops
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((4, 5)), rng.standard_normal((4, 5, width)).astype("float32")
+    np.testing.assert_array_equal(sg.compile([x, y], taken)(a, b), a[:, :, None] * b)
+    summed = sg.compile([x, y], sg.sum(taken, 0))(a, b)
+    np.testing.assert_allclose(summed, np.einsum("nk,nkd->kd", a, b), rtol=1e-12)
+
+
+def test_loops_that_gather_are_shared_among_threads_sooner() -> None:
+    x, i = sg.placeholder("x", (5000, 4), "float64"), sg.placeholder("i", (25_000,), "int64")
+    read = sg.placeholder("y", (25_000, 4), "float64")
+    heads = [
+        line
+        for inputs, output in (([x, i], -sg.take(x, i, axis=0)), ([read], -read))
+        for line in listing(kernel((inputs, [output], {}))).splitlines()
+        if line.startswith("def unit_0")
+    ]
+    assert ["chunk: i64" in head for head in heads] == [True, False]

@@ -191,3 +191,31 @@ def test_a_constant_that_is_singular_is_an_error_of_the_call() -> None:
     compiled = sg.compile([x], sg.linalg.solve(singular, sg.constant(np.ones(2))) + x)
     with pytest.raises(sg.LinAlgError, match=r"solve: the matrix float64\[2, 2\] is singular.*py:"):
         compiled(np.eye(2))
+
+
+@pytest.mark.parametrize("side", [4, 5, 10])
+@pytest.mark.parametrize("order", ["matrix first", "vector first"])
+def test_vectors_meet_each_matrix_of_a_stack_in_one_product(side: int, order: str) -> None:
+    rng = np.random.default_rng(side)
+    stack, vectors = rng.standard_normal((3, side, side)), rng.standard_normal((7, 3, side))
+    turned = stack if order == "matrix first" else stack.swapaxes(1, 2)
+
+    def energy(matrix: Any, vector: Any) -> Any:
+        found = matrix @ vector if order == "matrix first" else vector @ matrix
+        return (found * found).sum()
+
+    mapped = sg.vmap(sg.vmap(energy), in_axes=(None, 0))
+    made = np.einsum("kij,nkj->nki", stack, vectors)
+    assert_allclose(mapped(turned, vectors), (made * made).sum(-1), rtol=1e-12)
+    by_stack, by_vectors = sg.grad(lambda s, v: mapped(s, v).sum(), argnums=(0, 1))(turned, vectors)
+    expected = 2 * np.einsum("nki,nkj->kij", made, vectors)
+    if order == "vector first":
+        expected = expected.swapaxes(1, 2)
+    assert_allclose(by_stack, expected, rtol=1e-12)
+    assert_allclose(by_vectors, 2 * np.einsum("kij,nki->nkj", stack, made), rtol=1e-12)
+    s, v = sg.placeholder("s", stack.shape, "float64"), sg.placeholder("v", (None, 3, side))
+    ops = {
+        (node["op"].name, len(node["type"].shape), node["type"].shape[0])
+        for _, node in sg.compile([s, v], mapped(s, sg.astype(v, "float64"))).graph.nodes(data=True)
+    }
+    assert (("matmul", 3, 3) in ops) == (side > 4)
