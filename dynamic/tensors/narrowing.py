@@ -18,8 +18,10 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 
 NARROWED: frozenset[Op] = frozenset({
     ops.matmul, ops.conv2d, ops.conv_transpose2d, ops.prod, eager_ops.add_bias, eager_ops.bmm,
+    eager_ops.prod_dim,
 })  # fmt: skip
 """The ops whose operands are cast: products, the bias that is added to one, and `prod`."""
+_WIDENED = frozenset({ops.prod, eager_ops.prod_dim})
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def in_dtype(operands: Sequence[Any], dtype: Any) -> list[Any]:
 
 def narrowed(op: Op, operands: Sequence[Any]) -> list[Any]:
     """The operands of an op in the dtype of the block; of `prod` in float32."""
-    return in_dtype(operands, F32 if op is ops.prod else mode.autocast)
+    return in_dtype(operands, F32 if op in _WIDENED else mode.autocast)
 
 
 def narrowing(function: Callable[..., Any], wide: Any = None) -> Callable[..., Any]:
@@ -72,6 +74,19 @@ def narrowing(function: Callable[..., Any], wide: Any = None) -> Callable[..., A
             return function(*values, **named)
 
     return cast
+
+
+def as_without(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that `autocast` leaves alone, though it is made of products."""
+
+    @functools.wraps(function)
+    def plain(*args: Any, **options: Any) -> Any:
+        if not paused or mode.autocast is None:
+            return function(*args, **options)
+        with casting(None):
+            return function(*args, **options)
+
+    return plain
 
 
 def widening(function: Callable[..., Any]) -> Callable[..., Any]:

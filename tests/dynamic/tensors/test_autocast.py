@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -35,6 +36,11 @@ NARROW = {
     "batch_norm": lambda x: F.batch_norm(x @ x, x[0], x[1]),
     "mixed": lambda x: torch.matmul(x, x.bfloat16()),
     "layer": lambda x: torch.nn.Linear(2, 2)(x),
+    "vecdot": lambda x: torch.linalg.vecdot(x, x),
+    "padded with zeros": lambda x: F.pad(x @ x, (1, 1)),
+    "padded in circles": lambda x: F.pad((x @ x)[None], (1, 1), "circular"),
+    "mirrored volume": lambda x: F.pad((x @ x)[None, None, None], (1, 1, 1, 1, 0, 0), "reflect"),
+    "addmv of narrow": lambda x: torch.addmv((x @ x)[0], x @ x, (x @ x)[0]),
 }
 WIDE = {
     "multiply": lambda x: x * x,
@@ -49,7 +55,36 @@ WIDE = {
     "mv": lambda x: x.mv(x[0]),
     "dot": lambda x: x[0].dot(x[1]),
     "bilinear": lambda x: F.bilinear(x, x, x[None]),
+    "addmv": lambda x: torch.addmv(x[0], x, x[0]),
+    "prod of rows": lambda x: (x @ x).prod(0),
+    "mirrored": lambda x: F.pad((x @ x)[None], (1, 1), "reflect"),
+    "replicated": lambda x: torch.nn.ReplicationPad1d(1)((x @ x)[None]),
+    "adaptive_max_pool3d": lambda x: F.adaptive_max_pool3d((x @ x)[None, None, None], 1),
+    **{
+        name: lambda x, name=name: getattr(torch.linalg, name)(_symmetric(x))
+        for name in ("cholesky", "svdvals", "eigvalsh", "inv", "cond", "pinv")
+    },
+    "qr": lambda x: torch.linalg.qr(_symmetric(x)).Q,
+    "svd": lambda x: torch.linalg.svd(_symmetric(x)).U,
+    "eigh": lambda x: torch.linalg.eigh(_symmetric(x)).eigenvectors,
+    "solve": lambda x: torch.linalg.solve(_symmetric(x), x @ x),
+    "lstsq": lambda x: torch.linalg.lstsq(_symmetric(x), x @ x).solution,
+    "householder_product": lambda x: torch.linalg.householder_product(x @ x, (x @ x)[0]),
+    "cholesky_solve": lambda x: torch.cholesky_solve(x @ x, _symmetric(x)),
+    "cholesky_inverse": lambda x: torch.cholesky_inverse(_symmetric(x)),
+    "lu_solve": lambda x: torch.linalg.lu_solve(
+        x @ x, torch.tensor([1, 2], dtype=torch.int32), x @ x
+    ),
+    "fft": lambda x: torch.fft.fft(x @ x).real,
+    "irfft2": lambda x: torch.fft.irfft2(x @ x),
+    "polar": lambda x: torch.polar(x @ x, x @ x).real,
+    "view_as_complex": lambda x: torch.view_as_complex(x @ x).real,
 }
+
+
+def _symmetric(x: Any) -> Any:
+    """A positive definite matrix in bfloat16."""
+    return x.mT @ x + torch.eye(2, dtype=BF16)
 
 
 @pytest.mark.parametrize("name", [*NARROW, *WIDE])
@@ -150,3 +185,43 @@ def test_a_captured_function_means_what_it_means_outside() -> None:
     written(x[0])
     with torch.autocast("cpu"), pytest.raises(sg.CaptureError, match="in a block of autocast"):
         written(x[0])
+
+
+def test_a_decorated_function_may_run_in_several_threads_at_once() -> None:
+    together = threading.Barrier(2)
+    first_left = threading.Event()
+    found: dict[str, Any] = {}
+
+    @torch.autocast("cpu", dtype=torch.float16)
+    def product(is_first: bool) -> Any:
+        together.wait()
+        if not is_first:
+            first_left.wait()
+        return (_x(2, 2) @ _x(2, 2)).dtype
+
+    def first() -> None:
+        found["inside of first"] = product(True)
+        first_left.set()
+        found["after first"] = (_x(2, 2) @ _x(2, 2)).dtype
+
+    def second() -> None:
+        with torch.autocast("cpu"):
+            found["inside of second"] = product(False)
+            found["after second"] = (_x(2, 2) @ _x(2, 2)).dtype
+
+    threads = [threading.Thread(target=one) for one in (first, second)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == {
+        "inside of first": torch.float16,
+        "after first": F32,
+        "inside of second": torch.float16,
+        "after second": BF16,
+    }
+
+
+def test_a_dtype_that_is_none_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"argument 'dtype' must be torch\.dtype, not str"):
+        torch.autocast("cpu", dtype="bfloat16")
