@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph.dynamic.core.dtypes import DTYPES, DType, bfloat16, float16
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.tape.grad_mode import decorated, mode, paused
+from staticgraph.dynamic.tape.grad_mode import decorated, mode
 from staticgraph.dynamic.tensors.devices import device as make_device
 from staticgraph.dynamic.tensors.narrowing import casting, in_dtype
 
@@ -91,12 +91,6 @@ def is_autocast_available(device_type: str) -> bool:
     return make_device(device_type).type == "cpu"
 
 
-def _is_on() -> bool:
-    if paused and mode.capture is not None and mode.autocast is None:
-        mode.capture.refuse_mode("is_autocast_enabled()")
-    return mode.autocast is not None
-
-
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether products are computed in narrow floats on a device: "cuda" unless told otherwise.
 
@@ -105,7 +99,11 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
         ...     dynamic.is_autocast_enabled(), dynamic.is_autocast_enabled("cpu")
         (False, True)
     """
-    return device_type is not None and make_device(device_type).type == "cpu" and _is_on()
+    return (
+        device_type is not None
+        and make_device(device_type).type == "cpu"
+        and mode.autocast is not None
+    )
 
 
 def get_autocast_dtype(device_type: str) -> DType:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.default_dtype import BLOCKS
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops
@@ -29,11 +31,21 @@ def casting(dtype: Any) -> Iterator[None]:
     """Inside, this thread casts to a NumPy dtype; None: it casts nothing."""
     before, mode.autocast = mode.autocast, dtype
     paused.append(None)
+    token = object()
+    BLOCKS.append(token)
     try:
         yield
     finally:
         mode.autocast = before
         paused.pop()
+        BLOCKS.remove(token)
+
+
+def _narrow_dtype() -> object:
+    return mode.autocast
+
+
+provided.narrow_dtype.provide(_narrow_dtype)
 
 
 def _cast(value: Any, dtype: Any) -> Any:
