@@ -54,7 +54,7 @@ def test_products_with_hessians() -> None:
     with pytest.raises(OutputError, match="no scalar"):
         sg.hvp(lambda x: x, (X,), (X,))
     for given in (X, np.float64(2.0)):
-        with pytest.raises(sg.OptionError, match="^hvp: the primals are a tuple or a list, not"):
+        with pytest.raises(sg.OptionError, match=r"^hvp: the primals are a tuple or a list, not"):
             sg.hvp(sg.sum, given, given)
 
 
