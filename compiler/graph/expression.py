@@ -201,7 +201,7 @@ class Expression(Operators):
             GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
         )
 
-    def _number(self) -> NoReturn:
+    def _number(self, *_: object) -> NoReturn:
         """Refused: an expression has no value before it runs."""
         if not is_traced():
             raise GraphError(

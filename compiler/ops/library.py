@@ -11,7 +11,11 @@ from staticgraph.compiler.ops.attending import (
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
-from staticgraph.compiler.ops.elementwise.arithmetic import absolute as absolute, copy as copy
+from staticgraph.compiler.ops.elementwise.arithmetic import (
+    absolute as absolute,
+    copy as copy,
+    round as round,
+)
 from staticgraph.compiler.ops.elementwise.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,
@@ -19,6 +23,7 @@ from staticgraph.compiler.ops.elementwise.complex_numbers import (
     real_part as real_part,
 )
 from staticgraph.compiler.ops.elementwise.complex_steps import on_complex as on_complex
+from staticgraph.compiler.ops.elementwise.rounding import rounded as rounded
 from staticgraph.compiler.ops.elementwise.special import log_odds as log_odds
 from staticgraph.compiler.ops.fourier import (
     dft as dft,
