@@ -30,7 +30,7 @@ from staticgraph.compiler.llvm.loop_words import (
     PYTHON_FUNCTIONS,
     WHOLE,
 )
-from staticgraph.compiler.runtime.cache.loader import loops_code
+from staticgraph.compiler.runtime.cache.common import loops_code
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
     METH_FASTCALL,
@@ -98,6 +98,11 @@ class Program(Record):
     steps: tuple[Step, ...]
     rows: bool = False
     columns: int = 0
+
+    def taking(self, inputs: tuple[Slot, ...]) -> Program:
+        """The same program for other inputs."""
+        others = self.results, self.scratch, self.constants, self.steps, self.rows, self.columns
+        return Program(inputs, *others)
 
 
 @record

@@ -20,7 +20,7 @@ ALIGNMENT = 64  # bytes
 @Once
 def own_gemm(itemsize: int) -> int:
     """The address of the gemm for floats of so many bytes, called as cblas with 64-bit integers."""
-    from staticgraph.compiler.runtime.cache.loader import load_products
+    from staticgraph.compiler.runtime.cache.common import load_products
 
     loaded = load_products(itemsize, BLOCK)
     gemm, place = loaded.addresses

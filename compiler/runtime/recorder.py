@@ -20,7 +20,7 @@ from staticgraph.compiler.llvm.recorder_words import (
     RESHAPER_HEAD,
     TENSOR_SLOTS,
 )
-from staticgraph.compiler.runtime.cache.loader import loops_code, tensor_code
+from staticgraph.compiler.runtime.cache.common import loops_code, tensor_code
 from staticgraph.compiler.runtime.loops import Module, loops_are_there, slot_offset, words_of
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,

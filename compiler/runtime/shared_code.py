@@ -9,7 +9,7 @@ from staticgraph.compiler.core.lowering import Matmul
 from staticgraph.compiler.graph.definition import Definition, Node
 from staticgraph.compiler.reference.blas_library import SCALARS
 from staticgraph.compiler.runtime.blas import find_blas
-from staticgraph.compiler.runtime.cache.loader import PRODUCTS, TRAMPOLINE, trampoline_code
+from staticgraph.compiler.runtime.cache.common import PRODUCTS, TRAMPOLINE, trampoline_code
 
 
 def shared_code(definition: Definition) -> Callable[[], None]:

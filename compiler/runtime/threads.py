@@ -106,7 +106,7 @@ def start(count: int | None = None) -> None:
                 return
             words[pool.WORKERS] = number
         if words[pool.WORKERS]:
-            from staticgraph.compiler.runtime.cache.loader import borrowed_address
+            from staticgraph.compiler.runtime.cache.common import borrowed_address
 
             borrow_threads(words, borrowed_address())
 
@@ -190,6 +190,6 @@ def default_count() -> int:
 
 @Once
 def _work() -> Any:
-    from staticgraph.compiler.runtime.cache.loader import work_address
+    from staticgraph.compiler.runtime.cache.common import work_address
 
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(work_address())

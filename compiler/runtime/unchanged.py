@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.llvm.trampoline_words import HEADER
-from staticgraph.compiler.runtime.cache.loader import unchanged_address
+from staticgraph.compiler.runtime.cache.common import unchanged_address
 from staticgraph.compiler.runtime.trampoline import (
     FIELDS,
     HEAD,

@@ -26,8 +26,9 @@ from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
-OFTEN = 100
-"""The calls of a short way after which it is looked at, again and again."""
+OFTEN = 499
+"""The calls of a short way after which it is looked at, again and again: they save what making a
+builtin function takes. A prime, so that each of the calls in a loop has its turn."""
 ENOUGH = 5000
 """The calls of all of them before the first is: loading the machine code takes as long."""
 TRIES = 8

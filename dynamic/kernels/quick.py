@@ -22,7 +22,7 @@ from staticgraph.compiler.reference import classes, direct
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
 
-OFTEN = 100
+OFTEN = 251
 """The runs after which the operands are looked at, again and again."""
 ENOUGH = 2000
 """The runs of all nodes before the first are: loading the machine code takes as long."""

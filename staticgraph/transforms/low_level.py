@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.core.errors import MissingExtraError, OptionError
 from staticgraph.compiler.llvm import callbacks
 from staticgraph.compiler.runtime.arguments import as_inputs
-from staticgraph.compiler.runtime.cache.loader import run_address
+from staticgraph.compiler.runtime.cache.common import run_address
 from staticgraph.compiler.runtime.signals import words_of_a_call
 from staticgraph.compiler.runtime.sizes import sizes_of
 from staticgraph.executables.executable import Executable

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.core.options import Options
+from staticgraph.compiler.core.digest import sha256
 from staticgraph.compiler.runtime.cache import host
 from staticgraph.compiler.runtime.cache.settings import open_store
 
+if TYPE_CHECKING:
+    from staticgraph.compiler.core.options import Options
+
 PACKAGE = Path(__file__).parents[2]
-APART = {"export", "viz"}  # rooms that no code depends on
+ALL = ("",)
+APART = {"export", "viz", "__pycache__"}  # folders that no code depends on
 OF_THREADS = {"NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER"}
 """Numba's settings that say who runs its parallel loops, of which there are none here; joblib's
 worker processes have another number of threads than who starts them."""
@@ -45,9 +49,12 @@ def launch_plan_key(canonical: str, options: Options, names: Sequence[str] = ())
     return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
 
 
-def trampoline_key(description: str) -> bytes:
-    """The key of the code that calls kernels, made for what `description` says."""
-    return _digest("entry", _toolchain(), *_settings(), description)
+def common_key(description: str, rooms: tuple[str, ...] = ALL) -> bytes:
+    """The key of code that is the same for all kernels, made for what `description` says.
+
+    `rooms`: those of the compiler that it depends on; the fewer, the sooner their state is known.
+    """
+    return _digest("entry", _toolchain(rooms), *_settings(), description)
 
 
 def _settings() -> list[str]:
@@ -59,31 +66,34 @@ def _settings() -> list[str]:
 
 
 @cache
-def _toolchain() -> str:
+def _toolchain(rooms: tuple[str, ...] = ALL) -> str:
     """What turns a graph into code here: versions, the machine, the text of the compiler."""
     return _digest(
         np.__version__,
         str(sys.implementation.cache_tag),
         *host.description(),
-        _sources(),
+        _sources(rooms),
     ).hex()
 
 
-def _sources() -> str:
-    """A digest of the name and the text of each file of the compiler; OSError if there is none.
+def _sources(rooms: tuple[str, ...] = ALL) -> str:
+    """A digest of the name and the text of each file of some rooms; OSError if one has none.
 
     It is kept by what the system says of the files: reading them all takes longer than the rest of
     a key.
     """
-    files = sorted(_files(str(PACKAGE)))
-    if not files:
-        raise FileNotFoundError(PACKAGE)
+    files = []
+    for room in rooms:
+        found_here = sorted(_files(os.path.join(PACKAGE, room)))
+        if not found_here:
+            raise FileNotFoundError(PACKAGE / room)
+        files += found_here
     told = _digest("sources", *(f"{path} {state}" for path, state in files))
     store = open_store()
     known = store.read(told) if store is not None else None
     if known is not None:
         return known[0].decode()
-    found = hashlib.sha256()
+    found = sha256()
     for path, _ in files:
         with open(path, "rb", buffering=0) as file:
             text = file.read()
@@ -108,7 +118,7 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
 
 def _digest(*parts: str) -> bytes:
     """SHA-256 of the parts, each with its length."""
-    found = hashlib.sha256()
+    found = sha256()
     for part in parts:
         content = part.encode(errors="surrogateescape")
         found.update(len(content).to_bytes(8, "little"))

@@ -16,16 +16,13 @@ import numpy as np
 from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.log import log
-from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition
-from staticgraph.compiler.llvm.loop_words import LOOPS_SYMBOL, OWN_SYMBOLS, TENSOR_SYMBOLS
-from staticgraph.compiler.llvm.pool import BORROWED_SYMBOL, SYMBOL as WORK_SYMBOL
-from staticgraph.compiler.llvm.trampoline_words import ENTRY_SYMBOL, RUN_SYMBOL, UNCHANGED_SYMBOL
-from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key, trampoline_key
+from staticgraph.compiler.runtime.cache.common import entry_of, stored, trampoline_code
+from staticgraph.compiler.runtime.cache.key import kernel_key, launch_plan_key
 from staticgraph.compiler.runtime.cache.launch_plans import (
     KEY_BYTES,
     read_launch_plan,
@@ -37,7 +34,6 @@ from staticgraph.compiler.runtime.cache.store import Code, Store
 from staticgraph.compiler.runtime.launch_plan import LaunchPlan
 from staticgraph.compiler.runtime.signals import process_address, words_of_a_call
 from staticgraph.compiler.runtime.trampoline import (
-    FIELDS,
     Binder,
     fields_are_right,
     native_trampoline,
@@ -48,12 +44,6 @@ if TYPE_CHECKING:
     from staticgraph.compiler.codegen.bytecode import Instruction
     from staticgraph.compiler.codegen.kernel import Kernel
     from staticgraph.compiler.ir.records import Function
-
-TRAMPOLINE = "staticgraph.compiler.llvm.trampoline"
-LOOPS = "staticgraph.compiler.llvm.loops"
-PRODUCTS = "staticgraph.compiler.llvm.products.driver"
-MACHINE = "staticgraph.compiler.llvm.machine"
-"""What makes the code that all kernels share: imported where it is not in the cache."""
 
 counts: Counter[str] = Counter()
 """How many kernels this process has "compiled" with LLVM, and "loaded" from the cache; how many of
@@ -104,7 +94,7 @@ def load_launch_plan(place: Place, definition: Definition) -> tuple[LaunchPlan, 
         launch_plan, key = read_launch_plan(*found, definition, place.canonical)
     except FormatError:
         return None
-    code = _stored(place.store, key) if launch_plan.units else Loaded((), None)
+    code = stored(place.store, key) if launch_plan.units else Loaded((), None)
     if code is None or len(code.addresses) != launch_plan.units:
         return None
     counts.update(("loaded", "launch_plans"))
@@ -197,8 +187,8 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
     """The steps of units, compiled or from the cache, and the key of their code: of its text."""
     if not units:
         return Loaded((), None), bytes(KEY_BYTES)
-    store, key = _place(kernel_key, "\n".join(texts))
-    loaded = _stored(store, key)
+    store, key = entry_of(kernel_key, "\n".join(texts))
+    loaded = stored(store, key)
     if loaded is not None:
         counts["loaded"] += 1
         log("cache", f"code of {len(units)} units: loaded, {key.hex()[:12]}")
@@ -209,110 +199,15 @@ def _units(units: Sequence[Function], texts: Sequence[str]) -> tuple[Loaded, byt
     code = Code(tuple(map(step_symbol, range(len(units)))), compile_native(units))
     counts["compiled"] += 1
     if store is not None:
-        stored = "stored" if store.put(key, code) else "not stored"
+        done = "stored" if store.put(key, code) else "not stored"
         size = len(code.object)
-        log("cache", f"code of {len(units)} units: {stored}, {key.hex()[:12]}, {size} bytes")
+        log("cache", f"code of {len(units)} units: {done}, {key.hex()[:12]}, {size} bytes")
     return load_object(code), key
 
 
 def load_unit(unit: Function, text: str) -> Loaded:
     """A function of the emitted language on its own, compiled or from the cache."""
     return _units((unit,), (text,))[0]
-
-
-def work_address() -> int:
-    """The address of what a thread of the pool runs."""
-    return trampoline_code().addresses[2]
-
-
-def run_address() -> int:
-    """The address of the loop that runs programs: `compiler.llvm.run`."""
-    return trampoline_code().addresses[1]
-
-
-def unchanged_address() -> int:
-    """The address of what compares words of memory: `compiler.llvm.unchanged`."""
-    return trampoline_code().addresses[3]
-
-
-def borrowed_address() -> int:
-    """The address of what threads of the BLAS run that share a loop."""
-    return trampoline_code().addresses[4]
-
-
-def load_products(itemsize: int, workspace: int) -> Loaded:
-    """The gemm of `compiler.llvm.products` for floats of so many bytes, and where the address of
-    its workspaces goes, each of so many bytes.
-    """
-
-    def make() -> Code:
-        driver = fork.imported(PRODUCTS)
-        machine = fork.imported(MACHINE).target_machine(driver.EFFORT)
-        compiled = driver.products_object(driver.shape_of(itemsize), workspace, machine)
-        return Code((driver.symbol(itemsize), driver.PLACE), compiled)
-
-    return _same_for_all(f"products of {itemsize} bytes, {workspace}", make)
-
-
-@Once
-def trampoline_code() -> Loaded:
-    """The code of `compiler.llvm.trampoline`, which every kernel needs."""
-
-    def make() -> Code:
-        trampoline_object = fork.imported(TRAMPOLINE).trampoline_object
-        symbols = (ENTRY_SYMBOL, RUN_SYMBOL, WORK_SYMBOL, UNCHANGED_SYMBOL, BORROWED_SYMBOL)
-        machine = fork.imported(MACHINE).target_machine()
-        return Code(symbols, trampoline_object(FIELDS, machine))
-
-    return _same_for_all(repr(FIELDS), make)
-
-
-@Once
-def loops_code() -> Loaded:
-    """The code of `compiler.llvm.loops`."""
-
-    def make() -> Code:
-        loops_object = fork.imported(LOOPS).loops_object
-        symbols = (LOOPS_SYMBOL, *OWN_SYMBOLS, *TENSOR_SYMBOLS)
-        return Code(symbols, loops_object(FIELDS, fork.imported(MACHINE).target_machine()))
-
-    return _same_for_all(f"loops {FIELDS!r}", make)
-
-
-def tensor_code(symbol: str) -> int:
-    """The address of one of the functions of tensors in `loops_code`."""
-    return loops_code().addresses[1 + len(OWN_SYMBOLS) + TENSOR_SYMBOLS.index(symbol)]
-
-
-def _same_for_all(description: str, make: Callable[[], Code]) -> Loaded:
-    """Code that is the same for all kernels."""
-    store, key = _place(trampoline_key, description)
-    loaded = _stored(store, key)
-    if loaded is not None:
-        return loaded
-    code = make()
-    if store is not None:
-        store.put(key, code)
-    return load_object(code)
-
-
-def _place(key_of: Callable[[str], bytes], text: str) -> tuple[Store | None, bytes]:
-    """The store and the key in it; no store if what the code depends on cannot be told."""
-    store = open_store()
-    if store is None:
-        return None, b""
-    try:
-        return store, key_of(text)
-    except OSError:
-        return None, b""
-
-
-def _stored(store: Store | None, key: bytes) -> Loaded | None:
-    code = store.get(key) if store is not None else None
-    try:
-        return load_object(code) if code is not None else None
-    except ValueError:
-        return None
 
 
 def _drop(owner: object) -> None:

@@ -11,7 +11,6 @@ run.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import struct
@@ -21,6 +20,7 @@ from dataclasses import field
 from pathlib import Path
 
 from staticgraph.compiler.core import fork
+from staticgraph.compiler.core.digest import sha256
 from staticgraph.compiler.core.record import frozen
 
 MAGIC = b"sgkernel"
@@ -185,7 +185,7 @@ def _read(path: Path, limit: int) -> bytes:
 
 def _encode(key: bytes, text: bytes, data: bytes) -> bytes:
     payload = text + data
-    digest = hashlib.sha256(payload).digest()
+    digest = sha256(payload).digest()
     return HEADER.pack(MAGIC, FORMAT, key, digest, len(text), len(data)) + payload
 
 
@@ -196,7 +196,7 @@ def _decode(key: bytes, content: bytes) -> tuple[bytes, bytes] | None:
     payload = content[HEADER.size :]
     if (magic, version, found) != (MAGIC, FORMAT, key) or len(payload) != text + data:
         return None
-    if hashlib.sha256(payload).digest() != digest:
+    if sha256(payload).digest() != digest:
         return None
     return payload[:text], payload[text:]
 

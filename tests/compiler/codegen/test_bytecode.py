@@ -19,7 +19,7 @@ from staticgraph.compiler.codegen.bytecode import (
 )
 from staticgraph.compiler.codegen.encoding import program_words
 from staticgraph.compiler.ir.parse import parsed_function
-from staticgraph.compiler.runtime.cache import loader
+from staticgraph.compiler.runtime.cache import common, loader
 from staticgraph.compiler.runtime.signals import words_of_a_call
 
 UNITS = [
@@ -50,7 +50,7 @@ def unit_3(value: p_i64, added: i64):
 def run(program: list[Instruction], table: Any) -> int:
     code, _ = loader._units([*map(parsed_function, UNITS)], UNITS)
     words = np.array(program_words(program, code.addresses), np.int64)
-    _, address, *_ = loader.trampoline_code().addresses
+    _, address, *_ = common.trampoline_code().addresses
     function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(address)
     watch = words_of_a_call()
     return function(words.ctypes.data, table.ctypes.data, watch.ctypes.data)

@@ -21,9 +21,10 @@ from staticgraph.__main__ import main
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.options import Options
 from staticgraph.compiler.llvm.machine import target_machine
-from staticgraph.compiler.runtime.cache import host, key, loader, objects, settings, store
+from staticgraph.compiler.runtime.cache import common, host, key, loader, objects, settings, store
 from staticgraph.compiler.runtime.cache.store import HEADER, Code, Store
 from tests.paths import ROOT
+from tests.project.rooms import imports_within
 
 KEY = bytes(range(32))
 CODE = Code(("kernel",), b"machine code")
@@ -142,7 +143,8 @@ def test_a_kernel_is_freed_with_its_executable(
         return loaded
 
     _square()  # loads the code that calls kernels, which stays
-    monkeypatch.setattr(loader, "load_object", load)
+    for module in (common, loader):
+        monkeypatch.setattr(module, "load_object", load)
     function = _square()
     entry = function.runner.native.call
     del function
@@ -326,7 +328,7 @@ def test_the_key_is_that_of_the_code_and_its_surroundings(
     mine = key.kernel_key(source)
     assert mine == key.kernel_key(source.replace("one.py:3", "two.py:9"))
     assert mine != key.kernel_key(source.replace("return 0", "return 1"))
-    assert mine != key.trampoline_key(source)
+    assert mine != key.common_key(source)
     with monkeypatch.context() as patch:
         patch.setenv("NUMBA_CPU_FEATURES", "-prefer-256-bit")
         assert key.kernel_key(source) != mine
@@ -378,6 +380,37 @@ def test_the_key_changes_with_what_emits(
     key._toolchain.cache_clear()
     assert other != mine
     assert key.kernel_key("source") == mine
+
+
+def test_what_small_ops_are_called_through_depends_on_the_rooms_of_its_key_alone() -> None:
+    imports = imports_within(ROOT, "compiler")
+    wanted = [one.removeprefix("staticgraph.") for one in (common.LOOPS, common.MACHINE)]
+    reached: set[str] = set()
+    while wanted:
+        module = wanted.pop()
+        if module not in reached:
+            reached.add(module)
+            wanted += imports[module]
+    rooms = {module.split(".")[1] for module in reached - {"compiler"}}
+    assert rooms <= set(common.ROOMS_OF_LOOPS)
+    mine = key.common_key("code", common.ROOMS_OF_LOOPS)
+    assert mine != key.common_key("code")
+
+
+def test_a_start_of_small_ops_imports_neither_graphs_nor_random_numbers(place: Path) -> None:
+    program = """
+import sys
+import staticgraph.dynamic as torch
+
+x = torch.ones(3)
+for _ in range(6000):
+    x + x
+heavy = ("numpy.random", "staticgraph.compiler.graph.canonical", "hashlib", "json", "llvmlite.ir")
+print(type(torch.Tensor.__add__.__wrapped__).__name__, [one for one in heavy if one in sys.modules])
+"""
+    _python(program).communicate()  # makes the code
+    found, _ = _python(program).communicate()
+    assert found.split() == ["builtin_function_or_method", "[]"]
 
 
 def test_without_the_emitters_text_nothing_is_stored(

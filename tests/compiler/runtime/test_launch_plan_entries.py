@@ -24,7 +24,7 @@ from staticgraph.compiler.core.types import TensorType
 from staticgraph.compiler.graph.canonical import Canonical, canonical
 from staticgraph.compiler.graph.definition import Definition, define
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.runtime.cache import key, loader
+from staticgraph.compiler.runtime.cache import common, key, loader
 from staticgraph.compiler.runtime.cache.launch_plans import read_launch_plan
 from staticgraph.compiler.runtime.cache.loader import counts
 from staticgraph.compiler.runtime.cache.store import HEADER, MAGIC, SUFFIX, Store
@@ -446,7 +446,7 @@ def test_nothing_of_the_user_is_in_an_entry(place: Path) -> None:
 
 
 def test_an_unknown_that_a_pass_made_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    loader.work_address()  # the code that calls kernels is written once in a process
+    common.work_address()  # the code that calls kernels is written once in a process
     monkeypatch.setattr(loader, "canonical", lambda definition: Canonical("text", ()))
     writes: list[Any] = []
     monkeypatch.setattr(Store, "write", lambda *args: writes.append(args))

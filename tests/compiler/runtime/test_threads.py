@@ -23,7 +23,7 @@ from staticgraph.compiler.core.once import Once
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.runtime import blas, threads, trampoline
 from staticgraph.compiler.runtime.blas import find_blas
-from staticgraph.compiler.runtime.cache import loader
+from staticgraph.compiler.runtime.cache import common
 from tests.combinations import some
 from tests.paths import ROOT
 from tests.samples import SAMPLES
@@ -349,7 +349,7 @@ def test_numbers_that_make_no_sense(count: Any) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        blas._load, blas._matmul_callback, trampoline._method, loader.trampoline_code,
+        blas._load, blas._matmul_callback, trampoline._method, common.trampoline_code,
         threads._pool, threads._work,
     ],
     ids=lambda function: function.make.__name__,

@@ -18,7 +18,7 @@ from staticgraph.compiler.codegen.bytecode import Call, TableOperand
 from staticgraph.compiler.codegen.encoding import program_words
 from staticgraph.compiler.ir.parse import parsed_function
 from staticgraph.compiler.runtime import trampoline
-from staticgraph.compiler.runtime.cache import loader
+from staticgraph.compiler.runtime.cache import common, loader
 
 FLOAT32, INT64, BOOL = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
 
@@ -50,7 +50,7 @@ def sum_of_rows(request: Any) -> Any:
     """A kernel for float32[2, 3] and int64[2], called both ways."""
     code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = np.array(program_words(STEPS, code.addresses))
-    native, run, *_ = loader.trampoline_code().addresses
+    native, run, *_ = common.trampoline_code().addresses
     if request.param == "native":
         yield trampoline.native_trampoline(native, program, 8, INPUTS, OUTPUTS)
     else:
@@ -82,7 +82,7 @@ def sum_into(request: Any) -> Any:
     """The same kernel for an output that is given."""
     code, _ = loader._units([parsed_function(SUM_OF_ROWS)], [SUM_OF_ROWS])
     program = np.array(program_words(STEPS, code.addresses))
-    native, run, *_ = loader.trampoline_code().addresses
+    native, run, *_ = common.trampoline_code().addresses
     taken = (*INPUTS, dataclasses.replace(OUTPUTS[0], written=True))
     if request.param == "native":
         yield trampoline.native_trampoline(native, program, 8, taken, ())

@@ -17,20 +17,12 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from staticgraph.dynamic.fast_paths import loops
-from staticgraph.dynamic.kernels import quick
-from staticgraph.dynamic.tensors import recorders
 from tests.paths import ROOT
 
 F = torch.nn.functional
 
 
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (loops, quick, recorders):
-        monkeypatch.setattr(module, "OFTEN", 2)
-    for module in (loops, quick):
-        monkeypatch.setattr(module, "ENOUGH", 0)
+pytestmark = pytest.mark.usefixtures("soon")
 
 
 def often(function: Callable[[], Any]) -> Any:

@@ -11,18 +11,11 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from staticgraph.dynamic.fast_paths import loops
-from staticgraph.dynamic.kernels import quick
 
 F = torch.nn.functional
 
 
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is called often is looked at after some calls."""
-    for module in (loops, quick):
-        monkeypatch.setattr(module, "OFTEN", 2)
-        monkeypatch.setattr(module, "ENOUGH", 0)
+pytestmark = pytest.mark.usefixtures("soon")
 
 
 def often(function: Callable[[], Any]) -> Any:

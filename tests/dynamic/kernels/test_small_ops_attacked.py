@@ -15,27 +15,21 @@ import numpy as np
 import pytest
 
 import dynamic as torch
-from staticgraph.dynamic.fast_paths import loops
-from staticgraph.dynamic.kernels import quick
 from staticgraph.dynamic.tape import engine
-from staticgraph.dynamic.tensors import recorders, tensor
+from staticgraph.dynamic.tensors import tensor
 
 F = torch.nn.functional
 
 
 @pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module in (loops, quick, recorders):
-        monkeypatch.setattr(module, "OFTEN", 2)
-    for module in (loops, quick):
-        monkeypatch.setattr(module, "ENOUGH", 0)
+def _soon(soon: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tensor, "few_views", iter(()))
     yield
     monkeypatch.setattr(tensor, "few_views", repeat(None))
 
 
 def often(function: Callable[[], Any]) -> Any:
-    for _ in range(250):
+    for _ in range(300):
         result = function()
     return result
 
