@@ -215,6 +215,12 @@ class Expression(Operators):
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
+    def round(self, decimals: int = 0) -> Any:
+        """The nearest number of so many decimals, halves to even; of tens and so on if negative."""
+        from staticgraph.compiler.ops.elementwise.rounding import rounded  # few programs round
+
+        return rounded(self, decimals)
+
     def _repr_svg_(self) -> str | None:
         return provided.picture(self)
 

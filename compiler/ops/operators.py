@@ -159,10 +159,6 @@ class Operators(Operand):
 
     conjugate = conj
 
-    def round(self, decimals: int = 0) -> Value:
-        """The nearest number of so many decimals, halves to even; of tens and so on if negative."""
-        return ops.rounded(self, decimals)
-
 
 _NAMED = frozenset((
     "argmax", "argmin", "astype", "broadcast_to", "clip", "dot", "expand_dims", "flip", "matmul",
