@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.published import published
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions import special as _special
+from staticgraph.compiler.functions import orthogonal as _orthogonal, special as _special
 from staticgraph.compiler.ops.public_special import *
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.outputs import taking_out
@@ -40,6 +40,27 @@ ndtr = taking_out(taking_input(_special.ndtr))
 softmax = _cast_before(_special.softmax)
 xlog1py = taking_out(taking_input(_special.xlog1py, "other"))
 zeta = taking_out(taking_input(_special.zeta, "other"))
+chebyshev_polynomial_t = taking_out(taking_input(_orthogonal.chebyshev_polynomial_t, "n"))
+chebyshev_polynomial_u = taking_out(taking_input(_orthogonal.chebyshev_polynomial_u, "n"))
+chebyshev_polynomial_v = taking_out(taking_input(_orthogonal.chebyshev_polynomial_v, "n"))
+chebyshev_polynomial_w = taking_out(taking_input(_orthogonal.chebyshev_polynomial_w, "n"))
+hermite_polynomial_h = taking_out(taking_input(_orthogonal.hermite_polynomial_h, "n"))
+hermite_polynomial_he = taking_out(taking_input(_orthogonal.hermite_polynomial_he, "n"))
+laguerre_polynomial_l = taking_out(taking_input(_orthogonal.laguerre_polynomial_l, "n"))
+legendre_polynomial_p = taking_out(taking_input(_orthogonal.legendre_polynomial_p, "n"))
+shifted_chebyshev_polynomial_t = taking_out(
+    taking_input(_orthogonal.shifted_chebyshev_polynomial_t, "n")
+)
+shifted_chebyshev_polynomial_u = taking_out(
+    taking_input(_orthogonal.shifted_chebyshev_polynomial_u, "n")
+)
+shifted_chebyshev_polynomial_v = taking_out(
+    taking_input(_orthogonal.shifted_chebyshev_polynomial_v, "n")
+)
+shifted_chebyshev_polynomial_w = taking_out(
+    taking_input(_orthogonal.shifted_chebyshev_polynomial_w, "n")
+)
+modified_bessel_i0, modified_bessel_i1 = ops.i0, ops.i1
 digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
 log1p, sinc = ops.log1p, ops.sinc
 logit, polygamma = taking_out(ops.logit), taking_out(ops.polygamma)
@@ -60,9 +81,15 @@ def logsumexp(input: Value, dim: Value, keepdim: bool = False) -> Value:
 
 if not TYPE_CHECKING:
     __all__ = [  # noqa: PLE0604 - the ops are listed where they are declared
-        "digamma", "entr", "erf", "erfc", "erfcx", "exp2", "expit", "expm1", "gammaln", "log1p",
-        "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "polygamma", "psi",
-        "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta", *ops.SPECIAL,
+        "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
+        "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "exp2", "expit",
+        "expm1", "gammaln", "hermite_polynomial_h", "hermite_polynomial_he",
+        "laguerre_polynomial_l", "legendre_polynomial_p", "log1p", "log_ndtr", "log_softmax",
+        "logit", "logsumexp", "modified_bessel_i0", "modified_bessel_i1", "multigammaln", "ndtr",
+        "polygamma", "psi", "round", "shifted_chebyshev_polynomial_t",
+        "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+        "shifted_chebyshev_polynomial_w", "sinc", "softmax", "xlog1py", "xlogy", "zeta",
+        *ops.SPECIAL,
     ]  # fmt: skip
 
 published(__name__, globals())

@@ -202,6 +202,12 @@ def array_split(x: Value, indices_or_sections: int | Sequence[int], axis: int = 
     """
     x = as_operand(x)
     axis = normalise_axis("array_split", axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(size, Dim) and isinstance(indices_or_sections, int) and indices_or_sections > 0:
+        parts = indices_or_sections
+        lengths = [(size + (parts - 1 - i)) // parts for i in range(parts)]
+        ends = [*itertools.accumulate(lengths)]
+        return [slice_axis(x, axis, *pair) for pair in itertools.pairwise([0, *ends])]
     size = known_size("array_split", x, axis)
     if isinstance(indices_or_sections, int | np.integer):
         count = int(indices_or_sections)
@@ -273,6 +279,12 @@ def delete(x: Value, obj: int | slice | Sequence[int], axis: int | None = None) 
         array([1., 3.])
     """
     x, axis = axis_or_whole("delete", x, axis)
+    if isinstance(x.shape[axis], Dim) and isinstance(obj, int | np.integer):
+        size = x.shape[axis]
+        at = int(obj) if obj >= 0 else size + int(obj)
+        return ops.concatenate(
+            [slice_axis(x, axis, 0, at), slice_axis(x, axis, at + 1, size)], axis
+        )
     size = known_size("delete", x, axis)
     kept = np.delete(np.arange(size), np.asarray(obj) if isinstance(obj, Operand) else obj)
     return ops.take(x, kept, axis)
@@ -288,8 +300,10 @@ def insert(
         array([1., 2., 3.])
     """
     x, axis = axis_or_whole("insert", x, axis)
-    size = known_size("insert", x, axis)
     values = as_operand(values)
+    if isinstance(x.shape[axis], Dim) and isinstance(obj, int | np.integer):
+        return _inserted(x, int(obj), values, axis)
+    size = known_size("insert", x, axis)
     places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(obj)
     if places.dtype.kind == "b":
         if places.shape != (size,):
@@ -305,6 +319,19 @@ def insert(
     # marks of what is new among marks of what was there, as NumPy orders them
     order = np.insert(np.arange(size), places.reshape(-1), size + np.arange(places.size))
     return ops.take(ops.concatenate([x, values], axis), order, axis)
+
+
+def _inserted(x: Any, place: int, values: Any, axis: int) -> Any:
+    """x with values before one place along an axis of unknown size."""
+    if values.ndim:
+        values = ops.swapaxes(atleast(values, x.ndim), 0, axis) if axis else values
+    count = values.shape[axis - x.ndim] if _has_axis(values, x, axis) else 1
+    shape = tuple(count if i == axis else one for i, one in enumerate(x.shape))
+    values = values if isinstance(values, Operand) else x._constant(values)
+    new = ops.broadcast_to(ops.astype(values, x.dtype), shape)
+    size = x.shape[axis]
+    at = place if place >= 0 else size + place
+    return ops.concatenate([slice_axis(x, axis, 0, at), new, slice_axis(x, axis, at, size)], axis)
 
 
 def atleast(x: Any, ndim: int) -> Any:

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Dim, Size, maximum
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import known_size
+from staticgraph.compiler.functions.einsum import summed
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.functions.products import convolve, vander
 from staticgraph.compiler.ops.declare import as_operand
-from staticgraph.compiler.ops.shapes.slicing import slice_axis
+from staticgraph.compiler.ops.leaves import iota
+from staticgraph.compiler.ops.shapes.slicing import embed, slice_axis
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",
@@ -30,15 +33,18 @@ def _coefficients(name: str, p: Value) -> Any:
 
 
 def polyval(p: Value, x: Value) -> Value:
-    """The value of a polynomial at `x`, by Horner's rule.
+    """The value of a polynomial at `x`, by Horner's rule; by powers if its size is unknown.
 
     Example:
         >>> sg.polyval(np.array([1.0, 0.0, 2.0]), np.array([3.0]))
         array([11.])
     """
     p, x = _coefficients("polyval", p), as_operand(x)
+    size = p.shape[0]
+    if isinstance(size, Dim):
+        return summed(p * ops.power(ops.expand_dims(x, -1), _numbers(size, p) - 1), -1)
     found = x * 0
-    for i in range(known_size("polyval", p, 0)):
+    for i in range(int(size)):
         found = found * x + ops.squeeze(slice_axis(p, 0, i, i + 1), 0)
     return found
 
@@ -67,11 +73,21 @@ def polysub(a: Value, b: Value) -> Value:
 
 def _aligned(name: str, a: Value, b: Value) -> tuple[Any, Any]:
     a, b = _coefficients(name, a), _coefficients(name, b)
+    if isinstance(a.shape[0], Dim) or isinstance(b.shape[0], Dim):
+        if a.shape[0] == b.shape[0]:
+            return a, b
+        size = maximum(a.shape[0], b.shape[0])
+        return _lengthened(a, size), _lengthened(b, size)
     size = max(known_size(name, a, 0), known_size(name, b, 0))
     first, second = (
         x if x.shape[0] == size else ops.pad(x, (size - int(x.shape[0]), 0)) for x in (a, b)
     )
     return first, second
+
+
+def _lengthened(x: Any, size: Size) -> Any:
+    """x after zeros, so that it has an unknown size."""
+    return embed(x, (size - x.shape[0],), (size,), (1,))
 
 
 def polymul(a: Value, b: Value) -> Value:
@@ -115,8 +131,8 @@ def polyder(p: Value, m: int = 1) -> Value:
     if m < 0:
         raise OptionError(f"polyder: m={m} is negative")
     for _ in range(m):
-        size = known_size("polyder", p, 0)
-        if size < 2:
+        size = p.shape[0]
+        if not isinstance(size, Dim) and size < 2:
             return slice_axis(p, 0, 0, 0)
         p = slice_axis(p, 0, 0, size - 1) * _numbers(size - 1, p)
     return p
@@ -134,12 +150,12 @@ def polyint(p: Value, m: int = 1, k: Value = None) -> Value:
         raise OptionError(f"polyint: m={m} is negative")
     constants = None if k is None else _coefficients("polyint", k)
     for i in range(m):
-        size = known_size("polyint", p, 0)
+        size = p.shape[0]
         whole = ops.pad(ops.divide(p, _numbers(size, p)), (0, 1))
         if constants is not None:
             j = min(i, int(constants.shape[0]) - 1)
             last = ops.astype(slice_axis(constants, 0, j, j + 1), whole.dtype)
-            whole = whole + ops.pad(last, (size, 0))
+            whole = whole + ops.where(ops.less(_numbers(size + 1, whole), 2), last, 0)
         p = whole
     return p
 
@@ -149,9 +165,11 @@ def _wide(p: Any) -> Any:
     return p if is_float(p.dtype) else ops.astype(p, "int64")
 
 
-def _numbers(size: int, like: Any) -> Any:
+def _numbers(size: Size, like: Any) -> Any:
     """The numbers from `size` down to 1."""
-    return np.arange(size, 0, -1).astype(like.dtype)
+    if not isinstance(size, Dim):
+        return np.arange(size, 0, -1).astype(like.dtype)
+    return ops.astype(ops.flip(like._apply(iota, (), {"size": size}) + 1), like.dtype)
 
 
 def poly(roots: Value) -> Value:

@@ -8,14 +8,17 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import moveaxis, ravel
 from staticgraph.compiler.functions.complex_numbers import conj
 from staticgraph.compiler.functions.einsum import einsum, summed
-from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.declare import as_operand, size_value
+from staticgraph.compiler.ops.leaves import iota
 from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
@@ -145,8 +148,10 @@ def cross(
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     for x in (a, b):
-        if x.shape[-1] != 3:
-            raise ShapeError(f"cross: vectors of {x.shape[-1]} elements, of 3 expected")
+        size = x.shape[-1]
+        if not isinstance(size, Dim) and size != 3:
+            raise ShapeError(f"cross: vectors of {size} elements, of 3 expected")
+    a, b = (ops.reshape(one, (*one.shape[:-1], 3)) for one in (a, b))  # which an unknown size is
     x, y, z = (slice_axis(a, a.ndim - 1, i, i + 1) for i in range(3))
     u, v, w = (slice_axis(b, b.ndim - 1, i, i + 1) for i in range(3))
     parts = [y * w - z * v, z * u - x * w, x * v - y * u]
@@ -242,6 +247,8 @@ def convolve(a: Value, v: Value, mode: str = "full") -> Value:
         array([ 1., 12., 23., 30.])
     """
     a, v = _vectors("convolve", a, v)
+    if isinstance(a.shape[0], Dim) or isinstance(v.shape[0], Dim):
+        return _part("convolve", mode, a, v, convolving=True)
     if int(v.shape[0]) > int(a.shape[0]):
         a, v = v, a
     return _sums(a, ops.flip(v), _widths("convolve", mode, int(v.shape[0])))
@@ -255,6 +262,8 @@ def correlate(a: Value, v: Value, mode: str = "valid") -> Value:
         array([21., 32.])
     """
     a, v = _vectors("correlate", a, v)
+    if isinstance(a.shape[0], Dim) or isinstance(v.shape[0], Dim):
+        return _part("correlate", mode, a, ops.flip(v), convolving=False)
     if int(v.shape[0]) > int(a.shape[0]):
         count = int(a.shape[0])
         return ops.flip(_sums(v, a, _widths("correlate", mode, count)))
@@ -266,6 +275,29 @@ def _vectors(name: str, a: Value, v: Value) -> tuple[Any, Any]:
     if a.ndim != 1 or v.ndim != 1 or a.shape[0] == 0 or v.shape[0] == 0:
         raise ShapeError(f"{name}: takes two vectors with elements, not {a.ndim} and {v.ndim} axes")
     return a, v
+
+
+def _part(name: str, mode: str, a: Any, v: Any, *, convolving: bool) -> Any:
+    """The convolution of vectors of which a size is unknown until run time, or a part of it."""
+    n, m = a.shape[0], v.shape[0]
+    count = dims.minimum(n, m)
+    _widths(name, mode, 1)
+    starts: dict[str, Any] = {"full": 0, "same": (count - 1) // 2, "valid": count - 1}
+    start = starts[mode]
+    if mode == "same" and not convolving:
+        # where the second vector is the longer one, the result is that of the other way round
+        longer = dims.minimum(dims.maximum(m - n, 0), 1)
+        start = start + longer * (count // 2 - start)
+    sizes: dict[str, Any] = {
+        "full": n + m - 1, "same": n + m - count, "valid": n + m - 2 * count + 1,
+    }  # fmt: skip
+    one: Any = a if isinstance(a, Operand) else v
+    rows = one._apply(iota, (), {"size": sizes[mode]})
+    columns = one._apply(iota, (), {"size": m})
+    places = ops.expand_dims(rows + size_value(start, rows), 1) - columns
+    outside = ops.logical_or(ops.less(places, 0), ops.greater_equal(places, size_value(n, rows)))
+    met = ops.where(outside, 0, ops.take(a, ops.where(outside, 0, places), 0))
+    return summed(ops.multiply(met, v), -1)
 
 
 def _widths(name: str, mode: str, count: int) -> tuple[int, int]:

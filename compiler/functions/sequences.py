@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
@@ -142,20 +142,20 @@ def gradient(
 
 def _slopes(f: Any, spacing: Any, edge_order: int) -> Any:
     """The slopes along the last axis."""
-    size = known_size("gradient", f, f.ndim - 1)
-    if size < edge_order + 1:
+    size = f.shape[-1]
+    if not isinstance(size, Dim) and size < edge_order + 1:
         raise ShapeError(f"gradient: {size} elements, of at least {edge_order + 1}")
     spacing = ops.astype(as_operand(spacing), f.dtype)
     uniform = not spacing.ndim
     steps = spacing if uniform else _after(spacing) - _before(spacing)
 
-    def part(x: Any, start: int, stop: int) -> Any:
+    def part(x: Any, start: Size, stop: Size) -> Any:
         return slice_axis(x, x.ndim - 1, start, stop)
 
-    def step(start: int, stop: int) -> Any:
+    def step(start: Size, stop: Size) -> Any:
         return steps if uniform else part(steps, start, stop)
 
-    def end(places: tuple[int, int, int], h: Any, k: Any) -> Any:
+    def end(places: tuple[Size, Size, Size], h: Any, k: Any) -> Any:
         """The slope at the first of three places, by the parabola through them."""
         a, b, c = (part(f, i, i + 1) for i in places)
         return -(2 * h + k) / (h * (h + k)) * a + (h + k) / (h * k) * b - h / (k * (h + k)) * c
@@ -168,7 +168,7 @@ def _slopes(f: Any, spacing: Any, edge_order: int) -> Any:
         last = -end((size - 1, size - 2, size - 3), step(size - 2, size - 1),
                     step(size - 3, size - 2))  # fmt: skip
     parts = [first, last]
-    if size > 2:
+    if isinstance(size, Dim) or size > 2:
         h, k = step(0, size - 2), step(1, size - 1)
         left, here, right = part(f, 0, size - 2), part(f, 1, size - 1), part(f, 2, size)
         if uniform:
@@ -262,7 +262,7 @@ def topk(x: Value, k: int, axis: int = -1) -> list[Value]:
     size = x.shape[axis]
     if k < 0 or (not isinstance(size, Dim) and k > size):
         raise OptionError(f"topk: the {k} largest of {size} elements")
-    places = slice_axis(ops.argsort(x, axis, descending=True), axis, 0, k)
+    places = ops.first_places(x, k, axis, True)
     return [ops.take_along_axis(x, places, axis, wrap=False), places]
 
 

@@ -40,8 +40,8 @@ def _distinct(name: str, x: Value, size: int | None, fill: Value, equal_nan: boo
     count = require_size(name, size)
     x = as_operand(x)
     shape, x = tuple(x.shape), ravel(x)
-    length = known_size(name, x, 0)
-    if not length:
+    length = x.shape[0]
+    if length == 0:
         raise ShapeError(f"{name}: there is no element")
     order = ops.argsort(x)
     rows = ops.take(x, order)

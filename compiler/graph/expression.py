@@ -215,7 +215,7 @@ class Expression(Operators):
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
 
-    def round(self, decimals: int = 0) -> Any:
+    def round(self, decimals: int = 0) -> Value:
         """The nearest number of so many decimals, halves to even; of tens and so on if negative."""
         from staticgraph.compiler.ops.elementwise.rounding import rounded  # few programs round
 

@@ -178,6 +178,51 @@ def random_poisson(rate, key, counter):
     return f64(found)
 
 
+def random_binomial(n, p, key, counter):
+    """A binomial number by inversion, and from a mean of 10 on by transformed rejection.
+
+    Bits are used as by `random_poisson`; of p above 1/2 the failures are drawn.
+    """
+    found = i64(-1)
+    chance = select(p > 0.5, 1.0 - p, p)
+    if (n >= 0.0) & (n < 1e15) & (chance >= 0.0) & (n * chance < 10.0):
+        bits = threefry(key, counter)
+        odd = ((bits >> 11) & 9007199254740990) | 1
+        u = f64(odd) * 1.1102230246251565e-16
+        odds = chance / (1.0 - chance)
+        share = exp(n * log1p(-chance))
+        found = i64(0)
+        while (u > share) & (found < 110) & (f64(found) < n):
+            u = u - share
+            share = share * (odds * (n - f64(found)) / f64(found + 1))
+            found = found + 1
+    if (n < 1e15) & (n * chance >= 10.0) & (chance >= 0.0):
+        spread = sqrt(n * chance * (1.0 - chance))
+        b = 1.15 + 2.53 * spread
+        a = -0.0873 + 0.0248 * b + 0.01 * chance
+        alpha = (2.83 + 5.1 / b) * spread
+        most = floor((n + 1.0) * chance)
+        top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
+        odds = log(chance / (1.0 - chance))
+        attempt = i64(0)
+        while found < 0:
+            bits = threefry(key, counter ^ (attempt << 44))
+            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+            rest = 0.5 - abs(u)
+            k = floor((2.0 * a / rest + b) * u + n * chance + 0.5)
+            if (k >= 0.0) & (k <= n):
+                if (rest >= 0.07) & (v <= 0.92 - 4.2 / b):
+                    found = i64(k)
+                else:
+                    height = log(v * alpha / (a / (rest * rest) + b))
+                    if height <= top - lgamma(k + 1.0) - lgamma(n - k + 1.0) + (k - most) * odds:
+                        found = i64(k)
+            attempt = attempt + 1
+    drawn = f64(found)
+    return select((p > 0.5) & (drawn >= 0.0), n - drawn, drawn)
+
+
 def truncated_attempt(lower, upper, key, counter):
     """A normal number between bounds by the error function; 0 where they are far on one side."""
     low = f64(lower)
@@ -388,9 +433,8 @@ NAMES = {
             "lcm_i", "lcm_u", "pow_u", "sign_u",
             "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
             "part_start", "pow_i", "raised_gamma", "random_below", "random_gamma",
-            "random_log_gamma",
-            "random_poisson", "random_truncated", "remainder_i", "remainder_u", "sign_f", "sign_i",
-            "trigamma", "truncated_attempt",
+            "random_binomial", "random_log_gamma", "random_poisson", "random_truncated",
+            "remainder_i", "remainder_u", "sign_f", "sign_i", "trigamma", "truncated_attempt",
         )
     },
     "fmod_u": "remainder_u",

@@ -11,11 +11,13 @@ from staticgraph.compiler.ops.attending import (
     attention_cotangents as attention_cotangents,
     attention_gradients as attention_gradients,
 )
+from staticgraph.compiler.ops.elementwise.airy import airy_ai_slope as airy_ai_slope
 from staticgraph.compiler.ops.elementwise.arithmetic import (
     absolute as absolute,
     copy as copy,
     round as round,
 )
+from staticgraph.compiler.ops.elementwise.bessel_waves import spherical_j1 as spherical_j1
 from staticgraph.compiler.ops.elementwise.complex_numbers import (
     conjugate as conjugate,
     imaginary_part as imaginary_part,
@@ -95,6 +97,7 @@ from staticgraph.compiler.ops.random import (
     normal_float32 as normal_float32,
     normal_float64 as normal_float64,
     random_below as random_below,
+    random_binomial as random_binomial,
     random_gamma as random_gamma,
     random_log_gamma as random_log_gamma,
     random_order as random_order,
@@ -108,6 +111,7 @@ from staticgraph.compiler.ops.random import (
 )
 from staticgraph.compiler.ops.reductions.cumulative import extremum_positions as extremum_positions
 from staticgraph.compiler.ops.reductions.last_places import last_positions as last_positions
+from staticgraph.compiler.ops.reductions.sorting import first_places as first_places
 from staticgraph.compiler.ops.shapes.slicing import embed as embed, strided_slice as strided_slice
 from staticgraph.compiler.ops.windows.windows import overlap_add as overlap_add
 

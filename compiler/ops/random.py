@@ -253,6 +253,13 @@ random_poisson = _sampler(
     "or 1e18 and above.",
 )  # fmt: skip
 
+random_binomial = _sampler(
+    "random_binomial", arity=4, result=INT64,
+    doc="Binomial numbers of so many trials, by inversion, and from a mean of 10 on by Hoermann, "
+    "The generation of binomial random variates, 1993 (BTRS); -1 of trials that are no number "
+    "from 0 to before 1e15, and of what is no probability.",
+)  # fmt: skip
+
 
 def _order_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
     x, axis = axis_or_flat("random_order", x, axis, None)

@@ -27,9 +27,8 @@ from staticgraph.compiler.graph.expression import (
     is_symbolic,
     opened,
 )
-from staticgraph.compiler.transforms import control_eager as eager
+from staticgraph.compiler.transforms import control_eager as eager, overruns
 from staticgraph.compiler.transforms.control_checks import paths
-from staticgraph.compiler.transforms.effects import check
 
 
 def scan(
@@ -80,6 +79,8 @@ def scan(
             pass  # the step reads expressions around it
     from staticgraph.compiler.transforms import control_symbolic as symbolic
 
+    if overruns.is_of_examples():
+        return overruns.scanned(symbolic.scan, step, init, xs, size, reverse)
     return symbolic.scan(step, init, xs, size, reverse)
 
 
@@ -158,6 +159,8 @@ def _repeated(
             pass
     from staticgraph.compiler.transforms import control_symbolic as symbolic
 
+    if overruns.is_of_examples():
+        return overruns.repeated(symbolic.while_loop, cond, body, init, max_steps)
     return symbolic.while_loop(cond, body, init, max_steps)
 
 
@@ -173,7 +176,7 @@ def _bounded(
     goes_on = cond(last)
     if not is_symbolic(goes_on):
         goes_on = np.bool_(eager.goes_on(goes_on)[0])
-    check(ops.logical_not(goes_on), f"while_loop goes on after max_steps={max_steps} steps")
+    overruns.report(goes_on, f"while_loop goes on after max_steps={max_steps} steps")
     return last
 
 
@@ -206,6 +209,8 @@ def cond(
     if is_symbolic(pred):
         from staticgraph.compiler.transforms import control_symbolic as symbolic
 
+        if overruns.is_of_examples():
+            return overruns.chosen(symbolic.cond, pred, (true_fn, false_fn), operands)
         return symbolic.cond(pred, true_fn, false_fn, operands)
     return eager.own(eager.chosen(pred, true_fn, false_fn, operands))
 

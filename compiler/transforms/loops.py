@@ -13,6 +13,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.pytree import leaves, rebuilt
 from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
 from staticgraph.compiler.transforms.control_flow import cond, scan, while_loop
 
 
@@ -103,12 +104,13 @@ def associative_scan(
 
     Args:
         f: of two trees as `xs`, elementwise along the axis; `f(f(a, b), c) = f(a, f(b, c))`.
-        xs: arrays of one known size along the axis, in any nesting.
+        xs: arrays of one size along the axis, in any nesting; where it is unknown until run time,
+            at least 1, elements are combined one after the other.
         reverse: begin with the last element.
         axis: along which.
 
     Raises:
-        ShapeError: the sizes differ, or are not known.
+        ShapeError: the sizes differ.
 
     Example:
         >>> sg.associative_scan(sg.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
@@ -116,8 +118,8 @@ def associative_scan(
     """
     given = leaves(xs)
     sizes = {one.shape[axis] for one in given}
-    if len(sizes) != 1 or isinstance(next(iter(sizes)), Dim):
-        raise ShapeError(f"associative_scan: one known size along axis {axis}, not {sizes or None}")
+    if len(sizes) != 1:
+        raise ShapeError(f"associative_scan: one size along axis {axis}, not {sizes or None}")
     moved = [ops.swapaxes(one, 0, axis) for one in given]
     if reverse:
         moved = [ops.flip(one, 0) for one in moved]
@@ -126,10 +128,26 @@ def associative_scan(
         pair = [rebuilt(xs, [ops.swapaxes(one, 0, axis) for one in side]) for side in (left, right)]
         return [ops.swapaxes(one, 0, axis) for one in leaves(f(*pair))]
 
-    found = _prefixes(combined, moved, next(iter(sizes)))
+    (size,) = sizes
+    found = (_one_by_one if isinstance(size, Dim) else _prefixes)(combined, moved, size)
     if reverse:
         found = [ops.flip(one, 0) for one in found]
     return rebuilt(xs, [ops.swapaxes(one, 0, axis) for one in found])
+
+
+def _one_by_one(
+    combined: Callable[[list[Any], list[Any]], list[Any]], xs: list[Any], count: Dim
+) -> list[Any]:
+    """All partial results along the first axis, of which it is not known how many there are."""
+    first = [slice_axis(one, 0, 0, 1) for one in xs]
+
+    def step(carry: list[Any], rows: list[Any]) -> tuple[list[Any], list[Any]]:
+        found = combined(carry, [ops.expand_dims(row, 0) for row in rows])
+        return found, [ops.squeeze(one, 0) for one in found]
+
+    rest = [slice_axis(one, 0, 1, count) for one in xs]
+    _, rows = scan(step, first, rest)
+    return [ops.concatenate([one, row]) for one, row in zip(first, rows, strict=True)]
 
 
 def _prefixes(

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import MissingMethodError
 from staticgraph.dynamic.distributions import constraints
 from staticgraph.dynamic.distributions.distribution import Distribution
 from staticgraph.dynamic.distributions.parameters import (
     broadcast_all,
-    drawn,
     logits_of,
     one_of,
+    open_uniform,
     probs_of,
 )
 from staticgraph.dynamic.nn.functional import binary_cross_entropy_with_logits
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.creation import arange
-from staticgraph.dynamic.tensors.random_numbers import generator
-from staticgraph.dynamic.tensors.tensor import wrap
+from staticgraph.dynamic.tensors.keyed_draws import drawn_binomial, drawn_gamma, drawn_poisson
 from staticgraph.dynamic.tensors.values import values_of
 
 
@@ -150,7 +147,9 @@ class Geometric(Binary):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without a gradient."""
         shape = self._extended_shape(sample_shape)
-        return drawn("geometric", shape, self._param.dtype, self.probs) - 1
+        with no_grad():
+            u = open_uniform(shape, self._param.dtype)
+            return ops.floor(ops.log(u) / ops.log1p(-self.probs.expand(shape)))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
@@ -213,9 +212,8 @@ class Binomial(Binary):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without a gradient."""
-        counts = values_of(self.total_count).astype(np.int64)
         shape = self._extended_shape(sample_shape)
-        return drawn_counts(counts, self.probs, shape, self._param.dtype)
+        return drawn_binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
@@ -240,13 +238,6 @@ class Binomial(Binary):
         """The entropy, of the same number of trials everywhere."""
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(ops.exp(log_prob) * log_prob).sum(0)
-
-
-def drawn_counts(counts: Any, probs: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """How many of so many trials succeed."""
-    chances = np.asarray(values_of(probs), np.float64)
-    found = generator().binomial(counts, chances, size=shape)
-    return wrap(np.asarray(found).astype(np.dtype(dtype)))
 
 
 class NegativeBinomial(Binary):
@@ -290,9 +281,10 @@ class NegativeBinomial(Binary):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without a gradient."""
-        shape, dtype = self._extended_shape(sample_shape), self._param.dtype
-        rates = drawn("standard_gamma", shape, dtype, self.total_count) * ops.exp(self.logits)
-        return drawn("poisson", shape, dtype, rates.detach())
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            rates = drawn_gamma(self.total_count.expand(shape)) * ops.exp(self.logits)
+            return drawn_poisson(rates)
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
@@ -334,7 +326,7 @@ class Poisson(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without a gradient."""
-        return drawn("poisson", self._extended_shape(sample_shape), self.rate.dtype, self.rate)
+        return drawn_poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""

@@ -20,6 +20,7 @@ from staticgraph.dynamic.distributions.positive import Beta, Chi2
 from staticgraph.dynamic.tape.grad_mode import no_grad
 from staticgraph.dynamic.tensors.creation import arange, as_tensor, eye
 from staticgraph.dynamic.tensors.drawn import randn
+from staticgraph.dynamic.tensors.tensor import has_values
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -163,7 +164,7 @@ class Wishart(Distribution):
         size = given[0].shape[-1]
         df = as_tensor(df, dtype=given[0].dtype)
         batch = np.broadcast_shapes(tuple(given[0].shape)[:-2], tuple(df.shape))
-        if not bool((df.detach() > size - 1).all()):
+        if has_values(df) and not bool((df.detach() > size - 1).all()):
             raise OptionError(
                 f"Value of df={df.detach()} expected to be greater than ndim - 1 = {size - 1}."
             )

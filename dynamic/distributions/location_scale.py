@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 from staticgraph.compiler import ops
 from staticgraph.dynamic.distributions import constraints
 from staticgraph.dynamic.distributions.distribution import Distribution
-from staticgraph.dynamic.distributions.gamma_samples import standard_gamma
 from staticgraph.dynamic.distributions.parameters import (
     EULER,
     LOG_2PI,
     broadcast_all,
-    drawn,
     open_uniform,
 )
 from staticgraph.dynamic.tensors.creation import full_like, zeros_like
-from staticgraph.dynamic.tensors.drawn import randn
+from staticgraph.dynamic.tensors.drawn import rand, randn
+from staticgraph.dynamic.tensors.keyed_draws import drawn_gamma
 
 _REAL_POSITIVE = {"loc": constraints.real, "scale": constraints.positive}
 
@@ -268,7 +267,7 @@ class StudentT(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""
         shape = self._extended_shape(sample_shape)
-        chi2 = 2 * standard_gamma((self.df / 2).expand(shape))
+        chi2 = 2 * drawn_gamma((self.df / 2).expand(shape))
         noise = randn(shape, dtype=self.df.dtype)
         return self.loc + self.scale * noise * ops.rsqrt(chi2 / self.df)
 
@@ -425,7 +424,7 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""
-        u = drawn("random", self._extended_shape(sample_shape), self.low.dtype)
+        u = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from staticgraph.compiler import ops
 from staticgraph.dynamic.distributions import constraints
 from staticgraph.dynamic.distributions.distribution import Distribution
-from staticgraph.dynamic.distributions.gamma_samples import standard_gamma
 from staticgraph.dynamic.distributions.parameters import (
     EULER,
     broadcast_all,
     log_beta,
     open_uniform,
 )
+from staticgraph.dynamic.tensors.keyed_draws import drawn_gamma
 
 _POSITIVE = constraints.positive
 
@@ -113,7 +113,7 @@ class Gamma(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""
         shape = self._extended_shape(sample_shape)
-        return standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        return drawn_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
@@ -419,7 +419,7 @@ class Dirichlet(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""
-        parts = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        parts = drawn_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
         return parts / parts.sum(-1, True)
 
     def log_prob(self, value: Any) -> Any:
@@ -476,8 +476,8 @@ class Beta(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values with gradients."""
         shape = self._extended_shape(sample_shape)
-        first = standard_gamma(self.concentration1.expand(shape))
-        return first / (first + standard_gamma(self.concentration0.expand(shape)))
+        first = drawn_gamma(self.concentration1.expand(shape))
+        return first / (first + drawn_gamma(self.concentration0.expand(shape)))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler import ops
+from staticgraph.compiler.transforms.effects import check
 from staticgraph.dynamic import linalg
 from staticgraph.dynamic.core.dtypes import as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.linalg import decompositions, triangles
+from staticgraph.dynamic.operations.arranging import broadcast_tensors
 from staticgraph.dynamic.tensors import creation, drawn
+from staticgraph.dynamic.tensors.keyed_draws import drawn_binomial
 from staticgraph.dynamic.tensors.outputs import taking_out
-from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.storage import TypedStorage
-from staticgraph.dynamic.tensors.tensor import Tensor, wrap
-from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
+
+_NO_CHANCE = "binomial: probabilities are from 0 to 1"
 
 __all__ = [
     "binomial",
@@ -197,11 +201,12 @@ def binomial(count: Any, prob: Any, generator: object = None) -> Any:
         >>> dynamic.binomial(dynamic.tensor([3.0, 5.0]), dynamic.tensor([1.0, 0.0]))
         tensor([3., 0.])
     """
-    chances = values_of(prob)
-    if np.any((chances < 0) | (chances > 1)):
-        raise AutogradError("binomial: probabilities are from 0 to 1")
-    drawn = source_of(generator).binomial(values_of(count).astype(np.int64), chances)
-    return wrap(np.asarray(drawn).astype(chances.dtype))
+    count, prob = broadcast_tensors(count, prob)
+    if not has_values(prob):
+        check(ops.logical_and(prob >= 0, prob <= 1), _NO_CHANCE)
+    elif np.any((prob._array < 0) | (prob._array > 1)):
+        raise AutogradError(_NO_CHANCE)
+    return drawn_binomial(count, prob, generator)
 
 
 def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:

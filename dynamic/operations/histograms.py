@@ -85,6 +85,12 @@ def histogramdd(
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    if not has_values(input):
+        limits = None if range is None else list(zip(range[::2], range[1::2], strict=True))
+        rows = input.detach().reshape(-1, input.shape[-1])
+        counted, ends = counting.histogramdd(rows, bins, limits, weight, density)
+        cast = tuple(ops.astype(one, input.dtype) for one in ends)
+        return Histogram(ops.astype(counted, input.dtype), cast)
     array = values_of(input)
     points = array.reshape(-1, array.shape[-1])
     given = [values_of(one) if isinstance(one, Tensor) else one for one in _each(bins)]

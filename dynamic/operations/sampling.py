@@ -11,11 +11,13 @@ from staticgraph.compiler.transforms.effects import check
 from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.tensors.drawn import randn
+from staticgraph.dynamic.tensors.keyed_draws import drawn_poisson
 from staticgraph.dynamic.tensors.random_numbers import source_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, require_number, wrap
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson"]
 
+_NO_RATE = "invalid Poisson rate, expected rate to be non-negative"
 _NO_CHANCE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 
@@ -123,6 +125,11 @@ def normal(
         shape = (mean * 0 + std * 0).shape
         drawn = randn(tuple(shape), generator=generator, dtype=given[0])
         return (drawn * std + mean).detach()
+    if size is not None and not tensors:
+        if std < 0:
+            raise AutogradError(f"normal expects std >= 0.0, but found std {std:g}")
+        result = randn(*size, generator=generator, dtype=dtype) * std + mean
+        return result.requires_grad_(requires_grad)
     centre, spread = (one._array if isinstance(one, Tensor) else one for one in (mean, std))
     if np.any(np.asarray(spread) < 0):
         raise AutogradError(f"normal expects std >= 0.0, but found std {np.min(spread):g}")
@@ -145,5 +152,8 @@ def poisson(input: Any, generator: object = None) -> Any:
         >>> dynamic.poisson(dynamic.zeros(3))
         tensor([0., 0., 0.])
     """
-    drawn = source_of(generator).poisson(input._array)
-    return wrap(np.asarray(drawn, input._array.dtype))
+    if not has_values(input):
+        check(input >= 0, _NO_RATE)
+    elif np.any(input._array < 0):
+        raise AutogradError(_NO_RATE)
+    return drawn_poisson(input, generator)

@@ -8,7 +8,6 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.reference.orders import first_in_order
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.core.results import named
@@ -16,7 +15,7 @@ from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
+from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
 
@@ -133,10 +132,8 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise AutogradError("selected index k out of range")
     if not input.ndim:
         indices = argsort(input, dim, largest)
-    elif type(input) in PLAIN and has_values(input):
-        indices = wrap(first_in_order(input._array, k, dim % input.ndim, largest))
     else:
-        indices = argsort(input, dim, largest).narrow(dim, 0, k)
+        indices = ops.first_places(input, k, dim, bool(largest))
     return TopK(_pick(input, indices, dim), indices)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.functions import counting
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
@@ -282,6 +283,9 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
         >>> dynamic.histc(dynamic.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
     """
+    if not has_values(input):
+        within = None if min == max else (min, max)
+        return ops.astype(counting.histogram(input.detach(), bins, within)[0], input.dtype)
     array = values_of(input)
     low, high = (
         (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))

@@ -343,6 +343,19 @@ class InPlace(Operand):
         """
         return self._draw(generator, "exponential", 1 / lambd)
 
+    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: object = None) -> Any:
+        """Fill with numbers of a Cauchy distribution."""
+        drawn = source_of(generator).standard_cauchy(size=self._array.shape)
+        return self._filled(drawn * sigma + median)
+
+    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: object = None) -> Any:
+        """Fill with numbers whose logarithms have this mean and standard deviation."""
+        return self._draw(generator, "lognormal", mean, std)
+
+    def geometric_(self, p: float, *, generator: object = None) -> Any:
+        """Fill with the numbers of trials up to the first success."""
+        return self._draw(generator, "geometric", p)
+
     def bernoulli_(self, p: float = 0.5, *, generator: object = None) -> Any:
         """Fill with ones, of probability p, and zeros."""
         return self._draw(generator, "binomial", 1, p)
@@ -367,7 +380,9 @@ class InPlace(Operand):
         for one in args:
             if not is_real(one):
                 raise TypeError(f"{name}_(): its numbers must be real, not {type(one).__name__}")
-        drawn = getattr(source, name)(*args, self._array.shape)
+        return self._filled(getattr(source, name)(*args, self._array.shape))
+
+    def _filled(self, drawn: Any) -> Any:
         return self.copy_(drawn if isinstance(drawn, Operand) else self._constant(drawn))
 
     def resize_(self, *sizes: object, memory_format: object = None) -> Any:

@@ -104,7 +104,7 @@ REFUSED = {
     **dict.fromkeys(
         (
             "betainc", "digamma", "erfinv", "gamma_curve", "gamma_slope", "gammainc", "gammaincc",
-            "lgamma",
+            "lgamma", "orthogonal_polynomial",
         ),
         FUNCTION,
     ),
@@ -112,8 +112,9 @@ REFUSED = {
         (
             "exponential_float32", "exponential_float64", "gamma_attempt", "gumbel_float32",
             "gumbel_float64", "log_gamma_attempt", "normal_float32", "normal_float64",
-            "random_below", "random_gamma", "random_log_gamma", "random_order", "random_poisson",
-            "random_truncated", "scaled_bits", "threefry", "truncated_attempt", "unit_float32",
+            "random_below", "random_binomial", "random_gamma", "random_log_gamma", "random_order",
+            "random_poisson", "random_truncated", "scaled_bits", "threefry", "truncated_attempt",
+    "unit_float32",
             "unit_float64",
         ),
         RANDOM,

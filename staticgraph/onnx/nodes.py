@@ -213,12 +213,12 @@ def _along(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
 _SCATTERED = {"along_add": ("sum", "add"), "along_prod": ("prod", "mul")}
 
 
-@_writes("argsort")
+@_writes("argsort", "first_places")
 def _argsort(writer: Writer, one: Expression, inputs: tuple[Any, ...]) -> Names:
     axis = one.attrs["axis"]
     (x,) = one.operands
     name = writer.cast(inputs[0], np.dtype(np.uint8)) if x.dtype.kind == "b" else inputs[0]
-    count = writer.sizes([x.shape[axis]])
+    count = writer.sizes([one.shape[axis]])
     largest = int(one.attrs["descending"])
     _, places = writer.node("TopK", name, count, count=2, axis=axis, largest=largest, sorted=1)
     return str(places)

@@ -20,6 +20,7 @@ from staticgraph.random.continuous import (
 )
 from staticgraph.random.discrete import (
     bernoulli as bernoulli,
+    binomial as binomial,
     categorical as categorical,
     dropout as dropout,
     permutation as permutation,
@@ -30,7 +31,7 @@ from staticgraph.random.keys import bits as bits, fold_in as fold_in, key as key
 from staticgraph.random.streams import Stream as Stream, stream as stream
 
 __all__ = [
-    "Stream", "bernoulli", "beta", "bits", "categorical", "dropout", "exponential", "fold_in",
-    "gamma", "gumbel", "key", "normal", "permutation", "poisson", "randint", "split", "stream",
-    "truncated_normal", "uniform",
+    "Stream", "bernoulli", "beta", "binomial", "bits", "categorical", "dropout", "exponential",
+    "fold_in", "gamma", "gumbel", "key", "normal", "permutation", "poisson", "randint", "split",
+    "stream", "truncated_normal", "uniform",
 ]  # fmt: skip

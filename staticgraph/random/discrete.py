@@ -27,6 +27,7 @@ from staticgraph.random.draws import (
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LARGEST_RATE = math.nextafter(1e18, 0)
+_MOST_TRIALS = math.nextafter(1e15, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
 
@@ -134,6 +135,30 @@ def poisson(key: object, rate: Value, shape: object = None) -> Value:
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
     return ops.random_poisson(rate, key, counters)
+
+
+def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
+    """How many of n trials succeed, each with probability p, of a shape (that of both if None).
+
+    int64. Where operands are no whole number from 0 to before 1e15, or no probability, it is -1.
+
+    Raises:
+        OptionError: n or p is a number that is none.
+        DTypeError, ShapeError: the key is no int64 scalar, or n and p do not broadcast to the
+            shape.
+
+    Example:
+        >>> sg.random.binomial(sg.random.key(0), 10, np.array([0.0, 1.0]))
+        array([ 0, 10])
+    """
+    trials = parameter("binomial", "n", n, _FLOAT64, 0, _MOST_TRIALS)
+    chance = parameter("binomial", "p", p, _FLOAT64, 0, 1)
+    shape = common_shape("binomial", shape, trials, chance)
+    return drawn(_binomial, key_of("binomial", key), shape, [trials, chance])
+
+
+def _binomial(key: object, counters: object, n: object, p: object) -> Any:
+    return ops.random_binomial(ops.floor(n), p, key, counters)
 
 
 def categorical(key: object, logits: Value, axis: int = -1, shape: object = None) -> Value:

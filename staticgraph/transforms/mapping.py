@@ -13,6 +13,7 @@ from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, spread_ove
 from staticgraph.compiler.graph.effects import collecting, depth, emit_batched
 from staticgraph.compiler.graph.expression import Expression, handle_among
 from staticgraph.compiler.transforms.branching import on_all_ways
+from staticgraph.compiler.transforms.overruns import of_examples
 from staticgraph.tracing.outputs import as_output
 from staticgraph.tracing.signature import is_array
 from staticgraph.transforms.arguments import Function, as_given, expression, transformed
@@ -62,6 +63,7 @@ def vmap(f: Callable[..., object], in_axes: object = 0, out_axes: object = 0) ->
         with (
             nullcontext() if handle is None else handle.in_body(),
             collecting(depth()) as effects,
+            of_examples(),
         ):
             positional, named = rebuilt((args, kwargs), as_given(examples, given))
             result = on_all_ways(

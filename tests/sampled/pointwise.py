@@ -163,4 +163,25 @@ SAMPLES: dict[str, list[Sample]] = {
     "betainc": [
         call(np.array([0.5, 3.0]), positive(2, 1), share(2), order=0), call(2, 1.5, share(3)),
     ],
+    **{
+        name: [call(nonzero(2, 3)), call(np.array([-9.5, 12.5, 0.0])), call(integers(3), order=0)]
+        for name in (
+            "airy_ai", "airy_ai_slope", "bessel_j0", "bessel_j1", "spherical_bessel_j0",
+            "spherical_j1",
+        )
+    },
+    **{
+        name: [call(positive(2, 3)), call(np.array([1.25, 9.5])), call(integers(3, low=1), order=0)]
+        for name in (
+            "bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1",
+            "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+        )
+    },
+    "orthogonal_polynomial": [
+        call(spread(2, 3), np.array([0, 4, 7]), "legendre_p"),
+        call(spread(2, 1), integers(3, low=-1, high=5), "hermite_h"),
+        *(call(spread(2), 3, family) for family in ("chebyshev_u", "chebyshev_v", "chebyshev_w")),
+        call(spread(3), 5, "chebyshev_t", 1), call(spread(), np.array([2, 3]), "laguerre_l"),
+        call(spread(2), np.array(4), "hermite_he", 2),
+    ],
 }  # fmt: skip

@@ -16,6 +16,7 @@ from tests.sampled.kinds import (
 )
 from tests.sampled.sample import Sample, call
 from tests.values import (
+    bools,
     integers,
     nonzero,
     seed,
@@ -48,5 +49,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "logcumsumexp": running(integer=False),
     "sort": ordered(),
     "argsort": [Sample(one.args, one.options, order=0) for one in ordered()],
+    "first_places": [
+        call(spread(3, 5), 2, order=0), call(spread(200), 7, 0, True, order=0),
+        call(integers(4, 3), 4, 0, order=0), call(bools(5), 0, order=0),
+    ],
     **{name: along_one_axis() for name in ("softmax", "log_softmax")},
 }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.ops.declare import composite
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute, maximum, minimum, sign
+from staticgraph.compiler.ops.elementwise.chebyshev import chebyshev_sum
 from staticgraph.compiler.ops.elementwise.comparison import less_equal, where
 from staticgraph.compiler.ops.elementwise.exponential import exp, sqrt
 
@@ -69,20 +70,11 @@ _I1_FAR = (
 )  # fmt: skip
 
 
-def _series(coefficients: tuple[float, ...], x: Any) -> Any:
-    """The sum of Chebyshev polynomials on [-1, 1], by Clenshaw's recurrence."""
-    after: Any = 0.0
-    last: Any = 0.0
-    for coefficient in reversed(coefficients[1:]):
-        last, after = x * 2 * last - after + coefficient, last
-    return x * last - after + coefficients[0]
-
-
 def _scaled(near: tuple[float, ...], far: tuple[float, ...], x: Any) -> tuple[Any, Any, Any]:
     size = absolute(x)
-    low = _series(near, minimum(size, _BORDER) / (_BORDER / 2) - 1)
+    low = chebyshev_sum(near, minimum(size, _BORDER) / (_BORDER / 2) - 1)
     beyond = maximum(size, _BORDER)
-    high = _series(far, 2 * _BORDER / beyond - 1) / sqrt(beyond)
+    high = chebyshev_sum(far, 2 * _BORDER / beyond - 1) / sqrt(beyond)
     return size, low, high
 
 

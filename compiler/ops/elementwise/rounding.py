@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.elementwise.arithmetic import astype, divide, multiply, round
 from staticgraph.compiler.ops.elementwise.complex_numbers import (
@@ -16,7 +17,7 @@ from staticgraph.compiler.ops.elementwise.complex_numbers import (
 )
 
 
-def rounded(x: Any, decimals: int) -> Any:
+def rounded(x: Any, decimals: int) -> Value:
     """The nearest number of so many decimals, halves to even; of tens and so on if negative."""
     x = as_operand(x)
     if np.dtype(x.dtype).kind == "c":

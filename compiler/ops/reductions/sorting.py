@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
 from staticgraph.compiler.core.errors import OptionError
-from staticgraph.compiler.core.op import Attrs, Op
-from staticgraph.compiler.ops.declare import INT64
+from staticgraph.compiler.core.lowering import Host
+from staticgraph.compiler.core.op import Attrs, Op, op_named, register
+from staticgraph.compiler.core.types import TensorType, normalise_axis
+from staticgraph.compiler.ops.batching import shifted_one
+from staticgraph.compiler.ops.declare import INT64, as_operand
 from staticgraph.compiler.ops.indexing.take import along_add
 from staticgraph.compiler.ops.reductions.along import axis_or_flat, host_along
-from staticgraph.compiler.reference.orders import order
+from staticgraph.compiler.ops.shapes.slicing import slice_axis
+from staticgraph.compiler.reference.orders import first_in_order, order
 
 __all__ = ["argsort", "sort"]
 
@@ -129,3 +134,40 @@ sort: Op = host_along(
     "`descending`.",
     example=">>> sg.sort(np.array([3.0, 1.0, 2.0]), descending=True)\narray([3., 2., 1.])",
 )  # fmt: skip
+
+
+def _first_places(x: Any, *, count: int, axis: int, descending: bool) -> Any:
+    return first_in_order(x, count, axis, descending)
+
+
+def _bind_first(
+    x: Any, count: int, axis: int = -1, descending: bool = False
+) -> tuple[Any, Attrs | None]:
+    x = as_operand(x)
+    axis = normalise_axis("first_places", axis, x.ndim)
+    attrs = {"count": int(count), "axis": axis, "descending": bool(descending)}
+    if not isinstance(x.shape[axis], Dim):
+        return (x,), attrs
+    # whether there are so many is known when the size is
+    there = slice_axis(x, axis, 0, int(count))
+    return op_named("after")(first_places.bound((x,), attrs), there), None
+
+
+def _type_of_first(x: TensorType, *, count: int, axis: int, descending: bool) -> TensorType:
+    return TensorType((*x.shape[:axis], count, *x.shape[axis + 1 :]), INT64)
+
+
+first_places: Op = register(
+    Op(
+        name="first_places",
+        infer_type=_type_of_first,
+        evaluate=_first_places,
+        bind=_bind_first,
+        vjp=(None,),
+        batching=shifted_one,
+        lowering=Host(),
+        exact=True,
+        doc="The first `count` places of `argsort`, of axes that are not shorter. Only these are "
+        "put in order: the last of them is selected before.",
+    )
+)

@@ -37,9 +37,15 @@ def _ordered(g: Grower, op: str) -> Any:
     return g.emit(op, x, axis=g.axis(x), descending=g.chance(0.4))
 
 
+def _first(g: Grower, op: str) -> Any:
+    x = g.pick("biuf", lambda x: x.ndim > 0 and any(type(one) is int for one in x.shape))
+    axis = g.choose.choice([i for i, one in enumerate(x.shape) if type(one) is int])
+    return g.emit(op, x, g.choose.randint(0, x.shape[axis]), axis, g.chance(0.4))
+
+
 GENERATORS: dict[str, Generator] = {
     "cumsum": _running("biuf"), "cumprod": _running("biuf"), "logcumsumexp": _running("f"),
     "cummax": _extrema, "cummin": _extrema, "extremum_positions": _extremum_positions,
-    "sort": _ordered, "argsort": _ordered,
+    "sort": _ordered, "argsort": _ordered, "first_places": _first,
 }  # fmt: skip
 """The generators of these ops."""

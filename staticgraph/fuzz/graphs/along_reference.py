@@ -83,10 +83,15 @@ def _sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
     return np.take_along_axis(x, _order(x, axis, descending), axis)
 
 
+def _first(x: Array, count: int, axis: int = -1, descending: bool = False) -> Array:
+    return np.take(_order(x, axis, descending), range(count), axis)
+
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     "cumsum": _total(lambda left, right: left + right),
     "cumprod": _total(lambda left, right: left * right), "logcumsumexp": _logcumsumexp,
     "cummax": _extremum(True), "cummin": _extremum(False), "extremum_positions": _position,
     "sort": _sort, "argsort": _order,
+    "first_places": _first,
 }  # fmt: skip
 """What they mean."""

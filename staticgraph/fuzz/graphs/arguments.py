@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.core.op import Op, all_ops
+from staticgraph.compiler.reference.orthogonal import FAMILIES
 from staticgraph.fuzz.graphs import along, attention, matrices, scatters
 from staticgraph.fuzz.graphs.grow import Generator, Grower, NoOperandError, Value, size
 from staticgraph.fuzz.graphs.products import PRODUCTS, image, within
@@ -62,6 +63,15 @@ def _incomplete(domain: str, count: int) -> Generator:
         return g.emit(op, *numbers, tame(g, g.pick("f"), domain))
 
     return make
+
+
+def _orthogonal(g: Grower, op: str) -> Any:
+    """A polynomial whose degree is a number, or an operand."""
+    x = tame(g, g.pick("f"), "small")
+    degree: Any = g.choose.choice((0, 1, 2, 3, 6))
+    if g.chance(0.4):
+        degree = g.emit("clip", g.beside(x, "i"), -1, 5)
+    return g.emit(op, x, degree, g.choose.choice((*FAMILIES,)), g.choose.choice((0, 0, 1, 2)))
 
 
 def _cross_entropy(g: Grower, op: str) -> Any:
@@ -371,8 +381,9 @@ def _by_record(op: Op) -> Generator:
 OF_RANDOM_NUMBERS = frozenset((
     "exponential_float32", "exponential_float64", "gamma_attempt", "gamma_curve", "gamma_slope",
     "gumbel_float32", "gumbel_float64", "log_gamma_attempt", "normal_float32", "normal_float64",
-    "random_below", "random_gamma", "random_log_gamma", "random_order", "random_poisson",
-    "random_truncated", "scaled_bits", "threefry", "truncated_attempt", "unit_float32",
+    "random_below", "random_binomial", "random_gamma", "random_log_gamma", "random_order",
+    "random_poisson", "random_truncated", "scaled_bits", "threefry", "truncated_attempt",
+    "unit_float32",
     "unit_float64",
 ))  # fmt: skip
 """What random numbers are made by, which no program makes: kernels evaluate most of it themselves,
@@ -407,7 +418,7 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "divide": binary("iuf", domain="positive"), "power": _power,
     **dict.fromkeys(("maximum", "minimum"), binary("biuf", "biuf")),
     **dict.fromkeys(("gammainc", "gammaincc"), _incomplete("positive", 1)),
-    "betainc": _incomplete("share", 2),
+    "betainc": _incomplete("share", 2), "orthogonal_polynomial": _orthogonal,
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary("biu")),
     **dict.fromkeys(("left_shift", "right_shift"), binary("iu")),
     "bitwise_not": unary("biu"), "bitwise_count": unary("iu"),

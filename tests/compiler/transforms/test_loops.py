@@ -87,7 +87,5 @@ def test_associative_scans_have_gradients() -> None:
     tensor = dynamic.tensor(x, requires_grad=True)
     sg.function(lambda t: sg.associative_scan(sg.multiply, t).sum())(tensor).backward()
     assert tensor.grad.tolist() == [9, 4, 2]
-    with pytest.raises(ShapeError, match="associative_scan: one known size along axis 0, not"):
-        sg.associative_scan(sg.add, sg.placeholder("x", (None,)))
-    with pytest.raises(ShapeError, match="associative_scan: one known size along axis 0, not"):
+    with pytest.raises(ShapeError, match="associative_scan: one size along axis 0, not"):
         sg.associative_scan(sg.add, (x, x[:2]))

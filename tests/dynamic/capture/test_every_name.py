@@ -25,8 +25,8 @@ _REFUSED = {
         "allclose equal Tensor.allclose Tensor.equal Tensor.is_nonzero Tensor.numpy",
     "permutes by pivots, whose values it needs": "lu lu_unpack Tensor.lu",
     "the size of the result depends on values":
-        "argwhere bincount histc masked_select nonzero unique unique_consecutive "
-        "Tensor.argwhere Tensor.bincount Tensor.histc Tensor.masked_select Tensor.nonzero "
+        "argwhere bincount masked_select nonzero unique unique_consecutive "
+        "Tensor.argwhere Tensor.bincount Tensor.masked_select Tensor.nonzero "
         "Tensor.unique Tensor.unique_consecutive",
     "takes numbers, which are given as tensors here": "logspace take_along_axis where",
     "depends on how a tensor lies in memory":
@@ -37,7 +37,7 @@ _REFUSED = {
     "is a state of the generator, which a graph does not have": "get_rng_state initial_seed",
     "shares its memory with another library": "from_dlpack",
     "has no form in a graph":
-        "binomial histogramdd poisson sparse_coo_tensor Tensor.apply_ Tensor.to_sparse",
+        "sparse_coo_tensor Tensor.apply_ Tensor.to_sparse",
 }  # fmt: skip
 EXPECTED = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
 """The names that are refused, and why."""

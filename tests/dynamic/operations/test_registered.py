@@ -57,7 +57,6 @@ BY_HAND = {
     "_Normalised": "batch normalisation in one sweep of plain arrays; in ops elsewhere",
     "_Sweep": "a recurrent layer in one sweep of plain arrays; in ops elsewhere",
     "Custom": "a function whose rules are a user's, by custom_vjp or custom_jvp",
-    "_StandardGamma": "numbers of a gamma distribution, which are drawn with their slopes",
     "_Dispatched": "an op as a class says that it is, differentiated by the op's rules",
     "UndefinedGrad": "the identity, through which gradcheck sends no gradient",
     "_Elimination": "triangles that elimination found, whose rows it had to compare",

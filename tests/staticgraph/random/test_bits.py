@@ -70,6 +70,8 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
     "truncated": lambda key, n: sg.random.truncated_normal(key, -1.0, 2.0, n),
     "gamma": lambda key, n: sg.random.gamma(key, 0.7, n),
     "poisson": lambda key, n: sg.random.poisson(key, 3.5, n),
+    "binomial": lambda key, n: sg.random.binomial(key, 9, 0.4, n),
+    "binomial far": lambda key, n: sg.random.binomial(key, 90, 0.6, n),
     "normal64": lambda key, n: sg.random.normal(key, n, "float64", 1.0, 3.0),
     "randint": lambda key, n: sg.random.randint(key, n, 0, 1 << 40),
     "poisson far": lambda key, n: sg.random.poisson(key, 35.0, n),

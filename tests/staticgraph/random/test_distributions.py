@@ -96,6 +96,12 @@ def test_small_and_large_parameters() -> None:
     rates = sg.random.poisson(KEY, np.array([0.0] * 9 + [1e15]))
     assert not rates[:9].any()
     assert abs(rates[9] - 1e15) < 5 * np.sqrt(1e15)
+    trials = sg.random.binomial(KEY, np.array([0, 3, 7, 1e14]), np.array([0.5, 0.0, 1.0, 0.5]))
+    assert_array_equal(trials[:3], [0, 0, 7])
+    assert abs(trials[3] - 5e13) < 5 * np.sqrt(2.5e13)
+    unknown = sg.function(lambda n, p: sg.random.binomial(KEY, n, p))
+    no = np.array([-1.0, 3.0, np.nan, 2.0, 1e15])
+    assert_array_equal(unknown(no, np.array([0.5, 2.0, 0.3, np.nan, 0.5])), [-1] * 5)
     bounds = sg.random.truncated_normal(KEY, np.array([1e9, -2.0, 5.0]), np.array([2e9, -2.0, 5.0]))
     assert_array_equal(bounds, np.array([1e9, -2.0, 5.0], "float32"))
 
@@ -107,6 +113,9 @@ def test_small_and_large_parameters() -> None:
         (lambda: sg.random.poisson(KEY, 9.5, (N,)), stats.poisson(9.5)),
         (lambda: sg.random.poisson(KEY, 12.0, (N,)), stats.poisson(12)),
         (lambda: sg.random.poisson(KEY, 300.0, (N,)), stats.poisson(300)),
+        (lambda: sg.random.binomial(KEY, 5, 0.3, (N,)), stats.binom(5, 0.3)),
+        (lambda: sg.random.binomial(KEY, 40, 0.5, (N,)), stats.binom(40, 0.5)),
+        (lambda: sg.random.binomial(KEY, 1000, 0.97, (N,)), stats.binom(1000, 0.97)),
         (lambda: sg.random.randint(KEY, (N,), -3, 14), stats.randint(-3, 14)),
         (lambda: sg.random.randint(KEY, (N,), 0, np.array(7)), stats.randint(0, 7)),
         (lambda: sg.random.bernoulli(KEY, 0.2, (N,)).astype(int), stats.bernoulli(0.2)),
@@ -359,6 +368,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: sg.random.beta(KEY, 1.0, -1.0), OptionError, r"beta: b -1\.0 is not between 0 and"),
     (lambda: sg.random.poisson(KEY, np.nan), OptionError, "poisson: the rate nan is not between"),
     (lambda: sg.random.poisson(KEY, 1e18), OptionError, r"poisson: the rate 1e\+18 is not between"),
+    (lambda: sg.random.binomial(KEY, -1, 0.5), OptionError, r"binomial: n -1 is not between 0"),
+    (lambda: sg.random.binomial(KEY, 3, 1.5), OptionError, r"binomial: p 1\.5 is not between 0"),
     (lambda: sg.random.bernoulli(KEY, np.array([0.5, 1.5])), OptionError,
      r"bernoulli: p 1\.5 is not between 0 and 1"),
     (lambda: sg.random.bernoulli(KEY, np.nan), OptionError, "bernoulli: p nan is not between"),
