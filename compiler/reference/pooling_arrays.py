@@ -6,7 +6,8 @@ windows. The generic tests compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -28,34 +29,46 @@ def _padded(x: Any, padding: Pair, value: float) -> Any:
 
 def _inner(whole: Any, padding: Pair) -> Any:
     """What the padding surrounds, a view."""
+    if padding == (0, 0):
+        return whole
     (top, left), (height, width) = padding, whole.shape[2:]
     return whole[:, :, top : height - top, left : width - left]
 
 
-def _elements(whole: Any, size: Pair, stride: Pair) -> Iterator[Any]:
-    """For each place in a window the elements there of all windows, a view."""
-    rows, columns = (
-        (have - k) // s + 1 for have, k, s in zip(whole.shape[2:], size, stride, strict=True)
-    )
+@lru_cache(1024)
+def _places(sizes: Pair, size: Pair, stride: Pair) -> list[Any]:
+    """For each place in a window the index of the elements there of all windows."""
+    rows, columns = ((have - k) // s + 1 for have, k, s in zip(sizes, size, stride, strict=True))
     down, right = stride
-    for i, j in product(*map(range, size)):
-        yield whole[:, :, i : i + rows * down : down, j : j + columns * right : right]
+    return [
+        (..., slice(i, i + rows * down, down), slice(j, j + columns * right, right))
+        for i, j in product(*map(range, size))
+    ]
 
 
-def max_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
+def max_pool2d(x: Any, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The largest element of each window."""
-    first, *rest = _elements(_padded(x, padding, -np.inf), size, stride)
-    result = first.copy()
-    for one in rest:
-        np.maximum(result, one, out=result)
+    x = _padded(x, padding, -np.inf)
+    return _combined(np.maximum, x, _places(x.shape[2:], size, stride))
+
+
+def _combined(function: Any, x: Any, places: Sequence[Any]) -> Any:
+    """What a function of two arrays makes of the elements at all places, a new array."""
+    if len(places) == 1:
+        return x[places[0]].copy()
+    first = x[places[0]]
+    result = np.empty(first.shape, x.dtype)
+    function(first, x[places[1]], result)
+    for place in places[2:]:
+        function(result, x[place], result)
     return result
 
 
 def max_pool2d_vjp(
     positions: Sequence[int],
     g: Any,
-    o: object,
-    x: object,
+    o: Any,
+    x: Any,
     *,
     size: Pair,
     stride: Pair,
@@ -66,20 +79,40 @@ def max_pool2d_vjp(
     found = np.zeros(whole.shape, g.dtype)
     left = np.ones(g.shape, np.bool_)  # the windows whose winner comes yet
     zero = g.dtype.type(0)
-    pairs = zip(_elements(whole, size, stride), _elements(found, size, stride), strict=True)
-    for one, target in pairs:
+    has_nan = (o != o).any()
+    for place in _places(whole.shape[2:], size, stride):
+        one, target = whole[place], found[place]
         wins = one == o
-        wins |= one != one
+        if has_nan:
+            wins |= one != one
         wins &= left
         left ^= wins
-        np.add(target, np.where(wins, g, zero), out=target)
+        np.add(target, np.where(wins, g, zero), target)
     return (np.ascontiguousarray(_inner(found, padding)),)
 
 
 def avg_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The mean of each window."""
-    first, *rest = _elements(_padded(floats(x), padding, 0.0), size, stride)
-    result = first.copy()
-    for one in rest:
-        np.add(result, one, out=result)
-    return np.divide(result, size[0] * size[1], out=result)
+    x = _padded(floats(x), padding, 0.0)
+    result = _combined(np.add, x, _places(x.shape[2:], size, stride))
+    return np.divide(result, size[0] * size[1], result)
+
+
+def avg_pool2d_vjp(
+    positions: Sequence[int],
+    g: Any,
+    o: object,
+    x: Any,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Pair,
+) -> Any:
+    """The share of g that each element has of it, of all windows that it is in."""
+    (top, left), (height, width) = padding, x.shape[2:]
+    whole = np.zeros((*x.shape[:2], height + 2 * top, width + 2 * left), g.dtype)
+    share = g / (size[0] * size[1])
+    for place in _places(whole.shape[2:], size, stride):
+        target = whole[place]
+        np.add(target, share, target)
+    return (np.ascontiguousarray(_inner(whole, padding)),)

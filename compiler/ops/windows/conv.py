@@ -325,7 +325,7 @@ def _avg_pool2d_vjp(
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
-    batching=images, linearity="linear", sweep="windows",
+    vjp_arrays=pooling_arrays.avg_pool2d_vjp, batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
     example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
 )  # fmt: skip
