@@ -17,6 +17,9 @@ from staticgraph.compiler.reference.product_arrays import small_product
 
 Pair = tuple[int, int]
 
+FEW = 1 << 15
+"""The most elements of windows that are written out to be added: beyond, passes are fast."""
+
 
 def _columns(x: Any, weight: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
     """All windows as matrices (groups, channels * window, batch * places), and the places."""
@@ -104,7 +107,33 @@ def _by_x(
     n, c, height, width = x.shape
     counts, window, (top, left) = g.shape[2:], weight.shape[2:], padding
     windows = products.reshape(c, *window, n, *counts)
-    whole = np.zeros((c, n, height + 2 * top, width + 2 * left), g.dtype)
+    sizes = (c, n, height + 2 * top, width + 2 * left)
+    if math.prod(sizes) * window[0] * window[1] <= FEW:
+        whole = _added(windows, sizes, stride, dilation)
+    else:
+        whole = _added_by_place(windows, sizes, stride, dilation)
+    inner = whole[:, :, top : top + height, left : left + width]
+    return np.ascontiguousarray(inner.transpose(1, 0, 2, 3))
+
+
+def _added(windows: Any, sizes: tuple[int, ...], stride: Pair, dilation: Pair) -> Any:
+    """Windows added up in images (c, n, h, w): a copy of these for each place, and their sum."""
+    c, down, right, n = windows.shape[:4]
+    count, line, image = down * right, sizes[3], sizes[2] * sizes[3]
+    copies = np.zeros((c, n, count, image), windows.dtype)
+    steps = (
+        n * count * image, right * image + dilation[0] * line, image + dilation[1], count * image,
+        stride[0] * line, stride[1],
+    )  # fmt: skip
+    by_byte = tuple([step * copies.itemsize for step in steps])
+    np.ndarray(windows.shape, copies.dtype, copies, 0, by_byte)[...] = windows
+    return np.add.reduce(copies, 2).reshape(sizes)
+
+
+def _added_by_place(windows: Any, sizes: tuple[int, ...], stride: Pair, dilation: Pair) -> Any:
+    """The same in a pass over all windows for each place in a window."""
+    window, counts = windows.shape[1:3], windows.shape[4:]
+    whole = np.zeros(sizes, windows.dtype)
     rows, columns = (
         [slice(i * d, i * d + count * s, s) for i in range(k)]
         for k, d, count, s in zip(window, dilation, counts, stride, strict=True)
@@ -112,5 +141,4 @@ def _by_x(
     for (i, down), (j, right) in product(enumerate(rows), enumerate(columns)):
         target = whole[:, :, down, right]
         np.add(target, windows[:, i, j], out=target)
-    inner = whole[:, :, top : top + height, left : left + width]
-    return np.ascontiguousarray(inner.transpose(1, 0, 2, 3))
+    return whole
