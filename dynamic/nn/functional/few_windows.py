@@ -58,6 +58,9 @@ class FewWindows:
 
 
 CONVOLUTION = FewWindows(ops.conv2d, 3, ("stride", "padding", "dilation", "groups"))
+TRANSPOSED = FewWindows(
+    ops.conv_transpose2d, 3, ("stride", "padding", "output_padding", "dilation", "groups")
+)
 MAXIMA = FewWindows(ops.max_pool2d, 1, ("size", "stride", "padding"))
 MEANS = FewWindows(ops.avg_pool2d, 1, ("size", "stride", "padding"))
 

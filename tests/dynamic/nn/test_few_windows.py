@@ -22,6 +22,10 @@ def drawn(*shape: int) -> Any:
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "conv": lambda x, w: F.conv2d(x, w),
     "conv of steps": lambda x, w: F.conv2d(x, w, None, (2, 1), (1, 2), (1, 2)),
+    "adjoint": lambda x, w: F.conv_transpose2d(x, w[:3]),
+    "adjoint of steps": lambda x, w: F.conv_transpose2d(
+        x, w[:3, :1], None, (2, 3), (1, 2), (1, 0), 3, (1, 2)
+    ),
     "max": lambda x, w: F.max_pool2d(x, 2) * w.sum(),
     "max of overlaps": lambda x, w: F.max_pool2d(x, 3, 2, 1) * w.sum(),
     "mean": lambda x, w: F.avg_pool2d(x, 3, 2, 1) * w.sum(),
