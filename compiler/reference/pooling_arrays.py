@@ -126,8 +126,8 @@ def _add_by_place(whole: Any, g: Any, o: Any, size: Pair, stride: Pair) -> Any:
 
 def avg_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The mean of each window."""
-    x = _padded(floats(x), padding, 0.0)
-    result = _combined(np.add, x, _places(x.shape[2:], size, stride))
+    whole = _padded(floats(x), padding, 0.0)
+    result = _combined(np.add, whole, _places(whole.shape[2:], size, stride))
     return np.divide(result, size[0] * size[1], out=result)
 
 

@@ -64,7 +64,7 @@ TRANSPOSED = FewWindows(
 MAXIMA = FewWindows(ops.max_pool2d, 1, ("size", "stride", "padding"))
 MEANS = FewWindows(ops.avg_pool2d, 1, ("size", "stride", "padding"))
 
-_no_bias = {dtype: wrap(np.array(-0.0, dtype)) for dtype in (F32, F64)}
+_no_bias: dict[Any, Any] = {dtype: wrap(np.array(-0.0, dtype)) for dtype in (F32, F64)}
 
 
 def bias_for(input: Any, bias: Any) -> Any:
