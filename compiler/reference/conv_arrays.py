@@ -17,18 +17,25 @@ from staticgraph.compiler.reference.product_arrays import small_product
 
 Pair = tuple[int, int]
 
+FEW = 1 << 15
+"""The most elements of windows that are written out to be added: beyond, passes are fast."""
+
+
+def _padded(x: Any, padding: Pair) -> Any:
+    """x in row-major order, with zeros around its images."""
+    if padding == (0, 0):
+        return x if x.flags.c_contiguous else np.ascontiguousarray(x)
+    (top, left), (n, c, height, width) = padding, x.shape
+    whole = np.zeros((n, c, height + 2 * top, width + 2 * left), x.dtype)
+    whole[:, :, top : top + height, left : left + width] = x
+    return whole
+
 
 def _columns(x: Any, weight: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
     """All windows as matrices (groups, channels * window, batch * places), and the places."""
-    n, c, height, width = x.shape
+    n, c = x.shape[:2]
     window = weight.shape[2:]
-    if padding != (0, 0):
-        top, left = padding
-        whole = np.zeros((n, c, height + 2 * top, width + 2 * left), x.dtype)
-        whole[:, :, top : top + height, left : left + width] = x
-        x = whole
-    elif not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
+    x = _padded(x, padding)
     places = tuple(
         [
             (size - d * (k - 1) - 1) // s + 1
@@ -104,7 +111,36 @@ def _by_x(
     n, c, height, width = x.shape
     counts, window, (top, left) = g.shape[2:], weight.shape[2:], padding
     windows = products.reshape(c, *window, n, *counts)
-    whole = np.zeros((c, n, height + 2 * top, width + 2 * left), g.dtype)
+    sizes = (c, n, height + 2 * top, width + 2 * left)
+    whole = _sum(windows, sizes, stride, dilation)
+    inner = whole[:, :, top : top + height, left : left + width]
+    return np.ascontiguousarray(inner.transpose(1, 0, 2, 3))
+
+
+def _sum(windows: Any, sizes: tuple[int, ...], stride: Pair, dilation: Pair) -> Any:
+    """Windows (c, kh, kw, n, ...) added up in images (c, n, h, w)."""
+    few = math.prod(sizes) * windows.shape[1] * windows.shape[2] <= FEW
+    return (_added if few else _added_by_place)(windows, sizes, stride, dilation)
+
+
+def _added(windows: Any, sizes: tuple[int, ...], stride: Pair, dilation: Pair) -> Any:
+    """`_sum` by a copy of the images for each place in a window, and the sum of these."""
+    c, down, right, n = windows.shape[:4]
+    count, line, image = down * right, sizes[3], sizes[2] * sizes[3]
+    copies = np.zeros((c, n, count, image), windows.dtype)
+    steps = (
+        n * count * image, right * image + dilation[0] * line, image + dilation[1], count * image,
+        stride[0] * line, stride[1],
+    )  # fmt: skip
+    by_byte = tuple([step * copies.itemsize for step in steps])
+    np.ndarray(windows.shape, copies.dtype, copies, 0, by_byte)[...] = windows
+    return np.add.reduce(copies, 2).reshape(sizes)
+
+
+def _added_by_place(windows: Any, sizes: tuple[int, ...], stride: Pair, dilation: Pair) -> Any:
+    """The same in a pass over all windows for each place in a window."""
+    window, counts = windows.shape[1:3], windows.shape[4:]
+    whole = np.zeros(sizes, windows.dtype)
     rows, columns = (
         [slice(i * d, i * d + count * s, s) for i in range(k)]
         for k, d, count, s in zip(window, dilation, counts, stride, strict=True)
@@ -112,5 +148,71 @@ def _by_x(
     for (i, down), (j, right) in product(enumerate(rows), enumerate(columns)):
         target = whole[:, :, down, right]
         np.add(target, windows[:, i, j], out=target)
-    inner = whole[:, :, top : top + height, left : left + width]
-    return np.ascontiguousarray(inner.transpose(1, 0, 2, 3))
+    return whole
+
+
+def conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: Pair,
+    padding: Pair,
+    output_padding: Pair,
+    dilation: Pair,
+    groups: int,
+) -> Any:
+    """The products of the filters with every element, added where their windows are, and bias."""
+    channels, each, *window = weight.shape
+    n, _, *counts = x.shape
+    rows = x.transpose(1, 0, 2, 3).reshape(groups, channels // groups, n * math.prod(counts))
+    filters = weight.reshape(groups, channels // groups, each * math.prod(window))
+    products = _product(filters.transpose(0, 2, 1), rows)
+    height, width = (
+        size + extra
+        for size, extra in zip(_reach(x, weight, stride, dilation), output_padding, strict=True)
+    )
+    windows = products.reshape(each * groups, *window, n, *counts)
+    whole = _sum(windows, (each * groups, n, height, width), stride, dilation)
+    top, left = padding
+    inner = whole[:, :, top : height - top, left : width - left].transpose(1, 0, 2, 3)
+    return np.add(inner, _along_filters(bias), out=np.empty(inner.shape, whole.dtype))
+
+
+def _reach(x: Any, weight: Any, stride: Pair, dilation: Pair) -> tuple[int, ...]:
+    """The sizes that the windows cover, whose places are the elements of x."""
+    return tuple(
+        [
+            (size - 1) * s + d * (k - 1) + 1
+            for size, k, s, d in zip(x.shape[2:], weight.shape[2:], stride, dilation, strict=True)
+        ]
+    )
+
+
+def conv_transpose2d_vjp(
+    positions: Sequence[int],
+    g: Any,
+    o: object,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: Pair,
+    padding: Pair,
+    output_padding: Pair,
+    dilation: Pair,
+    groups: int,
+) -> Any:
+    """The cotangents of x, weight and bias: a convolution, its weight's cotangent, and a sum."""
+    height, width = _reach(x, weight, stride, dilation)
+    whole = _padded(g, padding)[:, :, :height, :width]
+    options: Any = {"stride": stride, "padding": (0, 0), "dilation": dilation, "groups": groups}
+    found = []
+    for position in positions:
+        if position == 0:
+            found.append(conv2d(whole, weight, np.array(-0.0, g.dtype), **options))
+        elif position == 1:
+            found += conv2d_vjp((1,), x, None, whole, weight, bias, **options)
+        else:
+            found.append(g.sum((0, 2, 3)) if len(bias.shape) else g.sum())
+    return found

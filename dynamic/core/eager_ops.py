@@ -33,6 +33,7 @@ from staticgraph.compiler.ops.batching import (
 )
 from staticgraph.compiler.ops.declare import unbroadcast, zeros_like
 from staticgraph.compiler.reference.copies import copied, joined
+from staticgraph.dynamic.core.padding_copies import padded_along, padded_along_vjp
 
 
 def _same_type(x: TensorType, *others: TensorType, **attrs: object) -> TensorType:
@@ -344,6 +345,7 @@ bmm = _renamed(ops.matmul, "bmm")
 add_bias = _renamed(ops.add, "addmm")
 picked = _renamed(ops.take_along_axis, "picked")
 mirrored = _renamed(ops.take, "mirrored")
+mirrored_lines = replace(mirrored, evaluate=padded_along, vjp_arrays=padded_along_vjp, sweep="")
 
 
 def _var_mean_type(x: TensorType, *, correction: float, **attrs: Any) -> TupleType:

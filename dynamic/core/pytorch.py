@@ -304,7 +304,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ),
     eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
-    eager_ops.mirrored: PyTorchOp("Index", bent=True),
+    **dict.fromkeys((eager_ops.mirrored, eager_ops.mirrored_lines), PyTorchOp("Index", bent=True)),
 }
 """Shared ops in the order of their declaration, then those of this engine."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.ops import add
+from staticgraph.compiler.reference.copies import add_into
 from staticgraph.dynamic.core.user_warnings import keep_silent
 from staticgraph.dynamic.kernels.dispatch import LARGE, evaluate
 from staticgraph.dynamic.tape import anomaly
@@ -25,6 +26,7 @@ from staticgraph.dynamic.tape.hooks import as_tensor, at_tensor, run_after, run_
 from staticgraph.dynamic.tape.multi_grad import Pass, following
 from staticgraph.dynamic.tape.nodes import Cotangents, SeveralOutputs
 from staticgraph.dynamic.tape.saved_tensors import leave
+from staticgraph.dynamic.tape.tape import Node
 from staticgraph.dynamic.tape.undefined import UNDEFINED
 
 Root = tuple[Any, Any]
@@ -68,6 +70,7 @@ def run(
     before, partial = mode.enabled, mode.partial
     outer = mode.task if following else None
     number, callbacks, packing = mode.number, mode.callbacks, mode.packing
+    waiting: dict[AccumulateGrad, Any] = {}
     try:  # an interrupt may come after each call, so all is set within
         record_if(create_graph)
         mode.depth = depth + 1
@@ -80,11 +83,13 @@ def run(
         for _, g in () if create_graph else roots:
             if type(g) is not np.ndarray:
                 on_tensors = True
-        found = _propagate(roots, retain_graph, on_tensors, wanted, needed)
+        found = _propagate(roots, retain_graph, on_tensors, wanted, needed, waiting)
         if mode.callbacks is not None:
             call(mode.callbacks)
         return found
     finally:
+        if waiting:
+            _settle(waiting)
         mode.depth, mode.partial = depth, partial
         mode.number, mode.callbacks = number, callbacks
         if following or outer is not None:
@@ -127,7 +132,13 @@ def _propagate(
     create_graph: bool,
     wanted: Collection[object] | None,
     needed: Collection[object] | None,
+    waiting: dict[AccumulateGrad, Any],
 ) -> dict[Any, Any]:
+    """What `run` finds.
+
+    `waiting`: first gradients of leaves that are one number seen as a large array. They are not
+    written out before the next one comes, which it is added to, or the pass ends.
+    """
     watch = anomaly.state.enabled
     pending: dict[Any, Any] = {}
     heap: list[Any] = []
@@ -150,6 +161,8 @@ def _propagate(
         else:
             (node, g), only = only, None
         hooks = node.hooks
+        if waiting and (hooks is not None or not isinstance(node, Node)):
+            _settle(waiting)  # before code of others, which may look at gradients
         if needed is not None:
             runs = node in needed
             if node in wanted:  # type: ignore[operator]
@@ -177,7 +190,12 @@ def _propagate(
                 if needed is None:
                     # what is passed on, a view or read-only is not the leaf's own
                     own = part is not g and type(part) is np.ndarray and part.base is None
-                    edge.accumulate(part, create_graph, own)
+                    if waiting and edge in waiting:
+                        _join(edge, waiting.pop(edge), part, own)
+                    elif not own and edge.grad is None and _is_spread(part):
+                        waiting[edge] = part
+                    else:
+                        edge.accumulate(part, create_graph, own)
                     continue
                 if edge not in needed:
                     if edge in wanted and part is not UNDEFINED:  # type: ignore[operator]
@@ -205,7 +223,30 @@ def _propagate(
                         uses = _oldest_uses([node, *(entry[-1] for entry in heap)])
                     key -= uses[edge]  # right after its oldest use
                 heappush(heap, (key, len(pending), edge.serial, edge))
+    if waiting:
+        _settle(waiting)
     return found
+
+
+def _is_spread(part: Any) -> bool:
+    """Whether a cotangent is one number, seen as a large array."""
+    return type(part) is np.ndarray and part.size >= LARGE and not any(part.strides)
+
+
+def _join(leaf: AccumulateGrad, before: Any, part: Any, own: bool) -> None:
+    """Accumulate what has waited and what comes then: in its memory, if that is nobody else's."""
+    if own and part.dtype == before.dtype and part.shape == before.shape:
+        add_into(part, before)
+    else:
+        leaf.accumulate(before, False, False)
+    leaf.accumulate(part, False, own)
+
+
+def _settle(waiting: dict[AccumulateGrad, Any]) -> None:
+    """Accumulate what waits."""
+    while waiting:
+        leaf, part = waiting.popitem()
+        leaf.accumulate(part, False, False)
 
 
 def _large_sum(before: Any, part: Any) -> Any:

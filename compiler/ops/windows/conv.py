@@ -325,7 +325,7 @@ def _avg_pool2d_vjp(
 avg_pool2d = composite(
     "avg_pool2d", _avg_pool2d, bind=_pool_bind("avg_pool2d"), check=_pool_check, floating=True,
     vjp=(_avg_pool2d_vjp,), saves=("",), evaluate=pooling_arrays.avg_pool2d,
-    batching=images, linearity="linear", sweep="windows",
+    vjp_arrays=pooling_arrays.avg_pool2d_vjp, batching=images, linearity="linear", sweep="windows",
     doc="The mean of each window, padding counted as zeros: (n, c, h, w) -> (n, c, oh, ow).",
     example=">>> sg.avg_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[2.5, 4.5]]]])",
 )  # fmt: skip
@@ -479,7 +479,8 @@ conv_transpose2d = composite(
     "conv_transpose2d", _conv_transpose2d, bind=_transpose_bind, check=_transpose_check,
     promotes=slice(None), floating=True,
     vjp=(_conv_transpose2d_by_x, _conv_transpose2d_by_weight, _conv2d_by_bias),
-    saves=("b", "a", ""), sweep="windows",
+    saves=("b", "a", ""), sweep="windows", evaluate=conv_arrays.conv_transpose2d,
+    vjp_arrays=conv_arrays.conv_transpose2d_vjp,
     doc="The adjoint of conv2d: x (n, c, h, w), weight (c, f / groups, kh, kw), bias (f,) -> "
     "(n, f, oh, ow); stride, padding, output_padding, dilation, groups as PyTorch's.",
     example=">>> sg.conv_transpose2d(np.array([[[[1.0, 2.0]]]]), np.array([[[[1.0, 10.0]]]]))\n"

@@ -11,6 +11,7 @@ from staticgraph.compiler.core.types import fits
 from staticgraph.compiler.layers.convolution import convolved, same_padding, transposed, uneven
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.nn.functional.few_windows import CONVOLUTION, TRANSPOSED, bias_for
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 from staticgraph.dynamic.tensors.naming import called
 
@@ -51,7 +52,14 @@ def conv2d(
         tensor([[[[ 8., 12.,  7.],
                   [ 7.,  9.,  5.]]]])
     """
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+    def general() -> Any:
+        return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+    if type(groups) is not int or isinstance(padding, str):
+        return general()
+    options = (per_axis(stride, 2), per_axis(padding, 2), per_axis(dilation, 2), groups)
+    return CONVOLUTION.value((input, weight, bias_for(input, bias)), options, general)
 
 
 def conv3d(
@@ -187,7 +195,14 @@ def conv_transpose2d(
         tensor([[[[1., 3., 2.]]]])
     """
     options = (stride, padding, output_padding, dilation)
-    return _transposed(2, input, weight, bias, groups, *options)
+
+    def general() -> Any:
+        return _transposed(2, input, weight, bias, groups, *options)
+
+    if type(groups) is not int:
+        return general()
+    pairs = (*[per_axis(option, 2) for option in options], groups)
+    return TRANSPOSED.value((input, weight, bias_for(input, bias)), pairs, general)
 
 
 def conv_transpose3d(

@@ -76,11 +76,13 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
 def _padded(input: Any, widths: Sequence[int], mode: str) -> Any:
     """The input with elements of its own added."""
     mirrored = mode != "circular" and type(input) in PLAIN
-    take = eager_ops.mirrored if mirrored else ops.take
     for i in range(len(widths) // 2):
         axis, before, after = input.ndim - 1 - i, widths[2 * i], widths[2 * i + 1]
         if before or after:
             _check_width(input, axis, before, after, mode)
+            take = ops.take
+            if mirrored:
+                take = eager_ops.mirrored if i else eager_ops.mirrored_lines
             input = take(input, INDICES[mode](input, axis, before, after), axis)
     return input
 

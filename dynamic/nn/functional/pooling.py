@@ -11,6 +11,7 @@ from typing import Any
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional.few_windows import MAXIMA, MEANS
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 from staticgraph.dynamic.tensors.naming import called
 
@@ -75,13 +76,18 @@ def _max_pool(
     size, step, edge = _options(axes, kernel_size, stride, padding)
     spread = per_axis(dilation, axes)
     _check_padding(edge, size, spread)
-    message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
 
     def pool(x: object) -> Any:
         _check_room(x, size, step, edge, spread, ceil_mode)
         return max_pooled(x, size, step, edge, spread, ceil_mode, return_indices)
 
-    return batched(pool, input, axes, message)
+    def general() -> Any:
+        message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
+        return batched(pool, input, axes, message)
+
+    if axes != 2 or ceil_mode or return_indices or max(spread) > 1:
+        return general()
+    return MAXIMA.value((input,), (size, step, edge), general)
 
 
 def _options(
@@ -180,11 +186,17 @@ def _avg_pool(
         _check_room(x, size, step, edge, ones, ceil_mode)
         return avg_pooled(x, size, step, edge, ceil_mode, count_include_pad, divisor_override)
 
-    message = (
-        f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
-        f"{listed(input.shape)}"
-    )
-    return batched(pool, input, axes, message)
+    def general() -> Any:
+        message = (
+            f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
+            f"{listed(input.shape)}"
+        )
+        return batched(pool, input, axes, message)
+
+    usual = divisor_override is None and not ceil_mode and (count_include_pad or not any(edge))
+    if axes != 2 or not usual:
+        return general()
+    return MEANS.value((input,), (size, step, edge), general)
 
 
 def _lp_pool(axes: int, input: object, p: float, size: object, stride: object, ceil: bool) -> Any:

@@ -33,8 +33,8 @@ UNREGISTERED = {
     ),
     **dict.fromkeys(
         (
-            "picked", "mirrored", "_tril", "_triu", "_diagonal_planes", "_addcdiv",
-            "lerp_by_number", "distances",
+            "picked", "mirrored", "mirrored_lines", "_tril", "_triu", "_diagonal_planes",
+            "_addcdiv", "lerp_by_number", "distances",
         ),
         _PATTERN,
     ),
