@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.protocols import CompiledFunction, CompiledPullback
+from staticgraph.compiler.core.refusals import user_place
 from staticgraph.dynamic.capture.effects import Call, Effects
 from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
@@ -101,9 +102,10 @@ def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any
     casts = bool(paused) and mode.autocast is not None
     if effects.steps and (casts or any(isinstance(one, Tracer) for one in operands)):
         where = "in a block of autocast" if casts else "inside of a transform of dynamic.func"
+        instead = "enter it inside of the function, or call" if casts else "call"
         raise CaptureError(
-            f"{function.name}: a captured function that changes tensors in place, or steps an "
-            f"optimizer, is called {where}: call the function itself"
+            f"{user_place()}: {function.name}: a captured function that changes tensors in place, "
+            f"or steps an optimizer, is called {where}: {instead} the function itself"
         )
     effects.check(operands)
     if effects.breaks:

@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dtypes import is_narrow, limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
 from staticgraph.compiler.layers.normalization import (
@@ -80,7 +81,20 @@ def layer_norm(
                     value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 return _recorder.function(value, attrs, input, weight, bias)
     _check_last(input, normalized_shape, "*, ")
+    if _is_mixed(input, weight, bias):
+        return _mixed_layer_norm(input, tuple(normalized_shape), weight, bias, eps)
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+
+
+def _is_mixed(input: Any, *parameters: Any) -> bool:
+    """Whether a narrow input meets parameters of float32, as under `autocast`."""
+    dtypes = [one.dtype.dtype for one in parameters if one is not None]
+    return bool(dtypes) and is_narrow(input.dtype.dtype) and all(one == F32 for one in dtypes)
+
+
+@called("NativeLayerNorm")
+def _mixed_layer_norm(input: Any, *others: Any) -> Any:
+    return ops.layer_norm(input.float(), *others).to(input.dtype)
 
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
@@ -105,7 +119,11 @@ def rms_norm(
         tensor([1., 1.])
     """
     _check_last(input, normalized_shape, "*")
-    return by_root(input, len(tuple(normalized_shape)), weight, eps)
+    axes = len(tuple(normalized_shape))
+    if not is_narrow(input.dtype.dtype):
+        return by_root(input, axes, weight, eps)
+    eps = float(limits(input.dtype.dtype).eps) if eps is None else eps
+    return by_root(input.float(), axes, weight, eps).to(input.dtype)
 
 
 @called("NativeGroupNorm")
