@@ -28,7 +28,7 @@ from staticgraph.compiler.layers.normalization import (
     scaled,
 )
 from staticgraph.compiler.llvm.loop_words import VECTOR
-from staticgraph.dynamic.core.dtypes import F32
+from staticgraph.dynamic.core.dtypes import F32, DType
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -88,8 +88,13 @@ def layer_norm(
 
 def _is_mixed(input: Any, *parameters: Any) -> bool:
     """Whether a narrow input meets parameters of float32, as under `autocast`."""
-    dtypes = [one.dtype.dtype for one in parameters if one is not None]
-    return bool(dtypes) and is_narrow(input.dtype.dtype) and all(one == F32 for one in dtypes)
+    given = [one for one in parameters if one is not None]
+    return bool(given) and _is_narrow(input) and all(one.dtype == F32 for one in given)
+
+
+def _is_narrow(tensor: Any) -> bool:
+    """Whether it is a tensor, and no expression, which promotes, of narrow floats."""
+    return isinstance(tensor.dtype, DType) and is_narrow(tensor.dtype.dtype)
 
 
 @called("NativeLayerNorm")
@@ -120,7 +125,7 @@ def rms_norm(
     """
     _check_last(input, normalized_shape, "*")
     axes = len(tuple(normalized_shape))
-    if not is_narrow(input.dtype.dtype):
+    if not _is_narrow(input):
         return by_root(input, axes, weight, eps)
     eps = float(limits(input.dtype.dtype).eps) if eps is None else eps
     return by_root(input.float(), axes, weight, eps).to(input.dtype)
