@@ -88,14 +88,15 @@ class Replay:
 
     Attributes:
         name: of the executable.
-        lost: the outputs and updates that are not finite.
-        causes: the ops of the graph as it was defined that made what these hold, in their order.
+        lost: the outputs and updates that are not finite: those of what ran, if it has any.
+        causes: the ops of the graph as it was defined that made inf or nan in such, in their order.
         intermediate: other ops that made inf or nan, of which nothing came of in `lost`.
         ran: the causes in the graph that ran, after all rewrites; empty if nothing was compiled.
         rewrites: the rewrites without which what ran gives finite values, where the graph as it was
             defined does.
         compiled: whether a kernel ran.
         rounded: whether the kernel gave inf or nan, and op by op all is finite.
+        saved: the other outputs and updates that are not finite as defined, and are in what ran.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Replay:
     rewrites: tuple[str, ...]
     compiled: bool
     rounded: bool = False
+    saved: tuple[str, ...] = ()
 
     @property
     def is_finite(self) -> bool:
@@ -143,6 +145,8 @@ class Replay:
 
     def _between(self) -> Iterator[str]:
         """What stands between the user's graph and the one that ran."""
+        if self.saved:
+            yield f"finite after rewrites alone: {', '.join(self.saved)}"
         if self.causes and self.ran:
             if (self.causes[0].op, self.causes[0].source) != (self.ran[0].op, self.ran[0].source):
                 one = self.ran[0]

@@ -71,12 +71,13 @@ def replay(
         guilty = tuple(one for one in sorted(rewrites) if not look([one]).causes)
     return Replay(
         name,
-        defined.lost or ran.lost,
+        ran.lost or defined.lost,
         defined.causes,
         defined.others,
         ran.causes,
         guilty,
         compiled=True,
+        saved=tuple(one for one in defined.lost if ran.lost and one not in ran.lost),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler.core.errors import CaptureError
+from staticgraph.compiler.core.refusals import user_place
 from staticgraph.compiler.graph.expression import Expression, constant
 from staticgraph.dynamic.capture.effects import Draw, Effects, Step
 from staticgraph.dynamic.capture.questions import requires
@@ -101,8 +102,8 @@ class Branched(Effects):
         """Do the steps of the way that a call has taken; the caller's results."""
         if isinstance(results[-1], Tracer):
             raise CaptureError(
-                f"{self._name}: a captured function that does different things by values is called "
-                "inside of a transform of dynamic.func: call the function itself"
+                f"{user_place()}: {self._name}: a captured function that does different things by "
+                "values is called inside of a transform of dynamic.func: call the function itself"
             )
         way = int(results[-1]._array)
         effects, slots, origins = self._ways[way]

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import CaptureError
 from staticgraph.compiler.core.protocols import CompiledFunction, CompiledPullback
+from staticgraph.compiler.core.refusals import user_place
 from staticgraph.dynamic.capture.effects import Call, Effects
 from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
@@ -100,8 +101,8 @@ def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any
     operands = effects.operands(given)
     if effects.steps and any(isinstance(one, Tracer) for one in operands):
         raise CaptureError(
-            f"{function.name}: a captured function that changes tensors in place, or steps an "
-            "optimizer, is called inside of a transform of dynamic.func: call the function itself"
+            f"{user_place()}: {function.name}: a captured function that changes tensors in place, "
+            "or steps an optimizer, is called inside of a transform of dynamic.func: call the function itself"
         )
     effects.check(operands)
     if effects.breaks:

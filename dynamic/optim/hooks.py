@@ -44,8 +44,8 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             if args or kwargs:
                 refuse(
                     "steps an optimizer with a closure, which it may call many times",
-                    "capture what computes the loss, and call step(closure) outside; without a "
-                    "closure, step() can be captured",
+                    "capture what computes the loss, and call step(closure) outside, or compile "
+                    "all of LBFGS by sg.optim.LBFGS; without a closure, step() can be captured",
                 )
             mode.capture.step(self, functools.partial(hooked, self))
             hide_optimizer(self)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.op import Op
-from staticgraph.dynamic.core.dtypes import DTYPES, c_name
+from staticgraph.dynamic.core.dtypes import DTYPES, F64, c_name
 from staticgraph.dynamic.core.errors import MixedError
 from staticgraph.dynamic.core.pytorch import known
 
@@ -50,8 +50,12 @@ def _conv(first: Any, second: Any, *others: Any) -> str:
     return _found(first, second)
 
 
-def _norm(*tensors: object) -> str:
-    return "mixed dtype (CPU): all inputs must share same datatype."
+def _norm(first: Any, weight: Any, bias: Any) -> str:
+    if first.dtype == F64:
+        return "mixed dtype (CPU): all inputs must share same datatype."
+    if first.dtype == weight.dtype and hasattr(weight, "layout"):
+        return _found(first, bias)
+    return "mixed dtype (CPU): expect parameter to have scalar type of Float"
 
 
 TEXTS: dict[str, Callable[..., str]] = {

@@ -16,6 +16,7 @@ import logging
 import os
 import random
 import sys
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType
@@ -36,6 +37,7 @@ from staticgraph.compiler.core.whose_code import is_library, is_library_code, is
 from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.compiler.ops.programs.user_host_ops import HostOp
 from staticgraph.tracing.code import computes_names, type_questions
+from staticgraph.tracing.ends import Ends
 from staticgraph.tracing.frames import Seen, functions_of
 from staticgraph.tracing.guards import Guards, Read, alike, reads_of_containers, shown
 from staticgraph.tracing.library_states import (
@@ -80,7 +82,8 @@ def watched(
     watch = _Watch(surroundings, settings)
     sys.setprofile(watch.seen_event)
     try:
-        yield
+        with watch.objects.watched():
+            yield
     finally:
         sys.setprofile(None)
         if callable(before):
@@ -219,6 +222,7 @@ class _Watch(Watch):
         self.seen: set[CodeType] = set()
         self.users: set[CodeType] = set()
         self.late = Seen()
+        self.objects = Ends(surroundings.seen)
         self.busy = False
 
     def seen_event(self, frame: FrameType, event: str, arg: object) -> None:
@@ -235,6 +239,7 @@ class _Watch(Watch):
                 self._follow(more)
         elif event == "return" and frame.f_code in self.users:
             self._types(frame)
+            self.objects.returned(frame)
 
     def _builtin(self, frame: FrameType, function: Any) -> None:
         asked = self.settings.asked(function)
@@ -303,6 +308,7 @@ class _Watch(Watch):
             return
         if code in _called_by_collector():
             return
+        self.objects.entered(frame)
         self.seen.add(code)
         self.users.add(code)
         ended = self.surroundings.deferred.call(code)
@@ -382,7 +388,9 @@ class _Watch(Watch):
         asked = type_questions(frame.f_code)
         if not asked:
             return
-        values = frame.f_locals
+        values = {
+            name: x for name, x in frame.f_locals.items() if type(x) not in weakref.ProxyTypes
+        }
         traced = [x for x in values.values() if is_symbolic(x)]
         unknown = any(isinstance(size, Dim) for x in traced for size in x.shape)
         for one in asked:

@@ -130,13 +130,18 @@ def _of(value: object) -> str:
 
 
 def _is_of(array: np.ndarray, around: Mapping[int, object]) -> bool:
-    """Whether an array is one of the surroundings, or a view of one."""
-    of: object = array
-    while isinstance(of, np.ndarray):
-        if around.get(id(of)) is of:
-            return True
-        of = of.base
-    return False
+    """Whether an array is one of the surroundings, or on the memory of one."""
+    if around.get(id(array)) is array:
+        return True
+    owner = _owner(array)
+    return any(isinstance(one, np.ndarray) and _owner(one) is owner for one in around.values())
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    """The array that a view was made of, by whatever steps."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 class Made:

@@ -22,6 +22,8 @@ import weakref
 from types import BuiltinFunctionType, CodeType
 from typing import Any
 
+from staticgraph.tracing.ends import CALLBACK, INSTEAD
+
 Why = tuple[str, str]
 """What a function does, and what to write instead."""
 
@@ -83,8 +85,6 @@ _CHANGING: dict[str, frozenset[str]] = {
     "_signal": frozenset(("raise_signal", "alarm", "setitimer", "pause", "pthread_kill")),
 }
 """Of others, what changes what no comparison finds."""
-_INSTEAD = "do it outside, and pass what comes out as an argument"
-
 DIRECTLY: dict[CodeType, Why] = {
     threading.current_thread.__code__: PLACE,
     inspect.currentframe.__code__: FRAME,
@@ -94,10 +94,7 @@ DIRECTLY: dict[CodeType, Why] = {
     queue.Queue.put.__code__: _QUEUE,
     queue.Queue.get.__code__: _QUEUE,
     queue.Queue.qsize.__code__: _QUEUE,
-    weakref.finalize.__init__.__code__: (
-        "registers what is called when an object ends",
-        _INSTEAD,
-    ),
+    weakref.finalize.__init__.__code__: (CALLBACK, INSTEAD),
 }
 """Functions of libraries that the user's code must not call itself."""
 
@@ -113,5 +110,5 @@ def why_not(function: Any) -> Why | None:
     module, name = str(function.__module__), function.__name__
     around = module in _AROUND and name not in _AROUND[module]
     if around or name in _CHANGING.get(module, ()):
-        return f"calls {module.lstrip('_')}.{name}", _INSTEAD
+        return f"calls {module.lstrip('_')}.{name}", INSTEAD
     return None

@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
+from staticgraph.compiler.core.dtypes import is_narrow, limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
 from staticgraph.compiler.layers.normalization import (
@@ -27,7 +28,7 @@ from staticgraph.compiler.layers.normalization import (
     scaled,
 )
 from staticgraph.compiler.llvm.loop_words import VECTOR
-from staticgraph.dynamic.core.dtypes import F32
+from staticgraph.dynamic.core.dtypes import F32, DType
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
@@ -80,7 +81,25 @@ def layer_norm(
                     value = ops.layer_norm.evaluate(x, scale, shift, axes=axes, eps=eps)
                 return _recorder.function(value, attrs, input, weight, bias)
     _check_last(input, normalized_shape, "*, ")
+    if _is_mixed(input, weight, bias):
+        return _mixed_layer_norm(input, tuple(normalized_shape), weight, bias, eps)
     return ops.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
+
+
+def _is_mixed(input: Any, *parameters: Any) -> bool:
+    """Whether a narrow input meets parameters of float32, as under `autocast`."""
+    given = [one for one in parameters if one is not None]
+    return bool(given) and _is_narrow(input) and all(one.dtype == F32 for one in given)
+
+
+def _is_narrow(tensor: Any) -> bool:
+    """Whether it is a tensor, and no expression, which promotes, of narrow floats."""
+    return isinstance(tensor.dtype, DType) and is_narrow(tensor.dtype.dtype)
+
+
+@called("NativeLayerNorm")
+def _mixed_layer_norm(input: Any, *others: Any) -> Any:
+    return ops.layer_norm(input.float(), *others).to(input.dtype)
 
 
 def _check_last(input: Any, normalized_shape: Any, before: str) -> None:
@@ -105,7 +124,11 @@ def rms_norm(
         tensor([1., 1.])
     """
     _check_last(input, normalized_shape, "*")
-    return by_root(input, len(tuple(normalized_shape)), weight, eps)
+    axes = len(tuple(normalized_shape))
+    if not _is_narrow(input):
+        return by_root(input, axes, weight, eps)
+    eps = float(limits(input.dtype.dtype).eps) if eps is None else eps
+    return by_root(input.float(), axes, weight, eps).to(input.dtype)
 
 
 @called("NativeGroupNorm")

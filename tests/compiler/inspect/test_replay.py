@@ -303,3 +303,24 @@ def test_steps_of_a_line_are_not_those_of_a_longer_name() -> None:
     file, _, line = place.rpartition("/")[2].partition(":")
     assert len(steps.at(f"{file}:{line}")) == len(steps.at(place)) == 1
     assert steps.at(line[-1]) == steps.at(file[1:] + f":{line}") == steps.at("") == []
+
+
+def test_what_rewrites_keep_finite_is_not_said_to_be_lost() -> None:
+    """log(sigmoid(x)) is -softplus(-x) in what runs; its gradient was made before that."""
+    x, w = sg.placeholder("x", (2,), "float64"), sg.variable(np.ones(2), "w")
+    loss = sg.sum(sg.log(sg.sigmoid(x * w)))
+    train = sg.compile(
+        [x],
+        loss,
+        updates=sg.optim.SGD(lr=0.1).minimize(loss),
+        on_nonfinite="raise",
+    )
+    with pytest.raises(sg.NonFiniteError) as caught:
+        train(np.array([1.0, -4000.0]))
+    found = train.replay()
+    assert found.lost == ("the update of 'w'",) and found.saved == ("output",)
+    assert found.first is not None and found.first.op == "log"
+    first, *others = str(caught.value).splitlines()
+    assert first.endswith(": not finite: the update of 'w'")
+    assert "finite after rewrites alone: output" in others
+    np.testing.assert_array_equal(w.value, np.ones(2))

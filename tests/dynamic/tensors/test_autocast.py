@@ -270,3 +270,74 @@ def test_a_decorated_function_may_run_in_several_threads_at_once() -> None:
 def test_a_dtype_that_is_none_is_refused() -> None:
     with pytest.raises(TypeError, match=r"argument 'dtype' must be torch\.dtype, not str"):
         torch.autocast("cpu", dtype="bfloat16")
+
+
+def test_norms_of_narrow_inputs_have_wide_parameters() -> None:
+    """PyTorch computes them in float32 and rounds once, whether in autocast or not."""
+    x = (torch.arange(24.0) / 7).sin().reshape(3, 8)
+    w, b = torch.linspace(0.5, 2, 8).requires_grad_(), torch.linspace(-1, 1, 8).requires_grad_()
+    for dtype in (BF16, torch.float16):
+        h = x.to(dtype).requires_grad_()
+        for call in (
+            lambda a: F.layer_norm(a, (8,), w, b),
+            lambda a: F.layer_norm(a, (8,), w),
+            lambda a: F.rms_norm(a, (8,), w, 1e-5),
+        ):
+            wide = h.detach().float().requires_grad_()
+            for inside in (False, True):
+                with torch.autocast("cpu", dtype=dtype, enabled=inside):
+                    found, again = call(h), sg.function(call)(h)
+                assert found.dtype == again.dtype == dtype
+                assert torch.equal(found, call(wide).to(dtype)) and torch.equal(found, again)
+            found.float().square().sum().backward()
+            first, w.grad = w.grad, None
+            call(wide).to(dtype).float().square().sum().backward()
+            assert first.dtype == F32 and torch.allclose(first, w.grad)
+            assert torch.equal(h.grad, wide.grad.to(dtype))
+            h.grad = w.grad = b.grad = None
+    assert F.layer_norm(h, (8,), w, b).grad_fn.name() == "NativeLayerNormBackward0"
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "text"),
+    [
+        ((F32, torch.float64, F32), "expect parameter to have scalar type of Float"),
+        ((BF16, F32, BF16), "expect parameter to have scalar type of Float"),
+        ((torch.float64, F32, F32), "all inputs must share same datatype"),
+        ((F32, F32, torch.float64), "expected scalar type Float but found Double"),
+    ],
+)
+def test_norms_of_other_dtypes_are_refused(dtypes: Any, text: str) -> None:
+    x, w, b = (torch.ones(2).to(one) for one in dtypes)
+    with pytest.raises(RuntimeError, match=text):
+        F.layer_norm(x, (2,), w, b)
+
+
+def test_a_captured_step_of_a_model_is_the_eager_one() -> None:
+    found = []
+    for captured in (False, True):
+        torch.manual_seed(0)
+        layers = (
+            torch.nn.Linear(4, 8),
+            torch.nn.LayerNorm(8),
+            torch.nn.GELU(),
+            torch.nn.Linear(8, 2),
+        )
+        model = torch.nn.Sequential(*layers)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x: Any, y: Any, model: Any = model, optimizer: Any = optimizer) -> Any:
+            optimizer.zero_grad()
+            with torch.autocast("cpu"):
+                loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        call = sg.function(step) if captured else step
+        losses = [call(torch.randn(6, 4), torch.tensor([0, 1] * 3)).item() for _ in range(4)]
+        found.append((losses, [p.detach() for p in model.parameters()]))
+    (eager, expected), (losses, parameters) = found
+    assert losses == pytest.approx(eager, rel=1e-5)
+    for one, other in zip(parameters, expected, strict=True):
+        assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)

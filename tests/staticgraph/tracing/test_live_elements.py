@@ -145,3 +145,22 @@ def test_one_side_of_a_branch_returns_the_array_around() -> None:
     of_tensors = sg.function(lambda x: x if x.sum() > 0 else SMALL)
     with pytest.raises(CaptureError, match="returns array if it holds, and the array from outside"):
         of_tensors(dynamic.tensor(X))
+
+
+@pytest.mark.parametrize("make", [np.array, dynamic.tensor])
+@pytest.mark.parametrize("size", [5, 500])
+@pytest.mark.parametrize(
+    "view", [lambda w: w, lambda w: w[1:], lambda w: w.T, lambda w: w.reshape(-1), lambda w: w[1]]
+)
+def test_views_of_arrays_that_are_views_are_returned_as_such(
+    make: Any, size: int, view: Any
+) -> None:
+    held = {"w": np.arange(4.0 * size).reshape(4, size)}  # NumPy tells of both only the base
+    captured = sg.function(lambda x: (x * 2, view(held["w"])))
+    for _ in range(2):
+        for _ in range(2):
+            found = captured(make(X))[1]
+            assert np.shares_memory(found, held["w"])
+            np.testing.assert_array_equal(found, view(held["w"]))
+            found[...] += 1.0
+        held["w"] = held["w"].copy()
