@@ -464,8 +464,8 @@ NAMES = {
         name: name
         for name in (
             "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "gcd_u",
-            "lcm_i", "lcm_u", "pow_u", "sign_u",
-            "binomial_chance", "deviance", "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
+            "lcm_i", "lcm_u", "pow_u", "sign_u", "binomial_chance", "deviance",
+            "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
             "part_start", "poisson_chance", "pow_i", "raised_gamma", "random_below", "random_gamma",
             "random_binomial", "random_log_gamma", "random_poisson", "random_truncated",
             "remainder_i", "remainder_u", "sign_f", "sign_i", "trigamma", "truncated_attempt",
