@@ -263,9 +263,7 @@ def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = 
 
 
 def _beta(key: object, counters: object, a: object, b: object, *, dtype: DType) -> Any:
-    first, second = (
-        log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b))
-    )
+    first, second = (log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b)))
     return ops.astype(1.0 / (1.0 + ops.exp(second - first)), dtype)
 
 
