@@ -179,11 +179,7 @@ def random_poisson(rate, key, counter):
 
 
 def poisson_chance(k, rate):
-    """The logarithm of the probability of k.
-
-    Of large rates by Stirling's series and the distance from the mean: the terms of the formula are
-    so large that what they differ by would be rounded off.
-    """
+    """The logarithm of the probability of k; of large rates without terms that are larger yet."""
     if rate < 1e6:
         found = k * log(rate) - rate - lgamma(k + 1.0)
     else:
@@ -228,7 +224,6 @@ def random_binomial(n, p, key, counter):
         a = -0.0873 + 0.0248 * b + 0.01 * chance
         alpha = (2.83 + 5.1 / b) * spread
         most = floor((n + 1.0) * chance)
-        top = 0.0
         if n < 1e6:
             top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
         else:
