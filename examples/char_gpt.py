@@ -12,7 +12,7 @@ import numpy as np
 import dynamic
 import staticgraph as sg
 
-WIDTH, HEADS, BLOCKS, CONTEXT, BATCH, DROPOUT, RATE, CLIP = 64, 4, 2, 48, 16, 0.1, 3e-3, 1.0
+WIDTH, HEADS, BLOCKS, CONTEXT, BATCH, DROPOUT, RATE, CLIP = 64, 4, 2, 32, 16, 0.1, 4e-3, 1.0
 DECAY: Any = {"weight_decay": 0.1, "betas": (0.9, 0.95)}
 
 
@@ -77,7 +77,7 @@ def eager(start: Mapping[str, Any], batches: Sequence[Any], rates: Any) -> list[
 def main(arguments: Sequence[str] | None = None) -> dict[str, list[float]]:
     """Train in both paradigms, and print the losses."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=200)
     steps = parser.parse_args(arguments).steps
     text = Path(argparse.__file__).read_text(encoding="utf-8")
     symbols, data = np.unique(list(text), return_inverse=True)

@@ -166,7 +166,8 @@ def as_dtype(dtype: object, op: str = "dtype") -> DType:
 
 
 def _unknown(dtype: object, op: str) -> DTypeError:
-    return DTypeError(f"{op}: no dtype {dtype}: known are {', '.join(DTYPES)}")
+    shown = str(dtype) if isinstance(dtype, np.dtype) else dtype
+    return DTypeError(f"{op}: no dtype {shown!r}: known are {', '.join(DTYPES)}")
 
 
 def limits(dtype: DType) -> Value:

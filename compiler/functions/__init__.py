@@ -27,7 +27,7 @@ _MODULES = {
         "array_equal array_equiv bitwise_invert bitwise_left_shift bitwise_right_shift "
         "copy degrees divmod fabs fix float_power frexp i0 invert isclose "
         "isneginf isposinf ldexp mod modf nan_to_num nextafter "
-        "piecewise positive radians rint signbit spacing true_divide",
+        "piecewise positive radians rint round signbit spacing true_divide",
     "complex_numbers":
         "angle conj conjugate imag iscomplex isreal polar real",
     "statistics":

@@ -21,7 +21,7 @@ __all__ = [
     "bitwise_left_shift", "bitwise_right_shift", "copy", "degrees",
     "divmod", "fabs", "fix", "float_power", "frexp", "i0", "invert", "isclose",
     "isneginf", "isposinf", "ldexp", "mod", "modf", "nan_to_num",
-    "nextafter", "piecewise", "positive", "radians", "rint", "signbit",
+    "nextafter", "piecewise", "positive", "radians", "rint", "round", "signbit",
     "spacing", "true_divide",
 ]  # fmt: skip
 
@@ -63,24 +63,19 @@ def fabs(x: Value) -> Value:
     return ops.absolute(floats(x))
 
 
-def around(x: Value, decimals: int = 0) -> Value:
+def round(x: Value, decimals: int = 0) -> Value:
     """The nearest number of so many decimals, halves to even; of tens and so on if negative.
 
+    Integers stay integers; of complex numbers both parts are rounded.
+
     Example:
-        >>> sg.around(np.array([1.245, 17.5]), 1)
+        >>> sg.round(np.array([1.245, 17.5]), 1)
         array([ 1.2, 17.5])
     """
-    x = as_operand(x)
-    if not is_float(x.dtype):
-        if decimals >= 0:
-            return x
-        return ops.astype(around(ops.astype(x, "float64"), decimals), x.dtype)
-    if not decimals:
-        return ops.round(x)
-    scale = 10.0 ** min(abs(decimals), 308)
-    if decimals < 0:
-        return ops.round(x / scale) * scale
-    return ops.round(x * scale) / scale
+    return ops.rounded(x, decimals)
+
+
+around = round
 
 
 def float_power(a: Value, b: Value) -> Value:

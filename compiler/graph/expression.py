@@ -201,7 +201,7 @@ class Expression(Operators):
             GraphError(f"{self} ({self.source}) has no value before it runs: use run or compile")
         )
 
-    def _number(self) -> NoReturn:
+    def _number(self, *_: object) -> NoReturn:
         """Refused: an expression has no value before it runs."""
         if not is_traced():
             raise GraphError(
@@ -214,6 +214,12 @@ class Expression(Operators):
         )
 
     __float__ = __int__ = __complex__ = __round__ = item = tolist = _number
+
+    def round(self, decimals: int = 0) -> Value:
+        """The nearest number of so many decimals, halves to even; of tens and so on if negative."""
+        from staticgraph.compiler.ops.elementwise.rounding import rounded  # few programs round
+
+        return rounded(self, decimals)
 
     def _repr_svg_(self) -> str | None:
         return provided.picture(self)

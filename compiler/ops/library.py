@@ -12,7 +12,11 @@ from staticgraph.compiler.ops.attending import (
     attention_gradients as attention_gradients,
 )
 from staticgraph.compiler.ops.elementwise.airy import airy_ai_slope as airy_ai_slope
-from staticgraph.compiler.ops.elementwise.arithmetic import absolute as absolute, copy as copy
+from staticgraph.compiler.ops.elementwise.arithmetic import (
+    absolute as absolute,
+    copy as copy,
+    round as round,
+)
 from staticgraph.compiler.ops.elementwise.bessel_waves import spherical_j1 as spherical_j1
 from staticgraph.compiler.ops.elementwise.complex_numbers import (
     conjugate as conjugate,
@@ -21,6 +25,7 @@ from staticgraph.compiler.ops.elementwise.complex_numbers import (
     real_part as real_part,
 )
 from staticgraph.compiler.ops.elementwise.complex_steps import on_complex as on_complex
+from staticgraph.compiler.ops.elementwise.rounding import rounded as rounded
 from staticgraph.compiler.ops.elementwise.special import log_odds as log_odds
 from staticgraph.compiler.ops.fourier import (
     dft as dft,

@@ -30,12 +30,10 @@ JAX_SPECIAL = _table({
         "sph_harm_y wofz bessel_jn dawsn expi expn fresnel hyp1f1 hyp2f1 owens_t sici spence",
 })  # fmt: skip
 TORCH = _table({
-    _FACTORS: "geqrf lu lu_solve lu_unpack orgqr ormqr triangular_solve",
-    "in torch.linalg alone": "qr svd",
-    "PyTorch has deprecated it": "frobenius_norm range",
-    "drawn at random on the way": "binomial pca_lowrank svd_lowrank randint_like",
+    _FACTORS: "geqrf orgqr ormqr triangular_solve",
+    "drawn at random on the way": "pca_lowrank svd_lowrank",
     "of lazy negation": "is_neg",
-    "not in PyTorch's documentation": "fill hash_tensor slice_inverse detach",
+    "not in PyTorch's documentation": "hash_tensor slice_inverse",
     "not yet": "nonzero_static",
 })  # fmt: skip
 TORCH_FUNCTIONAL = _table({

@@ -112,6 +112,8 @@ def _form(op: Op) -> str:
 def _bound(op: Op) -> str:
     if op.exact:
         return "exact"
+    if op.name.startswith("random_"):
+        return "drawn"
     bound = ULP_BOUND.get(op.name)
     return "" if bound is None else f"{bound['float32']} / {bound['float64']} ulp"
 
@@ -182,7 +184,8 @@ def markdown() -> str:
         "Static and eager: where the op is public; every op has both paradigms, which the generic "
         "tests compare. Forward mode: how tangents go on; batches: how `vmap` takes it. Bound: of "
         "what is a function of one expression in units in the last place, in float32 and float64, "
-        "as [measured](ulp.md) and tested.",
+        "as [measured](ulp.md) and tested. What is drawn has no bound, but the same bits in both "
+        "paradigms; where it has a gradient (yes), tests of random numbers compare it.",
         "",
         "Figures such as 3e-16 are the largest errors in float64 at 100 points drawn at random and "
         "at edges, relative to values above 1: `python -m tests.derivatives` compares values (the "

@@ -196,22 +196,33 @@ def jvp(
         >>> sg.jvp(lambda x: x * x, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
         (array([1., 4.]), array([ 2., 40.]))
     """
+    return pushed("jvp", f, primals, tangents, has_aux)
+
+
+def pushed(
+    name: str,
+    f: Callable[..., object],
+    primals: Sequence[object],
+    tangents: Sequence[object],
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """`jvp`, whose errors have the name of the function that was called."""
     for what, trees in (("primals", primals), ("tangents", tangents)):
         if not isinstance(trees, tuple | list):
-            raise OptionError(f"jvp: the {what} are a tuple or a list, not {trees!r}")
+            raise OptionError(f"{name}: the {what} are a tuple or a list, not {trees!r}")
     given, along = tuple(primals), tuple(tangents)
     if not same_structure(given, along):
         raise OptionError(
-            f"jvp: the primals have the structure {structure(given)}, the tangents "
+            f"{name}: the primals have the structure {structure(given)}, the tangents "
             f"{structure(along)}"
         )
 
     def apply(given: tuple[object, ...], along: tuple[object, ...]) -> Any:
-        variables = [variable("jvp", x) for x in leaves(given)]
+        variables = [variable(name, x) for x in leaves(given)]
         inside = as_given(variables, leaves(given))
-        result, aux = output("jvp", f(*rebuilt(given, inside)), has_aux)
+        result, aux = output(name, f(*rebuilt(given, inside)), has_aux)
         directions = [
-            like("jvp", "tangent", t, x) for t, x in zip(leaves(along), variables, strict=True)
+            like(name, "tangent", t, x) for t, x in zip(leaves(along), variables, strict=True)
         ]
         found = rebuilt(result, pushforward(leaves(result), variables, directions))
         return (result, found, aux) if has_aux else (result, found)
@@ -220,7 +231,7 @@ def jvp(
     if is_symbolic((given, along)):
         found = as_tensors(apply(given, along), given)
     else:
-        found = transformed("jvp", f, apply, has_aux)(given, along)
+        found = transformed(name, f, apply, has_aux)(given, along)
     return found
 
 

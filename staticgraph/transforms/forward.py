@@ -19,7 +19,7 @@ from staticgraph.transforms.arguments import (
     hashable,
     transformed,
 )
-from staticgraph.transforms.derivatives import grad, jvp
+from staticgraph.transforms.derivatives import grad, pushed
 
 
 def jacfwd(f: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False) -> Function:
@@ -95,8 +95,9 @@ def hvp(f: Callable[..., object], primals: Sequence[object], tangents: Sequence[
         >>> sg.hvp(lambda x: sg.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
         (array([ 6., 12.]),)
     """
-    by_all = grad(f, argnums=tuple(range(len(primals))))
-    return jvp(by_all, primals, tangents)[1]
+    count = len(primals) if isinstance(primals, tuple | list) else 1  # others are refused below
+    by_all = grad(f, argnums=tuple(range(count)))
+    return pushed("hvp", by_all, primals, tangents)[1]
 
 
 def linearize(f: Callable[..., object], *primals: object) -> tuple[Any, Callable[..., Any]]:
@@ -115,6 +116,6 @@ def linearize(f: Callable[..., object], *primals: object) -> tuple[Any, Callable
     """
 
     def moved(*tangents: object) -> Any:
-        return jvp(f, primals, tangents)[1]
+        return pushed("linearize", f, primals, tangents)[1]
 
     return transformed("value", f, f, None)(*primals), moved

@@ -34,6 +34,7 @@ ARRAYS: dict[str, Call] = {
     "append": lambda x, y: sg.append(x, y, axis=0),
     "array_split": lambda x: sg.array_split(x, 3, axis=1),
     "around": lambda x: sg.around(0.2 * x + 3.0) * x,
+    "round": lambda x: sg.round(0.002 * x + 3.0, 1) * x,
     "associative_scan": lambda x: sg.associative_scan(lambda a, b: a * b, x),
     "atleast_1d": lambda x: sg.atleast_1d(x) * x,
     "atleast_2d": lambda v: sg.atleast_2d(v) * v,

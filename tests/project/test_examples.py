@@ -94,30 +94,27 @@ def test_a_users_op_trains_in_both_paradigms(robust_fit: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    some(
-        [
-            ("gaussian_process", "--steps 3", 1e-9),
-            ("char_gpt", "--steps 3", 1e-5),
-            ("kalman_filter", "--steps 5 --count 30", 1e-12),
-            ("cnn", "--steps 4", 1e-4),
-            ("hmc", "--steps 10", 1e-9),
-            ("lstm_lm", "--steps 3", 1e-5),
-            ("k_means", "--centres 4", 1e-9),
-            ("vae", "--steps 5", 1e-5),
-            ("pinn", "--steps 5", 1e-9),
-            ("neural_ode", "--steps 5", 1e-9),
-        ],
-        3,
-    ),
+    ("name", "options", "limit"),
+    [
+        ("gaussian_process", "--steps 3", 1e-9),
+        ("char_gpt", "--steps 3", 1e-5),
+        ("kalman_filter", "--steps 5 --count 30", 1e-12),
+        ("cnn", "--steps 4", 1e-4),
+        ("hmc", "--steps 10", 1e-9),
+        ("lstm_lm", "--steps 3", 1e-5),
+        ("k_means", "--centres 4", 1e-9),
+        ("vae", "--steps 5", 1e-5),
+        ("pinn", "--steps 5", 1e-9),
+        ("neural_ode", "--steps 5", 1e-9),
+    ],
 )
-def test_both_paradigms_have_the_same_losses(given: tuple[str, str, float]) -> None:
-    name, options, limit = given
+def test_both_paradigms_have_the_same_losses(name: str, options: str, limit: float) -> None:
     found = load(name).main(options.split())
     compiled, eager = found["compiled"], found["eager"]
     assert len(compiled) == len(eager) > 1
-    assert compiled[0] != compiled[-1]
     np.testing.assert_allclose(compiled, eager, limit)
+    if name not in ("hmc", "k_means"):  # energies of samples; one distance, and iterations
+        assert compiled[-1] < compiled[0]
 
 
 def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:

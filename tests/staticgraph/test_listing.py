@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import staticgraph as sg
+from staticgraph import dynamic
 from staticgraph.__main__ import main
 from staticgraph.compiler.core.op import all_ops
 from staticgraph.compiler.ops import LIBRARY
@@ -31,6 +33,21 @@ def test_reasons_are_of_names_that_there_are() -> None:
     ):  # fmt: skip
         assert set(missing) <= set(theirs)
         assert len(set(theirs)) == len(theirs)
+
+
+def test_reasons_are_of_what_is_not_there() -> None:
+    """But for the names that mean something else here."""
+    places = {
+        "jax": (sg, reasons.JAX_NUMPY), "special": (sg.special, reasons.JAX_SPECIAL),
+        "torch": (dynamic, reasons.TORCH), "nn": (sg.nn, reasons.TORCH_FUNCTIONAL),
+    }  # fmt: skip
+    found = {
+        place: {name for name in missing if hasattr(owner, name)}
+        for place, (owner, missing) in places.items()
+    }
+    assert found == {
+        "jax": {"diff", "load", "save"}, "special": set(), "torch": set(), "nn": set()
+    }  # fmt: skip
 
 
 def test_most_of_what_others_have_is_there() -> None:

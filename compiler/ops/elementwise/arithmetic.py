@@ -33,7 +33,7 @@ from staticgraph.compiler.ops.elementwise.complex_numbers import (
 __all__ = [
     "abs", "add", "astype", "ceil", "copysign", "divide", "floor", "floor_divide", "fmax", "fmin",
     "fmod", "frac", "gcd", "heaviside", "hypot", "lcm", "maximum", "minimum", "multiply",
-    "negative", "pow", "power", "reciprocal", "remainder", "round", "sign", "square",
+    "negative", "pow", "power", "reciprocal", "remainder", "sign", "square",
     "stop_gradient", "subtract", "trunc",
 ]  # fmt: skip
 

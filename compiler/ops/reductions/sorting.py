@@ -57,10 +57,23 @@ def _order(x: Any, *, axis: int, descending: bool) -> Any:
 
 
 def _sort(x: Any, axis: int) -> None:
-    if x.size < _MANY:
+    if is_float(x.dtype) and x.dtype.itemsize == 2:
+        _sort_narrow(x, axis)
+    elif x.dtype.itemsize == 1:
+        x.sort(axis, kind="stable")  # which counts: a fortieth of the time
+    elif x.size < _MANY:
         x.sort(axis)
     else:
         provided.sort(x, axis)
+
+
+def _sort_narrow(x: Any, axis: int) -> None:
+    # NumPy counts the digits of integers, and compares floats of 16 bits one by one
+    x[np.isnan(x)] = np.nan
+    bits = x.view(np.int16)
+    bits ^= bits >> 15 & 0x7FFF
+    bits.sort(axis, kind="stable")
+    bits ^= bits >> 15 & 0x7FFF
 
 
 argsort: Op = host_along(

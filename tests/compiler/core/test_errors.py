@@ -73,7 +73,7 @@ W = sg.variable(np.ones((3, 2), np.float32), "w")
          lambda: placeholder("x", 1, -2)),
         (sg.DTypeError, r"placeholder 'x': no dtype 'complex256': known are bool, .*",
          lambda: placeholder(dtype="complex256")),
-        (sg.DTypeError, r"variable: no dtype dtype\('O'\): known are bool, .*",
+        (sg.DTypeError, r"variable: no dtype 'object': known are bool, .*",
          lambda: sg.variable([object()])),
     ],
 )  # fmt: skip

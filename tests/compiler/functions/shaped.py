@@ -162,6 +162,7 @@ SHAPED: dict[str, list[Call]] = {
         call(np.array([[1.5], [-1.0]]), np.array([0.0, 1.25, -9.0]), order=0, numpy=_polar),
     ],
     "fabs": [call(nonzero(3)), call(integers(4), order=0)],
+    "round": [call(spread(5), order=0), call(spread(5), 1, order=0), call(integers(4), order=0)],
     "around": [
         call(EDGES[5:7], order=0),
         call(spread(5), 2, order=0),

@@ -275,3 +275,21 @@ def test_piecewise_takes_functions_and_numbers() -> None:
     x = np.linspace(-2.0, 2.0, 5)
     for given in ([x < -1, x > 1], [np.negative, 7.0, 3.0]), ([x > 0], [np.square]):
         assert_allclose(sg.piecewise(x, *given), np.piecewise(x, *given))
+
+
+def test_rounding_to_decimals_is_numpys_in_every_spelling() -> None:
+    values = {
+        "real": np.array([1.2345, -2.5, 0.5, 1e9]), "integers": np.array([1245, -15, 25]),
+        "complex": np.array([1.256 - 2.5j, 0.5 + 1.55j]),
+    }  # fmt: skip
+    for given in values.values():
+        x = sg.placeholder("x", (None,), given.dtype)
+        for decimals in (-1, 0, 2):
+            expected = np.round(given, decimals)
+            spelled = [x.round(decimals), np.round(x, decimals), sg.round(x, decimals=decimals)]
+            eager = [sg.round(given, decimals), np.round(dynamic.tensor(given), decimals)]
+            for found in (*sg.compile([x], spelled)(given), *map(np.asarray, eager)):
+                np.testing.assert_allclose(found, expected, 1e-15)
+                assert found.dtype == expected.dtype
+    with pytest.raises(sg.GraphError, match="has no value before it runs"):
+        round(sg.placeholder("x", ()), 2)

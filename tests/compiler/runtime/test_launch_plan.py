@@ -288,4 +288,7 @@ def test_large_eager_ops_load_nothing_that_compiles() -> None:
     assert warm[0] == cold[0]
     compiled, loaded, launch_plans = map(int, cold[1].split())
     assert compiled > 0
-    assert warm[1:] == [f"0 0 {compiled + loaded + launch_plans}", "[]"]
+    again = [*map(int, warm[1].split())]  # what copies in threads is loaded without a plan
+    assert again[0] == 0
+    assert sum(again) == compiled + loaded + launch_plans
+    assert warm[2:] == ["[]"]

@@ -53,6 +53,9 @@ def test_products_with_hessians() -> None:
     np.testing.assert_allclose(sg.compile([p], product)(X), 6 * X * X, 1e-14)
     with pytest.raises(OutputError, match="no scalar"):
         sg.hvp(lambda x: x, (X,), (X,))
+    for given in (X, np.float64(2.0)):
+        with pytest.raises(sg.OptionError, match=r"^hvp: the primals are a tuple or a list, not"):
+            sg.hvp(sg.sum, given, given)
 
 
 def test_linear_maps() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import staticgraph as sg
 from staticgraph.compiler.reference.orders import first_in_order, order
 
 SHAPES = [(300,), (3, 500), (2, 400, 3), (100, 2), (2, 9000)]
@@ -32,6 +34,27 @@ def values(kind: str, shape: tuple[int, ...]) -> list[Any]:
     with_nan.reshape(-1)[::17] = np.nan
     with_nan.reshape(-1)[1::17] = -np.nan
     return [x, with_nan]
+
+
+@pytest.mark.parametrize("kind", ["f2", "bfloat16", "u1", "i1", "?", "i2", "f4", "i4"])
+def test_sorted_elements_are_those_of_a_stable_sort(kind: str) -> None:
+    """Bits and all: floats of 16 bits, bytes and bools are sorted in ways of their own."""
+    dtype = np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+    for shape in SHAPES:
+        for x in values("f4" if kind == "bfloat16" else kind, shape):
+            x = x.astype(dtype)
+            wide = x.astype("f4") if dtype.itemsize == 2 and kind != "i2" else x
+            for axis in range(x.ndim):
+                for descending in (False, True):
+                    places = stable(wide, axis, descending)
+                    expected = np.take_along_axis(wide, places, axis)
+                    found = sg.sort(x, axis, descending=descending)
+                    assert found.dtype == dtype
+                    assert_array_equal(found.astype(wide.dtype), expected)
+                    if wide.dtype.kind == "f":
+                        zero = expected == 0
+                        signs = np.signbit(found.astype(wide.dtype)[zero])
+                        assert_array_equal(signs, np.signbit(expected[zero]))
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8", "f2", "i4", "i8", "i2", "u1", "u4", "?"])
