@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.core.published import published
@@ -11,6 +12,7 @@ from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.factory_options import check_options
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.outputs import taking_out
 
 __all__ = [
@@ -18,22 +20,27 @@ __all__ = [
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-fft = taking_out(taking_input(_shared.fft))
-fft2 = taking_out(taking_input(_shared.fft2))
-fftn = taking_out(taking_input(_shared.fftn))
+
+def _transform(shared: Callable[..., Any]) -> Any:
+    return taking_out(widening(taking_input(shared)))
+
+
+fft = _transform(_shared.fft)
+fft2 = _transform(_shared.fft2)
+fftn = _transform(_shared.fftn)
 fftshift = taking_input(_shared.fftshift)
-hfft = taking_out(taking_input(_shared.hfft))
-ifft = taking_out(taking_input(_shared.ifft))
-ifft2 = taking_out(taking_input(_shared.ifft2))
-ifftn = taking_out(taking_input(_shared.ifftn))
+hfft = _transform(_shared.hfft)
+ifft = _transform(_shared.ifft)
+ifft2 = _transform(_shared.ifft2)
+ifftn = _transform(_shared.ifftn)
 ifftshift = taking_input(_shared.ifftshift)
-ihfft = taking_out(taking_input(_shared.ihfft))
-irfft = taking_out(taking_input(_shared.irfft))
-irfft2 = taking_out(taking_input(_shared.irfft2))
-irfftn = taking_out(taking_input(_shared.irfftn))
-rfft = taking_out(taking_input(_shared.rfft))
-rfft2 = taking_out(taking_input(_shared.rfft2))
-rfftn = taking_out(taking_input(_shared.rfftn))
+ihfft = _transform(_shared.ihfft)
+irfft = _transform(_shared.irfft)
+irfft2 = _transform(_shared.irfft2)
+irfftn = _transform(_shared.irfftn)
+rfft = _transform(_shared.rfft)
+rfft2 = _transform(_shared.rfft2)
+rfftn = _transform(_shared.rfftn)
 
 
 def _frequencies(name: str, shared: Any, shown: str) -> Any:

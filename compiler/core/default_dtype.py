@@ -16,7 +16,8 @@ OF_PROCESS: list[DType] = [np.dtype(np.float32)]
 """What `set_default_dtype` has set: captured functions look whether it is still there."""
 
 BLOCKS: list[object] = []
-"""The blocks of `default_dtype` that are open, in all threads."""
+"""The blocks that are open, in all threads, on which what a captured function computes depends: of
+`default_dtype`, and of `autocast`."""
 
 _of_block: ContextVar[DType | None] = ContextVar("default_dtype", default=None)
 

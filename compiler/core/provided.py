@@ -71,6 +71,9 @@ cond_cotangents: Provided[..., Sequence[Any]] = Provided(
 )
 """The cotangents of a branch's operands."""
 
+narrow_dtype: Provided[[], object] = Provided("staticgraph.dynamic.tensors.narrowing")
+"""The dtype that `autocast` computes products of tensors in, or None."""
+
 custom_function: Provided[[Any], Any] = Provided("staticgraph.dynamic.autograd.custom")
 """`custom_function(call)`: the value of a call of a `custom_vjp` function on eager tensors."""
 

@@ -151,7 +151,7 @@ def copy_into(out: Array, x: Array) -> None:
 
 def add_into(out: Array, x: Array) -> None:
     """Add x, broadcast to the shape of `out`, to `out` of its dtype, which lies elsewhere."""
-    kind = NUMBERS.get(out.dtype.name)
+    kind = NUMBERS.get(out.dtype.name) if out.dtype.isnative else None
     if kind is None or not _done(out, x, kind):
         np.add(out, x, out)
 

@@ -70,6 +70,7 @@ from staticgraph.compiler.schedule.placement import (
     is_alone,
 )
 from staticgraph.compiler.schedule.products import (
+    between_margins,
     is_reshape,
     is_transposed,
     is_turned,
@@ -312,6 +313,8 @@ class _Fuser(Placement):
     def _place_alias(self, node: Node) -> None:
         if is_reshape(node) and not self.separate and node.id not in self.stored:
             pack = pack_of(self.nodes, self.consumers, node)
+            if pack is not None and pack.base in self.unwritten:
+                pack = between_margins(self.nodes, pack)
             if pack is not None:
                 self.packs[node.id] = pack
                 self._materialise(pack.base)

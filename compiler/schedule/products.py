@@ -79,16 +79,15 @@ def pack_of(
         if product(shape[lead:split]) == rows and product(shape[split:]) == columns:
             if not all(isinstance(size, int) for size in shape[:split]):
                 return None
-            pack = Pack(alias.id, source.id, base, index, split, lead)
-            return _between_margins(nodes, pack, shape) or pack
+            return Pack(alias.id, source.id, base, index, split, lead)
     return None
 
 
-def _between_margins(nodes: Mapping[int, Node], pack: Pack, shape: Shape) -> Pack | None:
+def between_margins(nodes: Mapping[int, Node], pack: Pack) -> Pack | None:
     """The same of what an `embed` puts between zeros, which need not be written out: windows that
     slide along its last two axes; None if it is something else.
     """
-    node = nodes[pack.base]
+    node, shape = nodes[pack.base], nodes[pack.source].type.shape
     if node.op.name != "embed" or node.attrs["value"] != 0 or set(node.attrs["steps"]) != {1}:
         return None
     starts, operand = node.attrs["starts"], node.operands[0]
@@ -164,7 +163,7 @@ def _is_packed(
             return False
         else:
             pack = pack_of(nodes, consumers, reader)
-            if pack is None or not pack.margins:
+            if pack is None or between_margins(nodes, pack) is None:
                 return False
     return True
 

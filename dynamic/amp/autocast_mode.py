@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from staticgraph.dynamic.core.dtypes import DTYPES, DType, bfloat16, float16
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.tape.grad_mode import decorated, mode, paused
+from staticgraph.dynamic.tape.grad_mode import decorated, mode
 from staticgraph.dynamic.tensors.devices import device as make_device
 from staticgraph.dynamic.tensors.narrowing import casting, in_dtype
 
@@ -39,6 +40,10 @@ class autocast:  # noqa: N801 - PyTorch's name
             raise ArgumentError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = make_device(device_type).type
         default = bfloat16 if self.device == "cpu" else float16
+        if not isinstance(dtype, DType | None):
+            raise ArgumentError(
+                f"autocast(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+            )
         self.fast_dtype: DType = default if dtype is None else dtype
         self.enabled = bool(enabled)
         self._blocks: list[Any] = []
@@ -58,8 +63,7 @@ class autocast:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> autocast:
         """Cast from here on; a block that is not enabled ends that of "cpu" around it."""
-        wanted = self.fast_dtype.dtype if self.enabled else None
-        block = casting(wanted if self.device == "cpu" else mode.autocast)
+        block = self._block()
         block.__enter__()
         self._blocks.append(block)
         return self
@@ -69,8 +73,12 @@ class autocast:  # noqa: N801 - PyTorch's name
         self._blocks.pop().__exit__(None, None, None)
 
     def __call__(self, function: Callable[..., object]) -> Callable[..., Any]:
-        """`function`, run in such a block."""
-        return decorated(function, lambda: self)
+        """`function`, each call of which runs in a block of its own, in whatever thread."""
+        return decorated(function, self._block)
+
+    def _block(self) -> AbstractContextManager[None]:
+        wanted = self.fast_dtype.dtype if self.enabled else None
+        return casting(wanted if self.device == "cpu" else mode.autocast)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -83,12 +91,6 @@ def is_autocast_available(device_type: str) -> bool:
     return make_device(device_type).type == "cpu"
 
 
-def _is_on() -> bool:
-    if paused and mode.capture is not None and mode.autocast is None:
-        mode.capture.refuse_mode("is_autocast_enabled()")
-    return mode.autocast is not None
-
-
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether products are computed in narrow floats on a device: "cuda" unless told otherwise.
 
@@ -97,7 +99,11 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
         ...     dynamic.is_autocast_enabled(), dynamic.is_autocast_enabled("cpu")
         (False, True)
     """
-    return device_type is not None and make_device(device_type).type == "cpu" and _is_on()
+    return (
+        device_type is not None
+        and make_device(device_type).type == "cpu"
+        and mode.autocast is not None
+    )
 
 
 def get_autocast_dtype(device_type: str) -> DType:

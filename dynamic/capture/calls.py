@@ -15,7 +15,7 @@ from staticgraph.dynamic.capture.questions import requires
 from staticgraph.dynamic.core.errors import AutogradError, DeferredError
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.func.tracer import Tracer
-from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
+from staticgraph.dynamic.tape.grad_mode import mode, recording
 from staticgraph.dynamic.tape.nodes import (
     FREED,
     Cotangents,
@@ -26,6 +26,7 @@ from staticgraph.dynamic.tape.nodes import (
 )
 from staticgraph.dynamic.tape.observers import announce
 from staticgraph.dynamic.tape.tape import mutated
+from staticgraph.dynamic.tensors.narrowing import casting
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
 
@@ -35,11 +36,9 @@ def call(
     """The results of a compiled function on tensors, arrays and numbers.
 
     Recorded as one node if an operand requires grad, for which operands that are `written`
-    afterwards are copied. On tracers of `dynamic.func`, and in a block
-    of `autocast`, the function is applied op by op.
+    afterwards are copied. On tracers of `dynamic.func` the function is applied op by op, of which
+    none is to be cast by `autocast` again.
     """
-    if paused and mode.autocast is not None:
-        return list(function.expand(as_tensors(operands)))
     values: list[Any] = []
     edges: list[Any] = []
     needed = False
@@ -47,7 +46,8 @@ def call(
         node = None
         if isinstance(one, Tensor):
             if isinstance(one, Tracer):
-                return list(function.expand(as_tensors(operands)))
+                with casting(None):
+                    return list(function.expand(as_tensors(operands)))
             values.append(one._array)
             node = one._node
             needed = needed or node is not None
@@ -98,12 +98,10 @@ def perform(function: CompiledFunction, effects: Effects, given: Sequence[Any]) 
 
 def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any]) -> list[Any]:
     operands = effects.operands(given)
-    casts = bool(paused) and mode.autocast is not None
-    if effects.steps and (casts or any(isinstance(one, Tracer) for one in operands)):
-        where = "in a block of autocast" if casts else "inside of a transform of dynamic.func"
+    if effects.steps and any(isinstance(one, Tracer) for one in operands):
         raise CaptureError(
             f"{function.name}: a captured function that changes tensors in place, or steps an "
-            f"optimizer, is called {where}: call the function itself"
+            "optimizer, is called inside of a transform of dynamic.func: call the function itself"
         )
     effects.check(operands)
     if effects.breaks:

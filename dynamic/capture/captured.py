@@ -42,9 +42,11 @@ class Captured:
 
     @contextmanager
     def capturing(self) -> Iterator[Capture]:
-        """Inside the block this thread captures: whatever its modes were, it records."""
+        """Inside the block this thread captures: whatever its modes were, it records.
+
+        What `autocast` does around the call is a part of the graph.
+        """
         before = mode.capture, mode.inference, record_if(True)
-        autocast, mode.autocast = mode.autocast, None  # each call asks for it: see `call`
         capture = mode.capture = Capture(self._operands, before[2] and not before[1])
         mode.inference = False
         paused.append(None)
@@ -65,7 +67,6 @@ class Captured:
             copying.pop()
             paused.pop()
             mode.capture, mode.inference, _ = before
-            mode.autocast = autocast
             record_if(before[2])
 
     def drawn(self, capture: Capture | None) -> int:

@@ -285,7 +285,8 @@ def watched(function: Function) -> Function:
     def counted(*operands: Any, **options: Any) -> Any:
         if options:
             return function(*operands, **options)
-        for _ in state.blanks:
+        for blank in state.blanks:
+            del blank  # debuggers would show a tensor of which nothing is set
             break
         else:
             state.count(operands)

@@ -18,6 +18,7 @@ from staticgraph.dynamic.linalg.checks import (
 )
 from staticgraph.dynamic.tape.grad_mode import recording
 from staticgraph.dynamic.tape.nodes import Failing
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.tensor import has_values
 
 
@@ -52,6 +53,7 @@ class SVD(NamedTuple):
         return named("linalg_svd", self)
 
 
+@widening
 def cholesky(A: object, *, upper: bool = False) -> Any:
     """L with A = L L^T of symmetric positive definite matrices, lower; or its transpose.
 
@@ -83,6 +85,7 @@ def _failing(of: Any, result: Any, text: str, name: str) -> Any:
     return result
 
 
+@widening
 def qr(A: Any, mode: str = "reduced") -> QR:
     """A = Q R with orthonormal columns in Q and an upper triangle R.
 
@@ -110,6 +113,7 @@ def qr(A: Any, mode: str = "reduced") -> QR:
     return QR(*factors)
 
 
+@widening
 def eigh(A: object, UPLO: str = "L") -> Eigh:
     """The eigenvalues in order and eigenvectors of symmetric matrices; one triangle is read.
 
@@ -135,6 +139,7 @@ class Eig(NamedTuple):
         return named("linalg_eig", self)
 
 
+@widening
 def eig(A: object) -> Eig:
     """The eigenvalues and eigenvectors of square matrices: complex.
 
@@ -150,6 +155,7 @@ def eig(A: object) -> Eig:
     return Eig(*ops.eig(A))
 
 
+@widening
 def eigvals(A: object) -> Any:
     """The eigenvalues of square matrices: complex.
 
@@ -167,6 +173,7 @@ def _triangle(triangle: str) -> str:
     return triangle.upper()
 
 
+@widening
 def eigvalsh(A: object, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric matrices in order, which may be equal: see `eigh`.
 
@@ -178,6 +185,7 @@ def eigvalsh(A: object, UPLO: str = "L") -> Any:
     return ops.eigvalsh(A, _triangle(UPLO))
 
 
+@widening
 def svd(A: Any, full_matrices: bool = True) -> SVD:
     """A = U diag(S) Vh, singular values from the largest on: (..., m, n).
 
@@ -198,6 +206,7 @@ def svd(A: Any, full_matrices: bool = True) -> SVD:
     return SVD(u, factors.S, vh)
 
 
+@widening
 def svdvals(A: object) -> Any:
     """The singular values of matrices, from the largest on.
 

@@ -12,6 +12,7 @@ from staticgraph.compiler.ops.linalg.systems import adjoint
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_tensors
 from staticgraph.dynamic.linalg import decompositions, products, solving
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.outputs import taking_out
 
 __all__ = [
@@ -31,6 +32,7 @@ def cholesky(input: object, upper: bool = False) -> Any:
     return decompositions.cholesky(input, upper=upper)
 
 
+@widening
 def cholesky_solve(B: object, L: Any, upper: bool = False) -> Any:
     """X with A X = B, given the Cholesky factor L of A.
 
@@ -43,6 +45,7 @@ def cholesky_solve(B: object, L: Any, upper: bool = False) -> Any:
     return solving.solve_triangular(adjoint(lower), half, upper=True)
 
 
+@widening
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, given its Cholesky factor L.
 

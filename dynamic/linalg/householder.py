@@ -9,8 +9,10 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.linalg.checks import require_matrices
+from staticgraph.dynamic.tensors.narrowing import widening
 
 
+@widening
 def householder_product(A: Any, tau: Any) -> Any:
     """The first n columns of the product of I - tau[i] v[i] v[i]^H, A of shape (..., m, n).
 

@@ -12,6 +12,7 @@ from staticgraph.dynamic.linalg.checks import require_matrices
 from staticgraph.dynamic.linalg.decompositions import svdvals
 from staticgraph.dynamic.linalg.solving import inv
 from staticgraph.dynamic.tensors.dims import axes_of, axis_of
+from staticgraph.dynamic.tensors.narrowing import widening
 
 
 @taking_numpys_words
@@ -80,6 +81,7 @@ def norm(
     return vector_norm(A, 2 if ord is None else ord, axes, keepdim, dtype=dtype)
 
 
+@widening
 def cond(A: object, p: object = None) -> Any:
     """The condition numbers of matrices: the norm times that of the inverse; 2-norms if None.
 

@@ -15,6 +15,7 @@ from staticgraph.dynamic.operations.diagonals import diagonal as _diagonal
 from staticgraph.dynamic.operations.distances import cross as _cross
 from staticgraph.dynamic.operations.places import vander as _vander
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import narrowing, widening
 
 matmul = ops.matmul
 
@@ -53,6 +54,7 @@ def vander(x: object, *, N: int | None = None) -> Any:
     return _vander(x, N, increasing=True)
 
 
+@narrowing
 def vecdot(x: object, y: Any, *, dim: int = -1) -> Any:
     """The inner products along an axis.
 
@@ -105,6 +107,7 @@ def matrix_exp(A: Any) -> Any:
     return ops.expm(A)
 
 
+@widening
 def matrix_rank(
     A: object, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Any:

@@ -13,10 +13,12 @@ from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.linalg.checks import SAME, require_matrices, require_square, singular
+from staticgraph.dynamic.tensors.narrowing import widening
 
 _INVERSION = "diagonal element {pivot} is zero, the inversion could not be completed"
 
 
+@widening
 def inv(A: object) -> Any:
     """The inverses of square matrices: (..., n, n); RuntimeError for a singular one.
 
@@ -39,6 +41,7 @@ def _solved(A: object, B: object) -> Any:
         raise singular("torch.linalg.solve", "solver failed", A) from None
 
 
+@widening
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with A X = B, or X A = B unless `left`: (..., n, n) and (..., n, k) or vectors (..., n).
 
@@ -137,6 +140,7 @@ def logdet(input: object) -> Any:
     return ops.where(ops.less(sign, 0), np.nan, logarithm)
 
 
+@widening
 def pinv(A: object, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """The pseudoinverses of matrices: (..., m, n) -> (..., n, m).
 
@@ -162,6 +166,7 @@ class LeastSquares(NamedTuple):
         return named("linalg_lstsq", self)
 
 
+@widening
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
     """The X of least |A X - B|, of least |X| among several: by pseudoinverses.
 

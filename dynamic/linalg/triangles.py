@@ -15,6 +15,7 @@ from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.linalg.checks import require_matrices, require_square
 from staticgraph.dynamic.linalg.solving import solve_triangular
 from staticgraph.dynamic.operations.diagonals import tril, triu
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.tensor import wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -193,6 +194,7 @@ def unpacked(packed: Any, pivots: Any) -> PLU:
     return PLU(packed._constant(np.ascontiguousarray(permutation)), _lower(packed), upper)
 
 
+@widening
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """X with A X = B, or X A = B unless `left`, of what `lu_factor` has made of A.
 

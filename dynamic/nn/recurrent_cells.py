@@ -15,7 +15,9 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.dynamic.core.dtypes import F32, F64
+from staticgraph.dynamic.core.errors import SizeError
 from staticgraph.dynamic.core.gates import gru_gates
+from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.nn import (
     functional as F,  # noqa: N812 - PyTorch's name
@@ -113,11 +115,20 @@ class _Cell(Module):
         """The sizes, and `bias` if it is off."""
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
-    def _check(self, input: object, *states: tuple[str, Any]) -> None:
+    def _check(self, input: Any, *states: tuple[str, Any]) -> None:
         for role, value in (("input", input), *states):
             if value is not None and value.ndim not in (1, 2):
                 raise OptionError(
                     f"{self._get_name()}: Expected {role} to be 1D or 2D, got {value.ndim}D instead"
+                )
+        for role, value in states:
+            if value is not None and differ(value.shape[:-1], input.shape[:-1]):
+                given = f"of shape {list(input.shape)} and {role} of {list(value.shape)}"
+                if value.ndim != input.ndim:
+                    raise SizeError(f"{self._get_name()}: input {given}: one has no batch")
+                raise SizeError(
+                    f"{self._get_name()}: Input batch size {input.shape[0]} doesn't match {role} "
+                    f"batch size {value.shape[0]}: input {given}"
                 )
 
     def _zeros(self, input: Any) -> Any:

@@ -13,6 +13,7 @@ from staticgraph.dynamic.core.dtypes import DTYPES
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = [
@@ -178,6 +179,7 @@ def _require_floats(real: Any, imag: Any) -> None:
 
 
 @called("Polar")
+@widening
 def polar(abs: Any, angle: Any) -> Any:
     """Complex numbers of their absolute values and angles, of one floating dtype.
 
@@ -201,6 +203,7 @@ def view_as_real(input: Any) -> Any:
     return ops.view_as_real(input)
 
 
+@widening
 def view_as_complex(input: Any) -> Any:
     """A real tensor whose last axis has size two as a complex one on the same memory.
 

@@ -16,9 +16,8 @@ from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.operations.arranging import movedim
 from staticgraph.dynamic.operations.complex_numbers import conj
 from staticgraph.dynamic.operations.diagonals import diagonal
-from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.narrowing import casting, narrowing
+from staticgraph.dynamic.tensors.narrowing import as_without, narrowing
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import stack_products
 from staticgraph.dynamic.tensors.views import computed
@@ -59,6 +58,7 @@ def mm(input: object, mat2: object) -> Any:
     return ops.matmul(input, mat2)
 
 
+@as_without
 def mv(input: object, vec: object) -> Any:
     """The product of a matrix and a vector: (n, m), (m,) -> (n,).
 
@@ -68,9 +68,6 @@ def mv(input: object, vec: object) -> Any:
     """
     _require_rank("mv", "self", input, 2)
     _require_rank("mv", "vec", vec, 1)
-    if paused and mode.autocast is not None:  # which PyTorch does not cast the operands of
-        with casting(None):
-            return ops.matmul(input, vec)
     return ops.matmul(input, vec)
 
 
@@ -109,7 +106,7 @@ def addmm(input: object, mat1: object, mat2: object, *, beta: float = 1, alpha: 
 
 
 @called("Addmv")
-@narrowing
+@as_without
 def addmv(input: object, mat: object, vec: object, *, beta: float = 1, alpha: float = 1) -> Any:
     """beta input + alpha mat @ vec: (n,), (n, m), (m,) -> (n,).
 

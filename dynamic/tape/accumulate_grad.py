@@ -106,9 +106,11 @@ class AccumulateGrad(GraphNode):
                 np.add(before, g, before)
             else:
                 add_into(before, g)
-        else:
+        elif before._array.flags.writeable:
             add_into(before._array, g)
             before._counter[0] += 1
+        else:  # such as what `expand` made: the op says what is wrong
+            before.add_(before._constant(g))
 
     def _kept(self, g: Any, own: bool) -> Any:
         """A first gradient in memory of its own, laid out as the leaf's, else row after row.

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
+from staticgraph.compiler.core.default_dtype import BLOCKS
 from staticgraph.compiler.core.dtypes import is_float, is_narrow
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core import eager_ops
@@ -18,8 +20,10 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused
 
 NARROWED: frozenset[Op] = frozenset({
     ops.matmul, ops.conv2d, ops.conv_transpose2d, ops.prod, eager_ops.add_bias, eager_ops.bmm,
+    eager_ops.prod_dim,
 })  # fmt: skip
 """The ops whose operands are cast: products, the bias that is added to one, and `prod`."""
+_WIDENED = frozenset({ops.prod, eager_ops.prod_dim})
 
 
 @contextmanager
@@ -27,11 +31,21 @@ def casting(dtype: Any) -> Iterator[None]:
     """Inside, this thread casts to a NumPy dtype; None: it casts nothing."""
     before, mode.autocast = mode.autocast, dtype
     paused.append(None)
+    token = object()
+    BLOCKS.append(token)
     try:
         yield
     finally:
         mode.autocast = before
         paused.pop()
+        BLOCKS.remove(token)
+
+
+def _narrow_dtype() -> object:
+    return mode.autocast
+
+
+provided.narrow_dtype.provide(_narrow_dtype)
 
 
 def _cast(value: Any, dtype: Any) -> Any:
@@ -55,7 +69,7 @@ def in_dtype(operands: Sequence[Any], dtype: Any) -> list[Any]:
 
 def narrowed(op: Op, operands: Sequence[Any]) -> list[Any]:
     """The operands of an op in the dtype of the block; of `prod` in float32."""
-    return in_dtype(operands, F32 if op is ops.prod else mode.autocast)
+    return in_dtype(operands, F32 if op in _WIDENED else mode.autocast)
 
 
 def narrowing(function: Callable[..., Any], wide: Any = None) -> Callable[..., Any]:
@@ -72,6 +86,19 @@ def narrowing(function: Callable[..., Any], wide: Any = None) -> Callable[..., A
             return function(*values, **named)
 
     return cast
+
+
+def as_without(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that `autocast` leaves alone, though it is made of products."""
+
+    @functools.wraps(function)
+    def plain(*args: Any, **options: Any) -> Any:
+        if not paused or mode.autocast is None:
+            return function(*args, **options)
+        with casting(None):
+            return function(*args, **options)
+
+    return plain
 
 
 def widening(function: Callable[..., Any]) -> Callable[..., Any]:

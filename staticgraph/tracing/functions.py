@@ -17,6 +17,7 @@ from staticgraph.compiler.core.default_dtype import BLOCKS, OF_PROCESS, get_defa
 from staticgraph.compiler.core.errors import CaptureError, EffectError, FeedError, OptionError
 from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pickling import name_in_module
+from staticgraph.compiler.core.provided import narrow_dtype
 from staticgraph.compiler.core.pytree import mapped
 from staticgraph.compiler.graph.expression import Expression, closed, handle_among
 from staticgraph.tracing.calls import (
@@ -407,7 +408,8 @@ class Function(InspectedFunction):
     def _surroundings(self, found: Arguments) -> Surroundings:
         """What the function can read beside arrays, as it is: known already, or followed now."""
         on_tensors = bool(self._own or found.modules) or any(map(is_tensor, found.arrays))
-        key = on_tensors, found.structure, tuple(map(id, found.modules)), get_default_dtype()
+        dtypes = get_default_dtype(), narrow_dtype() if on_tensors and BLOCKS else None
+        key = on_tensors, found.structure, tuple(map(id, found.modules)), dtypes
         args, kwargs = found.structure
         leaves = [*parts(args), *parts(kwargs)]
         statics = [one.value for one in leaves if isinstance(one, Static)]

@@ -155,11 +155,11 @@ _NARROW = (
     "conv_transpose3d", "prelu", "scaled_dot_product_attention",
 )  # fmt: skip
 _WIDE = (
-    "adaptive_avg_pool3d", "avg_pool3d", "bilinear", "binary_cross_entropy",
+    "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "bilinear", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss",
     "grid_sample", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss",
     "margin_ranking_loss", "max_pool3d", "max_unpool2d", "max_unpool3d", "mse_loss",
-    "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "pad", "poisson_nll_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "poisson_nll_loss",
     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 )  # fmt: skip
 """What `autocast` computes in its dtype, and in float32: PyTorch's lists for CPUs."""

@@ -16,6 +16,7 @@ from staticgraph.compiler.layers.padding import INDICES, constant, pairs_of
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
 __all__ = ["pad"]
@@ -67,14 +68,24 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    narrow = mode == "circular" or (mode == "reflect" and axes == 3)  # PyTorch's list for CPUs
+    padded = _padded if narrow else _widely_padded
+    return padded(input, widths, mode)
+
+
+def _padded(input: Any, widths: Sequence[int], mode: str) -> Any:
+    """The input with elements of its own added."""
     mirrored = mode != "circular" and type(input) in PLAIN
     take = eager_ops.mirrored if mirrored else ops.take
-    for i in range(axes):
+    for i in range(len(widths) // 2):
         axis, before, after = input.ndim - 1 - i, widths[2 * i], widths[2 * i + 1]
         if before or after:
             _check_width(input, axis, before, after, mode)
             input = take(input, INDICES[mode](input, axis, before, after), axis)
     return input
+
+
+_widely_padded = widening(_padded)
 
 
 def _constant(input: Any, widths: Sequence[int], value: float) -> Any:

@@ -95,6 +95,14 @@ def test_bits_of_nan_and_zeros_are_copied() -> None:
         assert_array_equal(found.view(np.uint32), np.array(x, order="C").view(np.uint32))
 
 
+def test_numbers_of_the_other_byte_order_are_added_as_numbers() -> None:
+    x = values(400, 500).astype(np.dtype("f8").newbyteorder())
+    assert_array_equal(copies.copied(x.T), x.T, strict=True)
+    out = x.copy()
+    copies.add_into(out, x)
+    assert_array_equal(out, 2 * x)
+
+
 def test_memory_that_overlaps_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     x = values(200_001)
     expected = x[:-1].copy()

@@ -198,3 +198,16 @@ def test_anomaly_mode_sees_nan_in_a_number() -> None:
         pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 0th output"),
     ):
         (x * x).backward()
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x: x.clamp("a"), lambda x: torch.where(x > 0, x, torch.ones(7))]
+)
+def test_what_fails_leaves_no_tensor_without_values_for_a_debugger(
+    call: Callable[[Any], Any],
+) -> None:
+    with pytest.raises((TypeError, RuntimeError)) as caught:
+        call(torch.ones(3))
+    for entry in caught.traceback:
+        for value in entry.frame.f_locals.values():
+            assert not isinstance(value, torch.Tensor) or repr(value)

@@ -272,3 +272,23 @@ def test_a_gru_cell_of_other_operands_is_computed_in_ops() -> None:
     assert_allclose(found, expected, rtol=1e-14, atol=1e-15)
     found = np.asarray(sg.function(cell)(x, h).detach())
     assert_allclose(found, expected, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("cell", [nn.RNNCell(3, 4), nn.GRUCell(3, 4), nn.LSTMCell(3, 4)])
+@pytest.mark.parametrize(
+    ("inputs", "states", "message"),
+    [
+        ((2, 3), (3, 4), r"Input batch size 2 doesn't match (hidden|hx\[0\]) batch size 3"),
+        ((2, 3), (1, 4), r"Input batch size 2 doesn't match (hidden|hx\[0\]) batch size 1"),
+        ((1, 3), (2, 4), r"Input batch size 1 doesn't match (hidden|hx\[0\]) batch size 2"),
+        ((2, 3), (4,), r"input of shape \[2, 3\] and (hidden|hx\[0\]) of \[4\]: one has no batch"),
+        ((3,), (2, 4), r"input of shape \[3\] and (hidden|hx\[0\]) of \[2, 4\]: one has no batch"),
+    ],
+)
+def test_a_cell_refuses_a_state_of_another_batch(
+    cell: Any, inputs: tuple[int, ...], states: tuple[int, ...], message: str
+) -> None:
+    """Which would broadcast, and is no broadcast in PyTorch."""
+    h = torch.zeros(*states)
+    with pytest.raises(RuntimeError, match=message):
+        cell(torch.zeros(*inputs), (h, h) if isinstance(cell, nn.LSTMCell) else h)

@@ -66,3 +66,19 @@ def test_the_gradient_of_a_weight_is_the_product_however_it_lies() -> None:
         assert w.grad.is_contiguous()
         (found,) = torch.autograd.grad(F.linear(given, w), w, torch.from_numpy(g))
         assert found.is_contiguous()
+
+
+@pytest.mark.parametrize("size", [3, 600])
+def test_a_gradient_whose_elements_are_one_is_not_added_to(size: int) -> None:
+    w = torch.zeros(size, size, requires_grad=True)
+    w.grad = torch.zeros(size, 1).expand(size, size)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        w.sum().backward()
+    array = np.ones((size, size), np.float32)
+    array.flags.writeable = False
+    w.grad = torch.from_numpy(array)
+    with pytest.raises(RuntimeError, match="the memory of the tensor is read-only"):
+        w.sum().backward()
+    w.grad = w.grad.clone()
+    w.sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), np.full((size, size), 2.0))

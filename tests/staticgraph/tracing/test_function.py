@@ -296,7 +296,7 @@ def test_tensors_of_the_surroundings_are_refused() -> None:
 
 
 def test_a_dtype_that_no_op_has_is_refused() -> None:
-    with pytest.raises(sg.DTypeError, match="x: no dtype '.S1'"):
+    with pytest.raises(sg.DTypeError, match=r"x: no dtype '.S1'"):
         sg.function(lambda x: x)(_array(3, dtype="S1"))
 
 

@@ -102,3 +102,47 @@ def test_what_is_not_finite_stays_where_windows_meet_it(where: str) -> None:
         expected = convolved(*(one.astype("float64") for one in (images, weight)), *steps)
     np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+
+
+@pytest.mark.parametrize("read", ["itself", "its sum", "windows without a product"])
+def test_a_padded_image_that_is_read_elsewhere_is_what_windows_are_packed_from(read: str) -> None:
+    rng = np.random.default_rng(0)
+    image, weight = rng.standard_normal((2, 8, 9, 9)), rng.standard_normal((4, 8, 3, 3))
+    x = sg.placeholder("x", (None, 8, 9, 9), "float64")
+    w = sg.placeholder("w", (4, 8, 3, 3), "float64")
+    around = sg.pad(x * x + 1, [(0, 0), (0, 0), (1, 1), (1, 1)])
+    padded = np.pad(image * image + 1, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    other, expected = {
+        "itself": (around, padded),
+        "its sum": (sg.sum(around), padded.sum()),
+        "windows without a product": (
+            sg.sliding_windows(around, (3, 3), (1, 1), (1, 1)),
+            np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3)),
+        ),
+    }[read]
+    y, found = sg.compile([x, w], [sg.conv2d(around, w), other])(image, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    by_sums = convolved(padded, weight, (1, 1), (0, 0), (1, 1))
+    np.testing.assert_allclose(y, by_sums, rtol=0, atol=1e-12 * np.abs(by_sums).max())
+
+
+def test_second_order_through_a_transposed_convolution_of_single_places() -> None:
+    """The cotangent between zeros is packed for one product, and written for another."""
+    rng = np.random.default_rng(0)
+    shapes = {"x": (None, 1, 1, 1), "w": (1, 2, 3, 5), "g": (None, 2, 3, 1)}
+    x, w, g = (sg.placeholder(name, shape, "float64") for name, shape in shapes.items())
+    y = sg.nn.conv_transpose2d(x, w, padding=(0, 2))
+    by_x, by_w = sg.grad((y * y * g).sum(), [x, w])
+    outputs = [by_x, sg.grad((by_w**2).sum(), x)]
+    given = [rng.standard_normal(shape) for shape in ((3, 1, 1, 1), (1, 2, 3, 5), (3, 2, 3, 1))]
+    image, weight, factor = given
+    # the middle column of the weight alone: y = x w, by_x = 2 x sum(g w**2), by_w = 2 w sum(g x**2)
+    middle = weight[0, :, :, 2]
+    over_w = (factor[..., 0] * middle**2).sum((1, 2))
+    over_x = (factor[..., 0] * image[:, 0] ** 2).sum(0)
+    # of the sum of (2 w sum(g x**2))**2 by x
+    second = 16 * image[:, 0, 0, 0] * (middle**2 * over_x * factor[..., 0]).sum((1, 2))
+    first = 2 * image[:, 0, 0, 0] * over_w
+    found = sg.compile([x, w, g], outputs)(*given)
+    np.testing.assert_allclose(found[0].ravel(), first, rtol=1e-12)
+    np.testing.assert_allclose(found[1].ravel(), second, rtol=1e-12)
