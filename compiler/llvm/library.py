@@ -172,10 +172,32 @@ def random_poisson(rate, key, counter):
             else:
                 if (k >= 0.0) & ((rest >= 0.013) | (v <= rest)):
                     height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (rest * rest) + b))
-                    if height <= k * log(rate) - rate - lgamma(k + 1.0):
+                    if height <= poisson_chance(k, rate):
                         found = i64(k)
             attempt = attempt + 1
     return f64(found)
+
+
+def poisson_chance(k, rate):
+    """The logarithm of the probability of k; of large rates without terms that are larger yet."""
+    if rate < 1e6:
+        found = k * log(rate) - rate - lgamma(k + 1.0)
+    else:
+        found = -deviance(k, rate) - 0.5 * log(6.283185307179586 * k) - 0.08333333333333333 / k
+    return found
+
+
+def deviance(k, mean):
+    """k log(k / mean) - k + mean, without cancellation."""
+    x = (k - mean) / mean
+    return mean * ((1.0 + x) * log1p(x) - x)
+
+
+def binomial_chance(k, n, p):
+    """The logarithm of the probability of k, but for a term of n and p, where n is large."""
+    rest = n - k
+    failures = -deviance(rest, n * (1.0 - p)) - 0.5 * log(rest) - 0.08333333333333333 / rest
+    return poisson_chance(k, n * p) + failures
 
 
 def random_binomial(n, p, key, counter):
@@ -202,7 +224,10 @@ def random_binomial(n, p, key, counter):
         a = -0.0873 + 0.0248 * b + 0.01 * chance
         alpha = (2.83 + 5.1 / b) * spread
         most = floor((n + 1.0) * chance)
-        top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
+        if n < 1e6:
+            top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
+        else:
+            top = binomial_chance(most, n, chance)
         odds = log(chance / (1.0 - chance))
         attempt = i64(0)
         while found < 0:
@@ -216,7 +241,11 @@ def random_binomial(n, p, key, counter):
                     found = i64(k)
                 else:
                     height = log(v * alpha / (a / (rest * rest) + b))
-                    if height <= top - lgamma(k + 1.0) - lgamma(n - k + 1.0) + (k - most) * odds:
+                    if n < 1e6:
+                        share = top - lgamma(k + 1.0) - lgamma(n - k + 1.0) + (k - most) * odds
+                    else:
+                        share = binomial_chance(k, n, chance) - top
+                    if height <= share:
                         found = i64(k)
             attempt = attempt + 1
     drawn = f64(found)
@@ -430,9 +459,9 @@ NAMES = {
         name: name
         for name in (
             "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "gcd_u",
-            "lcm_i", "lcm_u", "pow_u", "sign_u",
+            "lcm_i", "lcm_u", "pow_u", "sign_u", "binomial_chance", "deviance",
             "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
-            "part_start", "pow_i", "raised_gamma", "random_below", "random_gamma",
+            "part_start", "poisson_chance", "pow_i", "raised_gamma", "random_below", "random_gamma",
             "random_binomial", "random_log_gamma", "random_poisson", "random_truncated",
             "remainder_i", "remainder_u", "sign_f", "sign_i", "trigamma", "truncated_attempt",
         )

@@ -470,11 +470,14 @@ _EXTREMA: tuple[tuple[Op, Op, Any, Any], ...] = (
 )
 """Per method: the op, that of the place, of all elements, the names of both results."""
 _functions = UNARY | ALONG_AXIS
+
 METHODS: dict[str, Any] = {
     name: _functions[op]
-    for name, op in vars(library).items()
+    for name in (*library.PUBLIC, *library.SPECIAL)
     # `round` takes decimals, and what is real is its own conjugate
-    if isinstance(op, Op) and op in _functions and op not in (ops.round, ops.conjugate)
+    if isinstance(op := getattr(library, name), Op)
+    and op in _functions
+    and op not in (ops.round, ops.conjugate)
 }
 METHODS |= {
     "neg": UNARY[ops.negative],

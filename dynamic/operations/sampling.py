@@ -155,6 +155,6 @@ def poisson(input: Any, generator: object = None) -> Any:
     """
     if not has_values(input):
         check(input >= 0, _NO_RATE)
-    elif np.any(input._array < 0):
+    elif not np.all(input._array >= 0):  # nan is none
         raise AutogradError(_NO_RATE)
     return drawn_poisson(input, generator)

@@ -9,6 +9,19 @@ What a function returns depends on its key: of an array, or an int, an array; of
 expression, which is computed in the loop that reads it; of an eager tensor a tensor.
 """
 
+from staticgraph.random.composed import (
+    cauchy as cauchy,
+    chisquare as chisquare,
+    geometric as geometric,
+    laplace as laplace,
+    logistic as logistic,
+    lognormal as lognormal,
+    pareto as pareto,
+    rademacher as rademacher,
+    rayleigh as rayleigh,
+    t as t,
+    weibull_min as weibull_min,
+)
 from staticgraph.random.continuous import (
     beta as beta,
     exponential as exponential,
@@ -28,10 +41,17 @@ from staticgraph.random.discrete import (
     randint as randint,
 )
 from staticgraph.random.keys import bits as bits, fold_in as fold_in, key as key, split as split
+from staticgraph.random.several import (
+    choice as choice,
+    dirichlet as dirichlet,
+    multivariate_normal as multivariate_normal,
+)
 from staticgraph.random.streams import Stream as Stream, stream as stream
 
 __all__ = [
-    "Stream", "bernoulli", "beta", "binomial", "bits", "categorical", "dropout", "exponential",
-    "fold_in", "gamma", "gumbel", "key", "normal", "permutation", "poisson", "randint", "split",
-    "stream", "truncated_normal", "uniform",
+    "Stream", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare",
+    "choice", "dirichlet", "dropout", "exponential", "fold_in", "gamma", "geometric", "gumbel",
+    "key", "laplace", "logistic", "lognormal", "multivariate_normal", "normal", "pareto",
+    "permutation", "poisson", "rademacher", "randint", "rayleigh", "split", "stream", "t",
+    "truncated_normal", "uniform", "weibull_min",
 ]  # fmt: skip

@@ -45,20 +45,22 @@ def _between(key: object, counters: object, low: Any, high: Any, *, dtype: DType
     return ops.maximum(unit(key, counters, dtype=dtype) * (high - low) + low, low)
 
 
-def _standard_normal(key: object, counters: object, *, dtype: DType) -> Any:
+def standard_normal(key: object, counters: object, *, dtype: DType) -> Any:
+    """Normal numbers of mean 0 and variance 1."""
     return _of_bits(ops.normal_float32, ops.normal_float64, key, counters, dtype)
 
 
 def _normal(key: object, counters: object, loc: Any, scale: Any, *, dtype: DType) -> Any:
-    return _standard_normal(key, counters, dtype=dtype) * scale + loc
+    return standard_normal(key, counters, dtype=dtype) * scale + loc
 
 
-def _standard_exponential(key: object, counters: object, *, dtype: DType) -> Any:
+def standard_exponential(key: object, counters: object, *, dtype: DType) -> Any:
+    """Exponential numbers of mean 1."""
     return _of_bits(ops.exponential_float32, ops.exponential_float64, key, counters, dtype)
 
 
 def _exponential(key: object, counters: object, scale: Any, *, dtype: DType) -> Any:
-    return _standard_exponential(key, counters, dtype=dtype) * scale
+    return standard_exponential(key, counters, dtype=dtype) * scale
 
 
 def _standard_gumbel(key: object, counters: object, *, dtype: DType) -> Any:
@@ -135,7 +137,7 @@ def normal(
         array([ 1.6226422 ,  2.0252647 , -0.43359435], dtype=float32)
     """
     if _is_number(loc, 0) and _is_number(scale, 1):
-        return _standard("normal", _standard_normal, key, shape, dtype)
+        return _standard("normal", standard_normal, key, shape, dtype)
     wanted = floating("normal", dtype)
     parameters = [
         parameter("normal", "loc", loc, wanted), parameter("normal", "scale", scale, wanted, 0),
@@ -159,7 +161,7 @@ def exponential(key: object, shape: object = (), dtype: object = None, scale: Va
         array([2.9501, 3.8434], dtype=float32)
     """
     if _is_number(scale, 1):
-        return _standard("exponential", _standard_exponential, key, shape, dtype)
+        return _standard("exponential", standard_exponential, key, shape, dtype)
     wanted = floating("exponential", dtype)
     mean = parameter("exponential", "scale", scale, wanted, 0)
     shape = common_shape("exponential", shape_of("exponential", shape), mean)
@@ -261,11 +263,10 @@ def beta(key: object, a: Value, b: Value, shape: object = None, dtype: object = 
 
 
 def _beta(key: object, counters: object, a: object, b: object, *, dtype: DType) -> Any:
-    first, second = (
-        _log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b))
-    )
+    first, second = (log_gamma(ops.threefry(key, i), counters, one) for i, one in enumerate((a, b)))
     return ops.astype(1.0 / (1.0 + ops.exp(second - first)), dtype)
 
 
-def _log_gamma(key: object, counters: object, a: object) -> Any:
+def log_gamma(key: object, counters: object, a: object) -> Any:
+    """Logarithms of gamma numbers."""
     return ops.random_log_gamma(ops.log_gamma_attempt(a, key, counters), a, key, counters)

@@ -82,7 +82,7 @@ def randint(
     else:
         make, span, low = _range(low, high, wanted)
     found = drawn(make, key, common_shape("randint", sizes, span, low), [span, low])
-    return ops.astype(found, wanted)
+    return found if wanted == INT64 else ops.astype(found, wanted)  # which copies arrays
 
 
 def _bound(name: str, value: object) -> Any:

@@ -54,11 +54,10 @@ def _members(*, compiler: bool) -> dict[str, Any]:
     }
 
 
-INTERNAL = {"imaginary_part", "log_odds", "real_part"}  # ops of which public functions are made
 TENSOR = {
     name: inspect.getattr_static(dynamic.Tensor, name)
     for name in dir(dynamic.Tensor)
-    if not name.startswith("_") and name not in INTERNAL
+    if not name.startswith("_")
 }
 FUNCTIONS = {  # and classes, but for protocols: what a user's class has to have
     name: one

@@ -152,12 +152,12 @@ def _waves(p: tuple[float, ...], q: tuple[float, ...], x: Any) -> tuple[Any, Any
     """Both sums, cosine and sine of z - pi / 4, and the fourth root of -x."""
     beyond = maximum(-x, -_LOW)
     # farther out z overflows, and x is no longer known to a turn
-    inside = minimum(beyond, 1e24 if x.dtype == "float32" else 1e200)
+    inside = minimum(beyond, 1e22 if x.dtype == "float32" else 1e200)
     z, rest = _phase(inside)
     share = _LOW_PHASE / z
     t = 2 * share * share - 1
-    c, s = cos(z), sin(z)
-    c, s = c - s * rest, s + c * rest
+    c, s, near, off = cos(z), sin(z), cos(rest), sin(rest)  # far out the rest is many turns
+    c, s = c * near - s * off, s * near + c * off
     even, odd = chebyshev_sum(p, t) * (_ROOT_HALF / _ROOT_PI), chebyshev_sum(q, t) / z
     odd = odd * (_ROOT_HALF / _ROOT_PI)
     return even, odd, c + s, s - c, sqrt(sqrt(beyond))

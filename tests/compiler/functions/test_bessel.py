@@ -90,6 +90,16 @@ def test_edges() -> None:
     assert s.k1e is s.scaled_modified_bessel_k1
 
 
+def test_far_waves_of_airy_ai_keep_their_phase_and_size() -> None:
+    at = np.array([-1e5, -1e7, -1e9, -1e12, -1e15])
+    with mp.workdps(60):
+        expected = np.array([float(mp.airyai(mp.mpf(float(one)))) for one in at])
+    for compute in (sg.special.airy_ai, sg.function(sg.special.airy_ai)):
+        assert np.max(abs(compute(at) - expected) / _airy_waves(at)) < 1e-9
+        assert abs(compute(np.array(-1e200))) < 1e-50
+        assert abs(compute(np.array(-3e38, "float32"))) < 1e-5
+
+
 EXACT: dict[str, Callable[[int, Any], Any]] = {
     "chebyshev_polynomial_t": mp.chebyt, "chebyshev_polynomial_u": mp.chebyu,
     "chebyshev_polynomial_v": lambda n, x: mp.jacobi(n, -0.5, 0.5, x) / mp.jacobi(n, -0.5, 0.5, 1),

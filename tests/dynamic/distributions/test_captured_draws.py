@@ -89,3 +89,5 @@ def test_what_is_no_parameter_is_refused_in_both() -> None:
             draw(bad)
         with pytest.raises((RuntimeError, sg.CheckError), match=text):
             sg.function(draw)(bad)
+    with pytest.raises(RuntimeError, match="invalid Poisson rate"):
+        torch.poisson(torch.tensor(float("nan")))

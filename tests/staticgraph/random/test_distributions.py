@@ -107,6 +107,24 @@ def test_small_and_large_parameters() -> None:
 
 
 @pytest.mark.parametrize(
+    ("draw", "mean", "variance"),
+    [
+        (lambda: sg.random.poisson(KEY, 1e17, (N,)), 1e17, 1e17),
+        (lambda: sg.random.poisson(KEY, 2e6, (N,)), 2e6, 2e6),
+        (lambda: sg.random.binomial(KEY, 9e14, 0.25, (N,)), 2.25e14, 1.6875e14),
+        (lambda: sg.random.binomial(KEY, 9e14, 0.75, (N,)), 6.75e14, 1.6875e14),
+        (lambda: sg.random.binomial(KEY, 1e14, 1e-12, (N,)), 100, 100),
+    ],
+)
+def test_counts_of_large_means_are_nearly_normal(
+    draw: Callable[[], Any], mean: float, variance: float
+) -> None:
+    standard = (draw().astype(float) - mean) / np.sqrt(variance)
+    assert abs(np.mean(standard)) < 4 / np.sqrt(N)
+    assert abs(np.var(standard) - 1) < 4 * np.sqrt(2 / N)
+
+
+@pytest.mark.parametrize(
     ("draw", "distribution"),
     [
         (lambda: sg.random.poisson(KEY, 0.7, (N,)), stats.poisson(0.7)),

@@ -1,0 +1,265 @@
+"""Distributions whose numbers are made of those of others: in JAX's names, with SciPy's meaning."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Value
+from staticgraph.random.continuous import of_dtype, standard_exponential, standard_normal, unit
+from staticgraph.random.draws import (
+    Make,
+    common_shape,
+    drawn,
+    floating,
+    key_of,
+    parameter,
+    shape_of,
+)
+
+_FLOAT64 = np.dtype(np.float64)
+_LEAST = math.nextafter(0.0, 1.0)
+
+
+def _inner(key: object, counters: object, dtype: DType) -> Any:
+    """Uniform numbers, none of which is 0 or 1."""
+    return ops.maximum(unit(key, counters, dtype=dtype), float(limits(dtype).eps) / 4)
+
+
+def _laplace(key: object, counters: object, *, dtype: DType) -> Any:
+    size = standard_exponential(ops.threefry(key, 0), counters, dtype=dtype)
+    return ops.where(ops.threefry(key, counters) < 0, -size, size)
+
+
+def _logistic(key: object, counters: object, *, dtype: DType) -> Any:
+    u = _inner(key, counters, dtype)
+    return ops.log(u) - ops.log1p(-u)
+
+
+def _cauchy(key: object, counters: object, *, dtype: DType) -> Any:
+    u = _inner(key, counters, dtype)
+    return ops.tan((u - 0.5) * math.pi)
+
+
+def _pareto(key: object, counters: object, b: Any, *, dtype: DType) -> Any:
+    return ops.exp(standard_exponential(key, counters, dtype=dtype) / b)
+
+
+def _weibull(key: object, counters: object, scale: Any, shape: Any, *, dtype: DType) -> Any:
+    return scale * standard_exponential(key, counters, dtype=dtype) ** (1.0 / shape)
+
+
+def _lognormal(key: object, counters: object, sigma: Any, *, dtype: DType) -> Any:
+    return ops.exp(standard_normal(key, counters, dtype=dtype) * sigma)
+
+
+def _rayleigh(key: object, counters: object, scale: Any, *, dtype: DType) -> Any:
+    return scale * ops.sqrt(2.0 * standard_exponential(key, counters, dtype=dtype))
+
+
+def _gamma64(key: object, counters: object, a: Any) -> Any:
+    return ops.random_gamma(ops.gamma_attempt(a, key, counters), a, key, counters)
+
+
+def _chisquare(key: object, counters: object, df: Any, *, dtype: DType) -> Any:
+    return ops.astype(2.0 * _gamma64(key, counters, df * 0.5), dtype)
+
+
+def _student(key: object, counters: object, df: Any, *, dtype: DType) -> Any:
+    number = standard_normal(ops.threefry(key, 0), counters, dtype=_FLOAT64)
+    spread = 2.0 * _gamma64(ops.threefry(key, 1), counters, df * 0.5) / df
+    return ops.astype(number / ops.sqrt(spread), dtype)
+
+
+def _geometric(key: object, counters: object, p: Any) -> Any:
+    trials = standard_exponential(key, counters, dtype=_FLOAT64) / -ops.log1p(-p)
+    return ops.astype(ops.floor(ops.where(p < 1.0, trials, 0.0)) + 1.0, "int64")
+
+
+def _sign(key: object, counters: object) -> Any:
+    return ops.where(ops.threefry(key, counters) < 0, np.int64(-1), np.int64(1))
+
+
+def _alone(function: str, make: Any, key: object, shape: object, dtype: object) -> Any:
+    wanted = of_dtype(make, floating(function, dtype))
+    return drawn(wanted, key_of(function, key), shape_of(function, shape))
+
+
+def _of(
+    function: str, make: Any, key: object, shape: object, dtype: object, *,
+    computed: DType | None = None, **given: Value,
+) -> Any:  # fmt: skip
+    """Numbers of positive parameters, in the shape that they have together if None is asked for."""
+    wanted = floating(function, dtype)
+    values = [
+        parameter(function, name, value, computed or wanted, _LEAST if name != "sigma" else 0.0)
+        for name, value in given.items()
+    ]
+    maker: Make = of_dtype(make, wanted)
+    return drawn(maker, key_of(function, key), common_shape(function, shape, *values), values)
+
+
+def laplace(key: object, shape: object = (), dtype: object = None) -> Value:
+    """Numbers of the standard Laplace distribution, of a shape and dtype.
+
+    Raises:
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> bool(abs(sg.random.laplace(sg.random.key(0), (10000,)).mean()) < 0.1)
+        True
+    """
+    return _alone("laplace", _laplace, key, shape, dtype)
+
+
+def logistic(key: object, shape: object = (), dtype: object = None) -> Value:
+    """Numbers of the standard logistic distribution, of a shape and dtype.
+
+    Raises:
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> bool(abs(sg.random.logistic(sg.random.key(0), (10000,)).mean()) < 0.1)
+        True
+    """
+    return _alone("logistic", _logistic, key, shape, dtype)
+
+
+def cauchy(key: object, shape: object = (), dtype: object = None) -> Value:
+    """Numbers of the standard Cauchy distribution, of a shape and dtype.
+
+    Raises:
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> bool(abs(np.median(sg.random.cauchy(sg.random.key(0), (10000,)))) < 0.1)
+        True
+    """
+    return _alone("cauchy", _cauchy, key, shape, dtype)
+
+
+def rademacher(key: object, shape: object = ()) -> Value:
+    """-1 or 1, equally likely, of a shape: int64.
+
+    Raises:
+        DTypeError, ShapeError: the key is no int64 scalar, or the shape is none.
+
+    Example:
+        >>> sg.random.rademacher(sg.random.key(0), (4,)).tolist()
+        [1, 1, -1, -1]
+    """
+    return drawn(_sign, key_of("rademacher", key), shape_of("rademacher", shape))
+
+
+def pareto(key: object, b: Value, shape: object = None, dtype: object = None) -> Value:
+    """Pareto numbers from 1 on, of a shape (that of the parameter if None), with a gradient by it.
+
+    Raises:
+        OptionError: `b` is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> bool(np.all(sg.random.pareto(sg.random.key(0), 3.0, (1000,)) >= 1))
+        True
+    """
+    return _of("pareto", _pareto, key, shape, dtype, b=b)
+
+
+def weibull_min(
+    key: object, scale: Value, concentration: Value, shape: object = None, dtype: object = None
+) -> Value:
+    """Weibull numbers, of a shape (that of the parameters if None), with gradients by both.
+
+    Raises:
+        OptionError: a parameter is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.weibull_min(sg.random.key(0), 2.0, 1.0, (10000,))
+        >>> float(found.mean().round(1))
+        2.0
+    """
+    given = {"scale": scale, "concentration": concentration}
+    return _of("weibull_min", _weibull, key, shape, dtype, **given)
+
+
+def lognormal(key: object, sigma: Value = 1.0, shape: object = None, dtype: object = None) -> Value:
+    """Exponentials of normal numbers of mean 0, of a shape (that of `sigma` if None).
+
+    Raises:
+        OptionError: `sigma` is a negative number.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> sg.random.lognormal(sg.random.key(0), 0.0)
+        array(1., dtype=float32)
+    """
+    return _of("lognormal", _lognormal, key, shape, dtype, sigma=sigma)
+
+
+def rayleigh(key: object, scale: Value, shape: object = None, dtype: object = None) -> Value:
+    """Lengths of pairs of normal numbers, of a shape (that of the scale if None).
+
+    Raises:
+        OptionError: the scale is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> bool(np.all(sg.random.rayleigh(sg.random.key(0), 2.0, (1000,)) >= 0))
+        True
+    """
+    return _of("rayleigh", _rayleigh, key, shape, dtype, scale=scale)
+
+
+def chisquare(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
+    """Sums of `df` squares of normal numbers, of a shape (that of `df` if None).
+
+    They have a gradient by `df`, as `gamma` by its parameter.
+
+    Raises:
+        OptionError: `df` is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.chisquare(sg.random.key(0), 5.0, (10000,))
+        >>> float(found.mean().round())
+        5.0
+    """
+    return _of("chisquare", _chisquare, key, shape, dtype, computed=_FLOAT64, df=df)
+
+
+def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
+    """Numbers of Student's t with `df` degrees of freedom, of a shape (that of `df` if None).
+
+    They have a gradient by `df`, as `gamma` by its parameter.
+
+    Raises:
+        OptionError: `df` is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> bool(abs(sg.random.t(sg.random.key(0), 5.0, (10000,)).mean()) < 0.1)
+        True
+    """
+    return _of("t", _student, key, shape, dtype, computed=_FLOAT64, df=df)
+
+
+def geometric(key: object, p: Value, shape: object = None) -> Value:
+    """How many trials of probability `p` there are up to the first success: int64, from 1 on.
+
+    Raises:
+        OptionError: `p` is a number that is no probability, or 0.
+        DTypeError, ShapeError: the key is no int64 scalar, or `p` does not broadcast to the shape.
+
+    Example:
+        >>> sg.random.geometric(sg.random.key(0), np.array([1.0, 1.0]))
+        array([1, 1])
+    """
+    chance = parameter("geometric", "p", p, _FLOAT64, _LEAST, 1)
+    shape = common_shape("geometric", shape, chance)
+    return drawn(_geometric, key_of("geometric", key), shape, [chance])

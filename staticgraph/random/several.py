@@ -1,0 +1,129 @@
+"""Distributions whose numbers belong together: of vectors, and of what is drawn from an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.functions.sequences import searchsorted
+from staticgraph.random.continuous import gumbel, log_gamma, normal, uniform
+from staticgraph.random.discrete import permutation, randint
+from staticgraph.random.draws import (
+    as_value,
+    common_shape,
+    drawn,
+    floating,
+    key_of,
+    parameter,
+    shape_of,
+)
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def dirichlet(key: object, alpha: Value, shape: object = None, dtype: object = None) -> Value:
+    """Shares that sum to 1 along the last axis, of a shape (that of `alpha` without it if None).
+
+    Quotients of gamma numbers, with their gradients, computed in float64 of logarithms.
+
+    Raises:
+        OptionError: a number of `alpha` is negative.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.dirichlet(sg.random.key(0), np.array([2.0, 3.0]), (100,))
+        >>> found.shape, bool(np.allclose(found.sum(axis=-1), 1))
+        ((100, 2), True)
+    """
+    wanted = floating("dirichlet", dtype)
+    given = parameter("dirichlet", "alpha", alpha, _FLOAT64, 0)
+    if not given.shape:
+        raise ShapeError("dirichlet: alpha is a number: it needs one for each share")
+    whole = None if shape is None else (*shape_of("dirichlet", shape), given.shape[-1])
+    whole = common_shape("dirichlet", whole, given)
+    found = drawn(log_gamma, key_of("dirichlet", key), whole, [given])
+    return ops.astype(ops.softmax(found, axis=-1), wanted)
+
+
+def multivariate_normal(
+    key: object, mean: Value, cov: Value, shape: object = None, dtype: object = None
+) -> Value:
+    """Vectors of normal numbers with a mean (..., n) and covariances (..., n, n).
+
+    Of a shape in front of the axis of n (that of both together if None), by the Cholesky factor,
+    with gradients by the mean and the covariances.
+
+    Raises:
+        DTypeError, ShapeError: as those of `uniform`, and for shapes that do not fit.
+
+    Example:
+        >>> mean, cov = np.zeros(2, "float32"), np.eye(2, dtype="float32")
+        >>> sg.random.multivariate_normal(sg.random.key(0), mean, cov, (3,)).shape
+        (3, 2)
+    """
+    wanted = floating("multivariate_normal", dtype)
+    centre = parameter("multivariate_normal", "mean", mean, wanted)
+    spread = parameter("multivariate_normal", "cov", cov, wanted)
+    n = centre.shape[-1] if centre.shape else -1
+    if tuple(spread.shape[-2:]) != (n, n):
+        raise ShapeError(
+            f"multivariate_normal: a mean of the shape {tuple(centre.shape)} "
+            f"and covariances of {tuple(spread.shape)}"
+        )
+    whole = None if shape is None else (*shape_of("multivariate_normal", shape), n)
+    whole = common_shape("multivariate_normal", whole, centre, spread[..., 0])
+    number: Any = normal(key, (*whole, 1), wanted)
+    return (ops.cholesky(spread) @ number)[..., 0] + centre
+
+
+def choice(
+    key: object, a: Value, shape: object = (), replace: bool = True, p: Value | None = None,
+    axis: int = 0,
+) -> Value:  # fmt: skip
+    """Slices of `a` along an axis, or numbers below an int, drawn with equal chances or `p`.
+
+    The shape that is asked for stands in the place of the axis. Without replacement and with `p` it
+    is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
+
+    Raises:
+        OptionError: more are drawn without replacement than there are.
+        ShapeError: `p` has not a number for each, there is no such axis, or none to draw from.
+        DTypeError: the key is no int64 scalar.
+
+    Example:
+        >>> sg.random.choice(sg.random.key(0), 5, (3,), p=np.array([0, 0, 1, 0, 0]))
+        array([2, 2, 2])
+    """
+    sizes, count = shape_of("choice", shape), product(shape_of("choice", shape))
+    is_range = not isinstance(a, Operand) and np.ndim(a) == 0
+    source = None if is_range else as_value(a)
+    place = 0 if source is None else normalise_axis("choice", axis, len(source.shape))
+    n: Any = int(np.asarray(a)) if source is None else source.shape[place]
+    if isinstance(n, int) and n < 1 and count:
+        raise ShapeError(f"choice: {count} of {n}")
+    if not replace and isinstance(n, int) and isinstance(count, int) and count > n:
+        raise OptionError(f"choice: {count} of {n} without replacement")
+    if p is None:
+        order: Any = randint(key, (count,), 0, n) if replace else permutation(key, n)
+    else:
+        order = _weighted(key, n, count, replace, p)
+    order = ops.reshape(order[:count], sizes)
+    return order if source is None else ops.take(source, order, axis=place)
+
+
+def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
+    chances: Any = parameter("choice", "p", p, _FLOAT64, 0)
+    if tuple(chances.shape) != (n,):
+        raise ShapeError(f"choice: p has the shape {tuple(chances.shape)}, not ({n},)")
+    if replace:
+        total = ops.cumsum(chances, axis=0)
+        u: Any = uniform(key, (count,), _FLOAT64)
+        return searchsorted(total, u * total[-1], side="right")
+    return ops.argsort(-(ops.log(chances) + gumbel(key, (n,), _FLOAT64)), axis=0)
