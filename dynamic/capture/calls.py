@@ -102,7 +102,8 @@ def _performed(function: CompiledFunction, effects: Effects, given: Sequence[Any
     if effects.steps and any(isinstance(one, Tracer) for one in operands):
         raise CaptureError(
             f"{user_place()}: {function.name}: a captured function that changes tensors in place, "
-            "or steps an optimizer, is called inside of a transform of dynamic.func: call the function itself"
+            "or steps an optimizer, is called inside of a transform of dynamic.func: call the "
+            "function itself"
         )
     effects.check(operands)
     if effects.breaks:
