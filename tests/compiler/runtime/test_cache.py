@@ -403,14 +403,15 @@ import sys
 import staticgraph.dynamic as torch
 
 x = torch.ones(3)
+before = set(sys.modules)  # with more than usual where coverage is measured
 for _ in range(22_000):
     x + x
-heavy = ("numpy.random", "staticgraph.compiler.graph.canonical", "hashlib", "json", "llvmlite.ir")
-print(type(torch.Tensor.__add__.__wrapped__).__name__, [one for one in heavy if one in sys.modules])
+heavy = {"numpy.random", "staticgraph.compiler.graph.canonical", "hashlib", "json", "llvmlite.ir"}
+print(type(torch.Tensor.__add__.__wrapped__).__name__, heavy & (set(sys.modules) - before))
 """
     _python(program).communicate()  # makes the code
     found, _ = _python(program).communicate()
-    assert found.split() == ["builtin_function_or_method", "[]"]
+    assert found.split() == ["builtin_function_or_method", "set()"]
 
 
 def test_without_the_emitters_text_nothing_is_stored(
