@@ -1,13 +1,25 @@
-"""Which outputs of a graph are losses: what its gradients are of."""
+"""Losses: which outputs of a graph are some, and what makes one that cannot teach.
+
+What an op does to a loss is asked of graphs and of tapes, so in what both know: names and shapes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.notes import LossGradient, note, notes_of
 from staticgraph.compiler.graph.traversal import ancestors
+
+LOGITS: Mapping[str, tuple[str, ...]] = {
+    "binary_cross_entropy_with_logits": ("sigmoid", "softmax"),
+    "cross_entropy": ("softmax",),
+    "log_softmax": ("softmax",),
+}
+"""Ops that make probabilities of operand 0, and those that have made probabilities already."""
+_NORMALISED = ("log_softmax", "softmax")
 
 
 def losses_of(outputs: Sequence[Expression], made: Sequence[Expression]) -> tuple[int, ...]:
@@ -29,3 +41,51 @@ def note_loss(output: Expression, gradients: Sequence[Expression]) -> None:
         of = LossGradient(output.serial)
         for one in gradients:
             note(one, of)
+
+
+def logits_message(name: str, made: str, of: str) -> str:
+    """What to say where `name` is given probabilities that `made` has made of `of`."""
+    inside = "sigmoid" if name.startswith("binary") else "softmax"
+    return (
+        f"{name} of probabilities: it applies {inside} itself, and is given what {made} made of "
+        f"{of}: no probability comes near 0 or 1: give it the logits"
+    )
+
+
+def why_same(
+    name: str, attrs: Attrs, shapes: Sequence[Sequence[object]], is_pair: bool
+) -> str | None:
+    """Why an op gives the same for all finite operands; None if it does not.
+
+    Args:
+        name, attrs: the op.
+        shapes: of its operands, as far as they are known.
+        is_pair: whether its first two operands are one value.
+    """
+    if name in ("subtract", "mse_loss"):
+        return "of a value and itself" if is_pair else None
+    if name in _NORMALISED:
+        return _over_one(shapes[0], attrs["axis"])
+    if name == "cross_entropy":
+        return _over_one(shapes[0], 0 if len(shapes[0]) == 1 else 1)
+    return None
+
+
+def sums_to_one(attrs: Attrs, softmax: Attrs, ndim: int) -> bool:
+    """Whether a sum with these attributes is over the axis of a softmax with those."""
+    axes = attrs.get("axes")
+    return axes is None or softmax["axis"] % ndim in [one % ndim for one in axes]
+
+
+def are_crossed(first: Sequence[object], second: Sequence[object]) -> bool:
+    """Whether by broadcasting each element of one meets each of the other: (n, 1) and (n,)."""
+    if len(first) == len(second):
+        return False  # as it is written where it is meant
+    count = max(len(first), len(second))
+    one, other = ((*((1,) * (count - len(shape))), *shape) for shape in (first, second))
+    pairs = [*zip(one, other, strict=True)]
+    return any(a == 1 and b != 1 for a, b in pairs) and any(b == 1 and a != 1 for a, b in pairs)
+
+
+def _over_one(shape: Sequence[object], axis: int) -> str | None:
+    return "over an axis of 1 element" if shape[axis] == 1 else None

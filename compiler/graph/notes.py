@@ -80,7 +80,20 @@ class LossGradient(Record):
     serial: int
 
 
-Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient"
+@record
+class ConstantLoss(Record):
+    """A gradient of a loss that is the same for all values of what it was differentiated by.
+
+    Attributes:
+        output: the loss.
+        blocks: the ops that make it so, each with the user's line.
+    """
+
+    output: str
+    blocks: tuple[str, ...]
+
+
+Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient | ConstantLoss"
 
 _notes: dict[int, list[Note]] = {}  # by the serial of the expression; dropped with it
 

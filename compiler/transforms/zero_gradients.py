@@ -9,7 +9,8 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.source import gradient_of, place_of
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.notes import ZeroGradient, note, notes_of
+from staticgraph.compiler.graph.losses import sums_to_one, why_same
+from staticgraph.compiler.graph.notes import ConstantLoss, ZeroGradient, note, notes_of
 from staticgraph.compiler.graph.traversal import ancestors, between
 from staticgraph.compiler.ops import leaves
 from staticgraph.compiler.ops.elementwise.arithmetic import flat
@@ -42,6 +43,51 @@ def note_zeros(
             if blocks:
                 what = ZeroGradient(_named(output), _named(target), blocks, implied)
                 note(result, what)
+    if results and not output.ndim:
+        _note_constant(output, wrt, nodes, results[0])
+
+
+def _note_constant(
+    output: Expression, wrt: Sequence[Expression], nodes: Sequence[Expression], result: Expression
+) -> None:
+    """Note that a loss is the same for all parameters, because of ops that are always the same."""
+    same = {one.serial: why for one in nodes if (why := _why_same(one)) is not None}
+    if not same:
+        return
+    reached = {one.serial for one in wrt}
+    found: dict[str, None] = {}
+    for node in nodes:
+        positions = [i for i, one in enumerate(node.operands) if one.serial in reached]
+        if not positions:
+            continue
+        if node.serial in same:
+            found[f"{node.op.name} at {place_of(node.source)}, {same[node.serial]}"] = None
+        elif not _blocks_at(node, positions):
+            reached.add(node.serial)
+    if output.serial not in reached and found:
+        note(result, ConstantLoss(_named(output), tuple(found)))
+
+
+_ALWAYS = frozenset(
+    ("cross_entropy", "log_softmax", "mse_loss", "multiply", "softmax", "subtract", "sum")
+)
+
+
+def _why_same(node: Expression) -> str | None:
+    """Why a value is the same for all finite operands; None if it is not."""
+    name = node.op.name
+    if name not in _ALWAYS or gradient_of(node.source):
+        return None
+    operands: Any = node.operands
+    if name == "sum":
+        of = operands[0]
+        is_one = of.op.name == "softmax" and sums_to_one(node.attrs, of.attrs, of.ndim)
+        return "of a softmax over its axis" if is_one else None
+    if name == "multiply":
+        is_zero = any(_zeros([one]) for one in operands if one.op is leaves.constant)
+        return "by a constant that is 0" if is_zero else None
+    is_pair = len(operands) > 1 and operands[0] is operands[1]
+    return why_same(name, node.attrs, [one.shape for one in operands], is_pair)
 
 
 def note_joined(made: Expression, ways: Sequence[Expression]) -> None:

@@ -18,6 +18,7 @@ from staticgraph.dynamic.core.lint_level import MOST_PLACES, lost, state
 from staticgraph.dynamic.core.places import Place, line_of, user_place
 from staticgraph.dynamic.tape import anomaly
 from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
+from staticgraph.dynamic.tape.lint_losses import slips_of_loss
 from staticgraph.dynamic.tape.noted import (
     NewOptimizer,
     Notes,
@@ -92,6 +93,8 @@ def look(root: object, value: float) -> None:
         one.passes += 1
         if one.passes in LOOKED_AT:
             walk = walk or _Walk(root)
+            for rule, message in slips_of_loss(root, walk.nodes, walk.leaves):
+                tell(rule, line_of(user_place()), message)
             _never_updated(walk.leaves, partial(_weights_of, nodes=walk.nodes), one)
             if state.level in ("warn", "error"):
                 _left_out(walk, one)

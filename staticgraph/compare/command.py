@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from staticgraph.compare.records import Settings
 
 ROUNDS, SECONDS, STARTS = 9, 0.3, 3
-SECONDS_OF_A_SWEEP = 0.1  # at each of its sizes
+ROUNDS_OF_A_SWEEP, SECONDS_OF_A_SWEEP = 5, 0.05  # at each of its sizes
 
 
 def add_commands(commands: object) -> None:
@@ -68,7 +68,8 @@ def _add_compare(commands: Any) -> None:
         metavar="S",
         help=f"per contender and round ({SECONDS}, at each size of a sweep {SECONDS_OF_A_SWEEP})",
     )
-    add("--rounds", type=int, default=ROUNDS, metavar="R", help="how many (%(default)s)")
+    add("--rounds", type=int, metavar="R",
+        help=f"how many ({ROUNDS}, at each size of a sweep {ROUNDS_OF_A_SWEEP})")  # fmt: skip
     add("--starts", type=int, default=STARTS, metavar="K",
         help="processes that are started with empty caches (%(default)s)")  # fmt: skip
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
@@ -122,7 +123,7 @@ def run_compare(given: argparse.Namespace) -> int:
             peers=_peers(given.peers, given.peer),
             threads=_threads(given.threads),
             seconds=_seconds(given),
-            rounds=int(_positive("--rounds", given.rounds)),
+            rounds=_rounds(given),
             starts=int(_positive("--starts", given.starts)),
             json=_writable(given.json),
             markdown=_writable(given.markdown),
@@ -209,6 +210,12 @@ def _seconds(given: argparse.Namespace) -> float:
     return _positive("--seconds", given.seconds)
 
 
+def _rounds(given: argparse.Namespace) -> int:
+    if given.rounds is None:
+        return ROUNDS_OF_A_SWEEP if given.sweep else ROUNDS
+    return int(_positive("--rounds", given.rounds))
+
+
 def _settings(given: argparse.Namespace) -> Settings:
     from staticgraph.compare.kinds import THREAD_VARIABLES
     from staticgraph.compare.records import Settings
@@ -216,7 +223,7 @@ def _settings(given: argparse.Namespace) -> Settings:
     return Settings(
         threads=_threads(given.threads),
         seconds=_seconds(given),
-        rounds=int(_positive("--rounds", given.rounds)),
+        rounds=_rounds(given),
         starts=int(_positive("--starts", given.starts)),
         variables=THREAD_VARIABLES,
     )

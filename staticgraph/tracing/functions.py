@@ -211,12 +211,18 @@ class Function(InspectedFunction):
         """The value of the function; compiled first if need be."""
         if not kwargs:
             try:
-                if len(args) == 1:  # as `kinds_of` has them, which would take 0.1 us more to call
+                if len(args) == 1:  # as `kinds_of` has them, which would take 0.1 to 0.2 us more
                     (x,) = args
                     run = self._known.get((type(x), x.dtype, x.shape))
                 elif len(args) == 2:
                     x, y = args
                     run = self._known.get((type(x), x.dtype, x.shape, type(y), y.dtype, y.shape))
+                elif len(args) == 3:
+                    x, y, z = args
+                    run = self._known.get(
+                        (type(x), x.dtype, x.shape, type(y), y.dtype, y.shape,
+                         type(z), z.dtype, z.shape)
+                    )  # fmt: skip
                 else:
                     run = self._known.get(kinds_of(args))
             except (AttributeError, TypeError):

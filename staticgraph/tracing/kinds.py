@@ -16,7 +16,9 @@ from staticgraph.tracing.modules import is_module
 
 
 def kinds_of(args: Sequence[Any]) -> tuple[object, ...]:
-    """The types, dtypes and shapes of arrays and tensors, in a row."""
+    """The types, dtypes and shapes of arrays and tensors: in a row up to three, else by each."""
+    if len(args) > 3:  # a loop within a loop takes a fifth more
+        return tuple([(type(x), x.dtype, x.shape) for x in args])
     return tuple([part for x in args for part in (type(x), x.dtype, x.shape)])
 
 

@@ -29,6 +29,7 @@ ONNX = {
 OTHERS = {
     "compiler/core/size_refusals.py": "arithmetic of sizes, by the names of NumPy's functions",
     "compiler/functions/numpy_protocol.py": "NumPy's functions where ours mean something else",
+    "compiler/graph/losses.py": "losses of probabilities, rules of the lint",
     "compiler/llvm/lower/functions.py": "functions of the emitted source, of which some are ops",
     "compiler/llvm/with_numba.py": "functions of the emitted source",
     "compiler/codegen/region.py": "loops and branches, which are no values but control flow",

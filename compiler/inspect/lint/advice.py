@@ -10,6 +10,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.graph.definition import Node
+from staticgraph.compiler.graph.losses import are_crossed
 from staticgraph.compiler.graph.notes import Promoted, ZeroGradient
 from staticgraph.compiler.inspect.lint.certain import (
     are_classes,
@@ -175,6 +176,28 @@ def division_by_zero(linted: Linted, node: Node) -> str | None:
         f"divide: {described(linted.operand(node, 0))} by a constant that is 0 is inf or nan: "
         "divide by what is not 0"
     )
+
+
+@advice("subtract")
+def all_pairs_by_hand(linted: Linted, node: Node) -> str | None:
+    """(x - y)**2 of (n, 1) and (n,), averaged over all pairs."""
+    sides = [linted.operand(node, 0), linted.operand(node, 1)]
+    first, second = (one.type.shape for one in sides)
+    if is_gradient(node) or not are_crossed(first, second) or not _is_averaged(linted, node):
+        return None
+    return (
+        f"subtract: {described(sides[0])} and {described(sides[1])} give each pair of elements, "
+        "by broadcasting, of which the mean is then taken: if each element has one target, give "
+        "both the same shape: x[:, 0], or target[:, None]"
+    )
+
+
+def _is_averaged(linted: Linted, node: Node) -> bool:
+    """Whether what is made of a difference, element by element, is its mean alone."""
+    readers = [one for one in linted.readers(node) if not is_gradient(one)]
+    while len(readers) == 1 and readers[0].op.name in ("square", "absolute", "abs", "power"):
+        readers = [one for one in linted.readers(readers[0]) if not is_gradient(one)]
+    return len(readers) == 1 and readers[0].op.name == "mean" and not readers[0].type.shape
 
 
 @advice_of_all

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-import linecache
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core import fork
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.notes import Promoted, Sibling, ZeroGradient
+from staticgraph.compiler.graph.losses import LOGITS, are_crossed, logits_message
+from staticgraph.compiler.graph.notes import ConstantLoss, Promoted, Sibling, ZeroGradient
 from staticgraph.compiler.inspect.lint.rules import (
     RULES,
     Linted,
@@ -380,9 +380,64 @@ def _is_forgotten(target: Expression, updated: set[object]) -> bool:
     return state not in updated and not state.changes
 
 
+@certain(*LOGITS)
+def probabilities_as_logits(linted: Linted, node: Node) -> str | None:
+    """A loss that applies softmax, or sigmoid, to what has been through it."""
+    if is_gradient(node):
+        return None
+    made = linted.operand(node, 0)
+    while made.op.name == "astype":
+        made = linted.operand(made, 0)
+    if made.op.name not in LOGITS[node.op.name]:
+        return None
+    of = linted.operand(made, 0)
+    if node.op.name != "binary_cross_entropy_with_logits":
+        ndim = len(made.type.shape)
+        classes = node.attrs["axis"] if "axis" in node.attrs else min(1, ndim - 1)
+        if made.attrs["axis"] % ndim != classes % ndim:
+            return None
+    return logits_message(node.op.name, f"{made.op.name} at {place_of(made.source)}", described(of))
+
+
+@certain("mse_loss", "binary_cross_entropy_with_logits")
+def all_pairs(linted: Linted, node: Node) -> str | None:
+    """A loss of (n, 1) and (n,): by broadcasting each element meets each target."""
+    if is_gradient(node) or linted.captured is not None:
+        return None  # what is captured of tensors says so as it does eagerly
+    first, second = (linted.operand(node, i).type.shape for i in (0, 1))
+    if not are_crossed(first, second):
+        return None
+    return (
+        f"{node.op.name} of {described(linted.operand(node, 0))} and "
+        f"{described(linted.operand(node, 1))} compares each element with each target, by "
+        "broadcasting: give both the same shape: x[:, 0], or target[:, None]"
+    )
+
+
+@certain_of_all
+def constant_loss(linted: Linted) -> Iterator[tuple[str, str]]:
+    """A loss that is minimized, and is the same for all parameters."""
+    captured = linted.captured
+    if not (linted.definition.updates or (captured is not None and captured.stepped)):
+        return
+    for one, what in linted.notes:
+        if isinstance(what, ConstantLoss):
+            yield (
+                f"the loss, {what.output}, is the same for all parameters: all ways lead through "
+                f"{' and '.join(what.blocks[:3])}, which is always the same: every gradient is "
+                "zero, and nothing is learnt",
+                place_of(one.source),
+            )
+
+
 @certain_of_all
 def frozen_branch(linted: Linted) -> Iterator[tuple[str, str]]:
     """A Python `if` on a variable's value, of which the graph has one side for good."""
+    if not linted.reads:
+        return
+    with fork.importing():
+        from staticgraph.compiler.inspect.lint.branches import branches_at
+
     for (file, line), label in linted.reads.items():
         for kind, first, last in branches_at(file, line):
             compiles = linted.line.startswith(f"{file}:") and first <= _line(linted.line) <= last
@@ -404,54 +459,6 @@ def _has_nodes(linted: Linted, file: str, first: int, last: int) -> bool:
         node.source.startswith(start) and first <= _line(node.source) <= last
         for node in linted.nodes
         if node.operands
-    )
-
-
-_branches: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
-
-
-def branches_at(file: str, line: int) -> list[tuple[str, int, int]]:
-    """Branches of which the test reads `.value` in a line: their kind, first and last line."""
-    key = (file, line)
-    if key not in _branches:
-        text = linecache.getline(file, line)
-        could = any(word in text for word in ("if", "while", "and", "or")) or ".value" not in text
-        _branches[key] = _parsed(file, line) if could else []
-    return _branches[key]
-
-
-def _parsed(file: str, line: int) -> list[tuple[str, int, int]]:
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return []
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If | ast.While | ast.IfExp) and _reads_value(node.test, line):
-            kind = "while" if isinstance(node, ast.While) else "if"
-            body: Any = node.body
-            first = node.lineno if isinstance(node, ast.IfExp) else body[0].lineno
-            found.append((kind, first, node.end_lineno or node.lineno))
-    return found
-
-
-_STATIC = ("dtype", "ndim", "shape", "size", "itemsize", "nbytes")
-
-
-def _reads_value(test: ast.expr, line: int) -> bool:
-    """Whether a test reads `.value` in this line, and of that more than its shape or dtype."""
-    static = set()
-    for node in ast.walk(test):
-        if isinstance(node, ast.Attribute) and node.attr in _STATIC:
-            static.add(id(node.value))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("len", "isinstance"):
-            static.update(map(id, node.args))
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "value"
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
-        and id(node) not in static
-        for node in ast.walk(test)
     )
 
 

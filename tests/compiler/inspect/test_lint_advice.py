@@ -14,6 +14,7 @@ from staticgraph.compiler.inspect.lint.report import LATER
 from staticgraph.compiler.inspect.lint.rules import RULES
 from tests.compiler.inspect.lint_programs import Program, X, Y, compiled, variable
 from tests.compiler.inspect.test_lint import SLIPS
+from tests.compiler.inspect.test_lint_losses import LOSSES, LOSSES_OF_GRAPHS
 
 
 def _first_axis() -> Program:
@@ -69,7 +70,13 @@ def _sized() -> Program:
     return compiled([X], sg.zeros((X.shape[0],)), lint="warn")
 
 
+def _pairs_by_hand() -> Program:
+    target = sg.placeholder("t", (None,))
+    return compiled([X, target], sg.mean((X @ variable(5, 1) - target) ** 2), lint="warn")
+
+
 ADVICE = [
+    ("all_pairs_by_hand", _pairs_by_hand, "give each pair of elements"),
     ("softmax_over_first_axis", _first_axis, "if that is the batch, write axis=-1"),
     ("softmax_over_rows", _over_rows, "softmax over axis 0 of softmax float32.8, 3., whose last"),
     ("softmax_by_hand", _by_hand, "where x is above 89: write sg.softmax"),
@@ -101,8 +108,9 @@ def test_every_rule_is_here() -> None:
         "result_without_arguments",
     }  # fmt: skip
     known = {rule.name for rule in RULES} - steps
-    assert known == {rule for rule, *_ in (*SLIPS, *ADVICE)}
-    assert {rule.name for rule in RULES if rule.certain} & known == {rule for rule, *_ in SLIPS}
+    slips = {rule for rule, *_ in (*SLIPS, *LOSSES, *LOSSES_OF_GRAPHS)}
+    assert known == slips | {rule for rule, *_ in ADVICE}
+    assert {rule.name for rule in RULES if rule.certain} & known == slips
     assert {rule.name for rule in RULES} >= LATER
     assert ALL.findings  # the table of all
 

@@ -1,0 +1,76 @@
+"""Losses on the tape that cannot teach what was meant: looked for when an optimizer is new."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from staticgraph.compiler.graph.losses import LOGITS, logits_message, sums_to_one, why_same
+from staticgraph.dynamic.tape.tape import Node
+
+
+def slips_of_loss(
+    root: Any, nodes: Collection[Any], leaves: Collection[Any]
+) -> Iterator[tuple[str, str]]:
+    """What is found in the graph of a loss: the rule, and the message."""
+    for node in nodes:
+        message = _of_probabilities(node)
+        if message is not None:
+            yield "probabilities_as_logits", message
+    blocks = _constant_on_all_ways(root, leaves)
+    if blocks:
+        yield (
+            "constant_loss",
+            "the loss is the same for all parameters: all ways lead through "
+            f"{' and '.join(list(dict.fromkeys(blocks))[:3])}, which is always the same: every "
+            "gradient is zero, and nothing is learnt",
+        )
+
+
+def _of_probabilities(node: object) -> str | None:
+    name = _name(node)
+    made = node.edges[0] if isinstance(node, Node) and name in LOGITS else None
+    if made is None or _name(made) not in LOGITS[name]:
+        return None
+    if name != "binary_cross_entropy_with_logits":
+        ndim = len(made.shape)
+        axis = node.attrs["axis"] if name == "log_softmax" else min(1, ndim - 1)
+        if made.attrs["axis"] % ndim != axis % ndim:
+            return None
+    return logits_message(name, _name(made), f"a tensor of shape {list(made.shape)}")
+
+
+def _constant_on_all_ways(root: Any, leaves: Collection[Any]) -> list[str]:
+    """The ops that make a loss the same for all leaves; none if it is not."""
+    if not leaves:
+        return []
+    left, found, stack, seen = set(leaves), [], [root], {root}
+    while stack:
+        node = stack.pop()
+        if node in left:
+            return []
+        why = _why_same(node)
+        if why is not None:
+            found.append(f"{_name(node)} {why}")
+            continue
+        more = [one for one in node.edges if one is not None and one not in seen]
+        seen.update(more)
+        stack += more
+    return found
+
+
+def _why_same(node: object) -> str | None:
+    if not isinstance(node, Node) or node.hooks is not None or not node.edges:
+        return None
+    first, *rest = node.edges
+    if first is None:
+        return None
+    if _name(node) in ("sum", "sum_dim") and _name(first) == "softmax":
+        is_one = sums_to_one(node.attrs, first.attrs, len(first.shape))
+        return "of a softmax over its axis" if is_one else None
+    is_pair = bool(rest) and rest[0] is first
+    return why_same(_name(node), node.attrs, [first.shape], is_pair)
+
+
+def _name(node: object) -> str:
+    return str(node.recipe.op.name) if isinstance(node, Node) else ""
