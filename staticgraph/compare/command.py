@@ -53,7 +53,11 @@ def _add_compare(commands: Any) -> None:
         help="measure what is said of static and dynamic graphs, and write a page; - prints; "
         "names then choose claims")  # fmt: skip
     add("--list", action="store_true", help="print the workloads and end")
-    add("--peers", metavar="NAMES", help="torch,jax,pytensor or none; those installed if not given")
+    add(
+        "--peers",
+        metavar="NAMES",
+        help="torch,jax,pytensor or none; if not given, those installed, of your own function none",
+    )
     add("--peer", action="append", default=[], metavar="NAME=PYTHON",
         help="use this interpreter for a peer")  # fmt: skip
     add(
@@ -170,7 +174,8 @@ def _run_over_sizes(given: argparse.Namespace) -> int:
         _check_not_given(given)
         task = task_of_workload(name, given.sweep, _settings(given))
     output = Output(_writable(given.json), _writable(given.html))
-    return run(task, _peers(given.peers, given.peer), output)
+    peers = _peers(given.peers, given.peer, every=not names_function(name))
+    return run(task, peers, output)
 
 
 def _own_task(given: argparse.Namespace, name: str) -> Task:
@@ -246,8 +251,11 @@ def _workloads(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or tuple(known)
 
 
-def _peers(names: str | None, given: Sequence[str]) -> dict[str, str | None]:
-    """The interpreter of each peer that is wanted; None if it is not there."""
+def _peers(names: str | None, given: Sequence[str], every: bool = True) -> dict[str, str | None]:
+    """The interpreter of each peer that is wanted; None if it is not there.
+
+    `every`: whether those that are installed are wanted where none is named.
+    """
     from staticgraph.compare import peers
 
     interpreters: dict[str, str | None] = {}
@@ -261,7 +269,8 @@ def _peers(names: str | None, given: Sequence[str]) -> dict[str, str | None]:
         interpreters[name] = os.path.abspath(path)
     installed = {name: peers.interpreter(name) for name in peers.PEERS}
     if names is None:
-        wanted = [name for name in peers.PEERS if installed[name] or name in interpreters]
+        found = installed if every else {}
+        wanted = [name for name in peers.PEERS if found.get(name) or name in interpreters]
     else:
         wanted = peers.check([name for name in names.split(",") if name and name != "none"])
     return {

@@ -76,7 +76,13 @@ class Meter:
         self._running.clear()
         self._ends.close()
 
-    def measure(self, seconds: float, need: Need | None = None, by: str | None = None) -> None:
+    def measure(
+        self,
+        seconds: float,
+        need: Need | None = None,
+        by: str | None = None,
+        new: bool = False,
+    ) -> None:
         """Measure again, each quantity for so many seconds; the best of all times counts.
 
         Nothing of a measurement that is interrupted counts: half of the limits are none.
@@ -84,6 +90,7 @@ class Meter:
         Args:
             need: what is needed of the machine; None: everything.
             by: only what bounds by this: "memory", "arithmetic" or "call".
+            new: only what was not measured yet.
         """
         rates: dict[int, dict[tuple[str, str], float]] = {}
         try:
@@ -91,6 +98,8 @@ class Meter:
                 rates[threads] = {}
                 for name, kind, key, amount in process.report:
                     if (by is not None and kind != KINDS[by]) or not _needed(kind, key, need):
+                        continue
+                    if new and (kind, key) in self._best[threads]:
                         continue
                     found = process.ask(do="measure", step=name, seconds=seconds)
                     rates[threads][kind, key] = amount / found["minimum"]

@@ -12,6 +12,8 @@ from staticgraph.tracing.library_states import FrameState
 
 _OF = {"shape": "the shape of ", "dtype": "the dtype of "}
 _HELD = ("bytes", "memory", "text")
+LARGE = 1 << 14
+"""Bytes: above, to compare an array takes more than 0.5 us."""
 
 
 def line_of(read: Read) -> str:
@@ -19,7 +21,12 @@ def line_of(read: Read) -> str:
     if read.kind == "code":
         return f"{read.name}, at {read.place}"
     where = "" if read.place == "?" else f", read at {read.place}"
-    return f"{_named(read)} is {_short(read, read.was())}{where}"
+    return f"{named(read)} is {_short(read, read.was())}{where}"
+
+
+def is_large(read: Read) -> bool:
+    """Whether it is an array that takes longer to compare than all else of a call: from 16 KB."""
+    return read.kind == "memory" and read.owner.nbytes >= LARGE
 
 
 def change_of(read: Read, now: object) -> str:
@@ -32,13 +39,14 @@ def change_of(read: Read, now: object) -> str:
     elif read.kind in ("bytes", "memory"):
         found = _of_arrays(_array(read, before), _array(read, now))
     if found is None:
-        return f"{_named(read)} ({read.place}): {_short(read, before)} became {_short(read, now)}"
+        return f"{named(read)} ({read.place}): {_short(read, before)} became {_short(read, now)}"
     where, was, new, more = found
     others = f", and {more} more" if more else ""
     return f"{read.name}{where} ({read.place}): {was} became {new}{others}"
 
 
-def _named(read: Read) -> str:
+def named(read: Read) -> str:
+    """What was read, in words."""
     if read.kind in _HELD and np.ndim(read.owner):
         return f"what {read.name} holds"
     if isinstance(read.value, FrameState):

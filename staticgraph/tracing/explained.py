@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import timeit
+import warnings
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from staticgraph.compiler.core.errors import LintWarning
 from staticgraph.compiler.core.notebook import as_printed
 from staticgraph.compiler.core.record import frozen
 from staticgraph.tracing.checks import check_of
-from staticgraph.tracing.described import change_of, line_of
+from staticgraph.tracing.described import change_of, is_large, line_of, named
 from staticgraph.tracing.guards import Read
 from staticgraph.tracing.reads import Surroundings
 from staticgraph.tracing.tracing import Trace
@@ -29,6 +32,59 @@ class Retrace:
 
     def __str__(self) -> str:
         return "; ".join([change_of(read, now) for read, now in self.changes])
+
+
+OFTEN = 16
+"""Times that one thing was another, and a function traced again, after which that is told."""
+
+
+class Retraces:
+    """Why a function was traced again; where it is again and again, a warning says so once.
+
+    Args:
+        name: of the function.
+        kept: how many are kept, for they hold what was read.
+        tells: whether to warn.
+
+    Attributes:
+        last: the last ones.
+        count: how many there were.
+    """
+
+    def __init__(self, name: str, kept: int, tells: bool) -> None:
+        self.last: deque[Retrace] = deque(maxlen=kept)
+        self.count = 0
+        self._name, self._tells = name, tells
+        self._often: Counter[tuple[str, str]] = Counter()
+
+    def add(self, changes: Sequence[tuple[Read, object]]) -> None:
+        """Note that it is traced again because of these changes."""
+        self.last.append(Retrace(changes))
+        self.count += 1
+        for read, _ in changes:
+            key = read.name, read.place
+            self._often[key] += 1
+            if self._often[key] == OFTEN and self._tells:
+                self._tell(read)
+
+    def _tell(self, read: Read) -> None:
+        file, _, line = read.place.rpartition(":")
+        text = (
+            f"{self._name}: traced again {OFTEN} times because {named(read)} was another each "
+            f"time, which takes as long as the first trace: {_instead(read)}; explain() says what "
+            "it was [traced_often]"
+        )
+        warnings.warn_explicit(text, LintWarning, file or "?", int(line or 0))
+
+
+def _instead(read: Read) -> str:
+    """What to write where something that a function reads changes from call to call."""
+    if is_large(read):
+        return (
+            "its elements are needed before the function runs: leave out float(), int() and the "
+            "like, so that each call computes it, or compute it outside and pass it as an argument"
+        )
+    return "pass it as an argument, or as a tensor or array, which each call reads"
 
 
 def _counted(count: int, what: str) -> str:
@@ -86,6 +142,13 @@ class Explanation:
         guards = self.guards
         lines.append(f"{_counted(len(guards), 'guard')}, {self.cost * 1e6:.2f} us a call")
         lines += [f"  {line_of(one)}" for one in guards]
+        lines += [
+            f"  {one.name} is compared at each call, {one.owner.nbytes:,} bytes: its elements are "
+            "needed before the function runs, or something dear is computed with it alone, once: "
+            "to have each call read it, leave out float() and the like"
+            for one in guards
+            if is_large(one)
+        ]
         live = {name: None for around, _ in self.traces for name in around.live.names}
         lines += [f"  {name} is an operand: each call reads what it holds" for name in live]
         kept = {name: None for around, _ in self.traces for name in around.kept.changed}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FunctionType
@@ -30,7 +29,7 @@ from staticgraph.tracing.calls import (
     filled,
     given_in,
 )
-from staticgraph.tracing.explained import Explanation, Retrace, guard_cost
+from staticgraph.tracing.explained import Explanation, Retraces, guard_cost
 from staticgraph.tracing.inspected import InspectedFunction
 from staticgraph.tracing.kept import kept_of
 from staticgraph.tracing.kinds import (
@@ -200,8 +199,8 @@ class Function(InspectedFunction):
         self._signatures: dict[Any, Signature] = {}
         self._around: dict[Any, list[Surroundings]] = {}
         self._known_arrays = Known()
-        self._retraces: deque[Retrace] = deque(maxlen=KEPT)
-        self._retraced = 0
+        tells = options.get("lint", "certain") not in ("off", None)
+        self._retraces = Retraces(name, KEPT, tells)
         self._tensors: dict[tuple[int, ...], ModuleTensors] = {}
 
     def __repr__(self) -> str:
@@ -308,8 +307,8 @@ class Function(InspectedFunction):
         return Explanation(
             self.name,
             tuple([(one.around, tuple(one.traces())) for one in self._signatures.values()]),
-            tuple(self._retraces),
-            self._retraced,
+            tuple(self._retraces.last),
+            self._retraces.count,
             guard_cost([one.around for one in self._signatures.values()]),
         )
 
@@ -434,9 +433,8 @@ class Function(InspectedFunction):
         around.elements.wanted = self._known_arrays.elements
         if kept:
             before = kept[0].guards
-            self._retraces.append(Retrace(before.changes()))
-            self._retraced += 1
-            self._known_arrays.changed(self._retraces[-1].changes, before.reads)
+            self._retraces.add(before.changes())
+            self._known_arrays.changed(self._retraces.last[-1].changes, before.reads)
         constant = self._known_arrays.constants(around.live)
         if constant or around.elements.wanted:
             around.keep_constant(constant)

@@ -179,7 +179,7 @@ class Contest:
         need = Need(point.moved, point.flops) if point.moved else None
         self.watch(f"{shown(point.sizes)}: the machine's limits")
         if need is not None:
-            self.meter.measure(min(LIMIT_SECONDS, settings.seconds), need)
+            self.meter.measure(min(LIMIT_SECONDS, settings.seconds), need, new=True)
         for turn in range(settings.rounds):
             for i in range(len(point.taken)):
                 taken = point.taken[(turn + i) % len(point.taken)]

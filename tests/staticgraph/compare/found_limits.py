@@ -20,7 +20,9 @@ class FoundLimits:
     def __exit__(self, *_error: object) -> None:
         pass
 
-    def measure(self, seconds: float, need: object = None, by: object = None) -> None:
+    def measure(
+        self, seconds: float, need: object = None, by: object = None, new: bool = False
+    ) -> None:
         pass
 
     def limits(self) -> list[Limits]:

@@ -211,6 +211,28 @@ def test_the_best_of_all_measurements_is_the_limit() -> None:
 
 
 @pytest.mark.usefixtures("small_probe")
+def test_what_is_known_is_not_measured_anew_where_only_the_rest_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, steps = Process.ask, list[str]()
+
+    def noted(process: Process, **order: Any) -> dict[str, Any]:
+        steps.append(order["step"])
+        return asked(process, **order)
+
+    monkeypatch.setattr(Process, "ask", noted)
+    with meter.Meter([1]) as metered:
+        metered.measure(0.001, meter.Need(2**16, {"float32": 1}), new=True)
+        first = {*steps}
+        metered.measure(0.001, meter.Need(2**16, {"float32": 1}), new=True)
+        assert {*steps} == first
+        steps.clear()
+        metered.measure(0.001, meter.Need(2**16, {"float64": 1}), new=True)
+    assert steps
+    assert first.isdisjoint(steps)
+
+
+@pytest.mark.usefixtures("small_probe")
 def test_of_a_measurement_that_is_interrupted_nothing_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

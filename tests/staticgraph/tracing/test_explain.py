@@ -12,6 +12,7 @@ import pytest
 import dynamic
 import staticgraph as sg
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.tracing.explained import OFTEN
 from staticgraph.tracing.functions import KEPT
 
 X = np.ones(2)
@@ -168,3 +169,25 @@ def test_tables_of_pandas_are_told_in_words() -> None:
     assert why.endswith("1 became 7, and 1 more")
     _, why = _explained(series.max, lambda: series.__setitem__(2, 9))
     assert why.endswith("a Series of 2: int64 7, 7 became a Series of 3: int64 7, 7, 9")
+
+
+def test_what_changes_in_each_call_is_told_of_once() -> None:
+    weights, config = np.ones(5000), types.SimpleNamespace(rate=0.0)
+    by_value = sg.function(lambda x: x * float(weights.max()), name="scaled", debug=True)
+    by_number = sg.function(lambda x: x * config.rate, name="rated", debug=True)
+    quiet = sg.function(lambda x: x * config.rate, lint="off", debug=True)
+    by_value(X)
+    text = "weights is compared at each call, 40,000 bytes: its elements are needed"
+    assert text in str(by_value.explain())
+    with pytest.warns(sg.LintWarning) as caught:
+        for i in range(2 * OFTEN):
+            weights[i], config.rate = 2 + i, float(i)
+            np.testing.assert_array_equal(by_value(X), (2 + i) * X)
+            np.testing.assert_array_equal(by_number(X), i * X)
+            quiet(X)
+    told = sorted(str(one.message) for one in caught)
+    assert len(told) == 2
+    assert f"rated: traced again {OFTEN} times because config.rate was another" in told[0]
+    assert "what weights holds was another each time" in told[1]
+    assert "leave out float()" in told[1]
+    assert {one.filename for one in caught} == {__file__}

@@ -143,7 +143,7 @@ def test_what_has_to_be_a_constant_is_traced_once_per_change(f: Any) -> None:
 
 def test_arrays_of_before_are_not_kept_for_the_sake_of_an_explanation() -> None:
     held = {"w": ((np.zeros(500),),)}
-    captured = sg.function(lambda x: x + held["w"][0][0][:3], debug=True)
+    captured = sg.function(lambda x: x + held["w"][0][0][:3], debug=True, lint="off")
     arrays = []
     for step in range(3 * KEPT):
         arrays.append(weakref.ref(held["w"][0][0]))
