@@ -53,7 +53,8 @@ _NO_STRIDE_VERSIONS = _Option(
     "-enable-mem-access-versioning=false", "-enable-mem-access-versioning=true"
 )
 _NO_STRENGTH_REDUCTION = _Option("-disable-lsr", "-disable-lsr=false")
-fork.after_in_child(_NO_STRENGTH_REDUCTION.forget)
+for _one in (_NO_STRIDE_VERSIONS, _NO_STRENGTH_REDUCTION):
+    fork.after_in_child(_one.forget)
 
 
 def without_stride_versions() -> AbstractContextManager[None]:
