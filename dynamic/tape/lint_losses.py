@@ -29,7 +29,9 @@ def slips_of_loss(
 
 def _of_probabilities(node: object) -> str | None:
     name = _name(node)
-    made = node.edges[0] if isinstance(node, Node) and name in LOGITS else None
+    if not isinstance(node, Node) or name not in LOGITS:
+        return None
+    made = node.edges[0]
     if made is None or _name(made) not in LOGITS[name]:
         return None
     if name != "binary_cross_entropy_with_logits":
