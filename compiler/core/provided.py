@@ -66,6 +66,9 @@ while_cotangents: Provided[..., Sequence[Any]] = Provided(
 )
 """The cotangents of the operands of a loop, where forward mode asks for them."""
 
+while_of_examples: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynamic.func.loops")
+"""`(cond, body, init, max_steps)`: a loop of examples of what is captured, in a tuple, or None."""
+
 cond_cotangents: Provided[..., Sequence[Any]] = Provided(
     "staticgraph.compiler.transforms.control_gradients"
 )
