@@ -169,7 +169,6 @@ class OnTape:
             made.append(one if place is None else hooked.of_leaf(place, one, create))
         return made
 
-
     def _pulled_together(
         self,
         outputs: Sequence[Any],

@@ -29,9 +29,9 @@ TRANSFORMS = {
         lambda y: sg.fori_loop(0, 3, lambda i, c: c * y, y * y).sum()
     ),
     "hessian of a scan": func.hessian(lambda y: _scanned(y).sum()),
-    "hessians of examples": lambda x: func.vmap(
-        func.hessian(lambda y: ((y * x).sum() * y).sum())
-    )(A * x),
+    "hessians of examples": lambda x: func.vmap(func.hessian(lambda y: ((y * x).sum() * y).sum()))(
+        A * x
+    ),
     "jacobian": lambda x: torch.autograd.functional.jacobian(_scanned, x),
 }
 

@@ -81,7 +81,7 @@ def test_the_norm_of_complex_gradients_is_that_of_both_parts():
 
 def test_adafactor_whose_means_are_of_rows_takes_none():
     w = sg.variable(START.copy(), name="w")
-    with pytest.raises(sg.GraphError, match="Adafactor does not take complex parameters, and variable 'w'"):
+    with pytest.raises(sg.GraphError, match="Adafactor does not take complex parameters"):
         sg.optim.Adafactor().minimize(_loss(w))
     with pytest.raises(RuntimeError, match="Adafactor does not support complex parameters"):
         torch.optim.Adafactor([torch.tensor(START, requires_grad=True)])
