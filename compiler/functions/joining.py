@@ -203,8 +203,8 @@ def array_split(x: Value, indices_or_sections: int | Sequence[int], axis: int = 
     x = as_operand(x)
     axis = normalise_axis("array_split", axis, x.ndim)
     size = x.shape[axis]
-    if not np.ndim(indices_or_sections):
-        count = int(indices_or_sections)  # type: ignore[call-overload]
+    if isinstance(indices_or_sections, int | np.integer):
+        count = int(indices_or_sections)
         if count < 1:
             raise OptionError(f"array_split: {count} parts")
         lengths = [(size + (count - 1 - i)) // count for i in range(count)]

@@ -143,7 +143,7 @@ def _symbolic(function: Any, made: dict[int, Any]) -> Callable[..., Any]:
     """The function with ops for those of `math`, in what it calls as well."""
     function = getattr(function, "py_func", function)
     if id(function) in made:
-        return made[id(function)]  # type: ignore[no-any-return]
+        return made[id(function)]
     space: dict[str, Any] = {"__builtins__": builtins}
     cells = tuple(
         CellType(_exchanged(one.cell_contents, made)) for one in function.__closure__ or ()
@@ -167,8 +167,10 @@ def _names(code: Any) -> set[str]:
 def _exchanged(value: Any, made: dict[int, Any]) -> Any:
     if value is math:
         return SimpleNamespace(**{name: _exchanged(one, made) for name, one in vars(math).items()})
-    if isinstance(value, BuiltinFunctionType) and getattr(math, value.__name__, None) is value:
-        return op_named(_OPS[value.__name__]) if value.__name__ in _OPS else value
+    if isinstance(value, BuiltinFunctionType):
+        name = value.__name__
+        of_math = name in _OPS and getattr(math, name, None) is value
+        return op_named(_OPS[name]) if of_math else value
     if isinstance(value, FunctionType) or hasattr(value, "py_func"):
         return _symbolic(value, made)
     return value
