@@ -22,6 +22,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     r"resize: there is no element to repeat": lambda: sg.resize(V[:0], 2),
     r"unstack: the size of axis 0 is unknown until run time": lambda: sg.unstack(UNKNOWN),
     r"delete: places -1 and 1 from both ends": lambda: sg.delete(UNKNOWN, [1, -1]),
+    r"nanvar: correction=1 and ddof=2 are one": lambda: sg.nanvar(V, ddof=2, correction=1),
     r"delete: a mask along an axis": lambda: sg.delete(UNKNOWN, np.array([True])),
     r"delete: places of float64: integers": lambda: sg.delete(UNKNOWN, [1.5]),
     r"insert: computed places along": lambda: sg.insert(UNKNOWN, sg.argsort(UNKNOWN), 0.0),

@@ -110,7 +110,7 @@ def test_an_executable_of_one_thread_sorts_and_sums_on_it(
 
     monkeypatch.setattr(sharing, "_helpers", submitted)
     x = sg.placeholder("x", (None,), "float64")
-    given = np.random.default_rng(0).normal(size=200_000)
+    given = np.random.default_rng(0).normal(size=300_000)
     for limit, helped in ((1, False), (2, True), (None, several > 1)):
         call = sg.compile([x], sg.sort(x), threads=limit)
         np.testing.assert_array_equal(call(given), np.sort(given))
