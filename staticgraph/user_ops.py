@@ -50,7 +50,10 @@ def op(
 
     The op is a record as those of the library: it is fused, batched, differentiated, compiled,
     explained and saved as they are. A gradient is declared with `@f.vjp` (or `@f.jvp`), in ops, so
-    that it has gradients in turn; without one, asking for it is an error, never zero.
+    that it has gradients in turn. Without one, that of a function of numbers is derived, to any
+    order, by calling it with symbols once per way through its branches, if it is made of
+    arithmetic, comparisons, loops of fixed length and functions of `math` or NumPy: the derivative
+    of a branch is that of the side that is taken. Asking for any other is an error, never zero.
 
     - `kind="elementwise"`, which is the default: a function of numbers that Numba can compile. Its
       machine code is inlined into kernels, so that loops over it are fused and vectorised, without

@@ -59,10 +59,10 @@ class DifferingError(StaticGraphError):
     """What a loop or a branch goes by differs between the examples of a batch.
 
     Attributes:
-        any: whether it holds for any of them.
+        any: whether it holds for any of them; None where that is computed later.
     """
 
-    any = False
+    any: bool | None = False
 
 
 class ComplexError(DTypeError, NotImplementedError):

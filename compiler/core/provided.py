@@ -66,6 +66,15 @@ while_cotangents: Provided[..., Sequence[Any]] = Provided(
 )
 """The cotangents of the operands of a loop, where forward mode asks for them."""
 
+derivatives_of: Provided[[Any, Any, int], Callable[[Sequence[Any]], Sequence[Any]]] = Provided(
+    "staticgraph.compiler.transforms.derived"
+)
+"""`(function, dtype, arity)`: the derivatives of a function of numbers, as a function of operands
+that gives one by each, None where it is 0."""
+
+while_of_examples: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynamic.func.loops")
+"""`(cond, body, init, max_steps)`: a loop of examples of what is captured, in a tuple, or None."""
+
 cond_cotangents: Provided[..., Sequence[Any]] = Provided(
     "staticgraph.compiler.transforms.control_gradients"
 )

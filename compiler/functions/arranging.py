@@ -15,6 +15,7 @@ from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.indexing.keys import numbers
 from staticgraph.compiler.ops.reductions.reduction import positions
 from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
@@ -262,16 +263,21 @@ def resize(x: Value, new_shape: Size | Sequence[Size]) -> Value:
                [3., 1.]])
     """
     flat = ravel(x)
-    size = known_size("resize", flat, 0)
+    size = flat.shape[0]
     shape = _shape(new_shape)
-    total = int(np.prod(shape))
+    total = dims.product(shape)
+    if isinstance(size, Dim) or isinstance(total, Dim):
+        places = numbers(flat, total)
+        places = ops.remainder(places, size_value(size, places))
+        return ops.reshape(ops.take(flat, places, 0), shape)
     if not size:
         raise ShapeError("resize: there is no element to repeat")
     return ops.reshape(slice_axis(tile(flat, -(-total // size)), 0, 0, total), shape)
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
-    return (int(shape),) if hasattr(shape, "__index__") else tuple(int(one) for one in shape)
+def _shape(shape: Any) -> tuple[Size, ...]:
+    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    return tuple(one if isinstance(one, Dim) else int(one) for one in sizes)
 
 
 def known_size(name: str, x: Value, axis: int) -> int:

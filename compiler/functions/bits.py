@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size, maximum
 from staticgraph.compiler.core.errors import DTypeError, OptionError
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis
-from staticgraph.compiler.ops.shapes.slicing import slice_axis
+from staticgraph.compiler.functions.arranging import axis_or_whole, moveaxis
+from staticgraph.compiler.ops.shapes.slicing import embed, slice_axis
 
 __all__ = ["packbits", "unpackbits"]
 
@@ -25,11 +26,10 @@ def packbits(x: Value, axis: int | None = None, bitorder: str = "big") -> Value:
         array([131], dtype=uint8)
     """
     x, axis = axis_or_whole("packbits", x, axis)
-    size = known_size("packbits", x, axis)
+    size = x.shape[axis]
     bits = moveaxis(ops.astype(ops.not_equal(x, 0), "int64"), axis, -1)
     count = -(-size // 8)
-    widths = [(0, 0)] * (bits.ndim - 1) + [(0, 8 * count - size)]
-    rows = ops.reshape(ops.pad(bits, widths), (*bits.shape[:-1], count, 8))
+    rows = ops.reshape(_filled(bits, 8 * count), (*bits.shape[:-1], count, 8))
     found = ops.sum(rows * (1 << _order(bitorder)), axis=-1)
     return ops.astype(moveaxis(found, -1, axis), "uint8")
 
@@ -50,11 +50,15 @@ def unpackbits(
     bits = ops.bitwise_and(ops.right_shift(bytes_, _order(bitorder)), 1)
     flat = ops.reshape(bits, (*bits.shape[:-2], bits.shape[-2] * 8))
     if count is not None:
-        size = known_size("unpackbits", flat, flat.ndim - 1)
+        size = flat.shape[-1]
         stop = size + count if count < 0 else count
-        widths = [(0, 0)] * (flat.ndim - 1) + [(0, max(0, stop - size))]
-        flat = slice_axis(ops.pad(flat, widths), flat.ndim - 1, 0, stop)
+        flat = slice_axis(_filled(flat, maximum(size, stop)), flat.ndim - 1, 0, stop)
     return ops.astype(moveaxis(flat, -1, axis), "uint8")
+
+
+def _filled(x: Any, size: Size) -> Any:
+    """x with zeros at the end of its last axis, which has this size then."""
+    return embed(x, (0,) * x.ndim, (*x.shape[:-1], size), (1,) * x.ndim)
 
 
 def _order(bitorder: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.dtypes import is_float, promoted
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import unify
@@ -36,17 +36,19 @@ __all__ = [
 # -- where -----------------------------------------------------------------------------------------
 
 
-def require_size(name: str, size: int | None) -> int:
-    """A size that the caller has given; OptionError if there is none."""
+def require_size(name: str, size: Size | None) -> Size:
+    """A size that the caller has given, unknown ones as well; OptionError if there is none."""
     if size is None:
         raise OptionError(f"{name}: needs size=, the number of places: it would depend on values")
+    if isinstance(size, Dim):
+        return size
     count = operator.index(size)
     if count < 0:
         raise OptionError(f"{name}: size={size} is negative")
     return count
 
 
-def flatnonzero(x: Value, *, size: int | None = None, fill_value: int = 0) -> Value:
+def flatnonzero(x: Value, *, size: Size | None = None, fill_value: int = 0) -> Value:
     """The places in the flat `x` of what is not 0, the first `size` of them: int64.
 
     Example:
@@ -62,10 +64,10 @@ def flatnonzero(x: Value, *, size: int | None = None, fill_value: int = 0) -> Va
     return _sized(order, found, count, fill_value)
 
 
-def _sized(x: Any, found: Any, count: int, fill: Value) -> Any:
+def _sized(x: Any, found: Any, count: Size, fill: Value) -> Any:
     """The first `count` elements along axis 0, of which those from `found` on are filled."""
     length = x.shape[0]
-    if isinstance(length, Dim):
+    if isinstance(length, Dim) or isinstance(count, Dim):
         x = ops.concatenate([x, ops.broadcast_to(zeros_like(x) if not x.ndim else
                                                  zeros_like(ops.sum(x, axis=0)),
                                                  (count, *x.shape[1:]))])  # fmt: skip
@@ -75,7 +77,7 @@ def _sized(x: Any, found: Any, count: int, fill: Value) -> Any:
     return ops.where(ops.less(positions(x, 0), found), x, fill)
 
 
-def nonzero(x: Value, *, size: int | None = None, fill_value: int = 0) -> tuple[Value, ...]:
+def nonzero(x: Value, *, size: Size | None = None, fill_value: int = 0) -> tuple[Value, ...]:
     """Per axis the places of what is not 0, of the first `size` such elements: int64.
 
     Example:
@@ -89,7 +91,7 @@ def nonzero(x: Value, *, size: int | None = None, fill_value: int = 0) -> tuple[
     return tuple(ops.where(filled, fill_value, one) for one in places)
 
 
-def argwhere(x: Value, *, size: int | None = None, fill_value: int = 0) -> Value:
+def argwhere(x: Value, *, size: Size | None = None, fill_value: int = 0) -> Value:
     """The places of what is not 0, one per row: int64, (size, axes).
 
     Example:
@@ -119,7 +121,7 @@ def unravel_index(indices: Value, shape: Sequence[Any]) -> tuple[Value, ...]:
 
 
 def compress(
-    condition: Value, x: Value, axis: int | None = None, *, size: int | None = None,
+    condition: Value, x: Value, axis: int | None = None, *, size: Size | None = None,
     fill_value: float = 0,
 ) -> Value:  # fmt: skip
     """The parts of `x` along an axis (of the flat x if None) for which a vector of bools holds.
@@ -143,7 +145,9 @@ def compress(
     return found if axis is None else ops.swapaxes(found, 0, axis)
 
 
-def extract(condition: Value, x: Value, *, size: int | None = None, fill_value: float = 0) -> Value:
+def extract(
+    condition: Value, x: Value, *, size: Size | None = None, fill_value: float = 0
+) -> Value:
     """The elements of `x` where a condition of its shape holds, the first `size` of them.
 
     Example:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dims import Dim, Size
+from staticgraph.compiler.core.dims import Dim, Size, maximum
 from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import broadcast_shapes, normalise_axis, type_of
@@ -19,10 +19,10 @@ from staticgraph.compiler.functions.arranging import (
     atleast_2d,
     atleast_3d,
     axis_or_whole,
-    known_size,
     ravel,
 )
-from staticgraph.compiler.ops.declare import as_operand, zeros_like
+from staticgraph.compiler.ops.declare import as_operand, size_value, zeros_like
+from staticgraph.compiler.ops.indexing.keys import numbers, slice_bounds
 from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
 __all__ = [
@@ -203,22 +203,15 @@ def array_split(x: Value, indices_or_sections: int | Sequence[int], axis: int = 
     x = as_operand(x)
     axis = normalise_axis("array_split", axis, x.ndim)
     size = x.shape[axis]
-    if isinstance(size, Dim) and isinstance(indices_or_sections, int) and indices_or_sections > 0:
-        parts = indices_or_sections
-        lengths = [(size + (parts - 1 - i)) // parts for i in range(parts)]
-        ends = [*itertools.accumulate(lengths)]
-        return [slice_axis(x, axis, *pair) for pair in itertools.pairwise([0, *ends])]
-    size = known_size("array_split", x, axis)
     if isinstance(indices_or_sections, int | np.integer):
         count = int(indices_or_sections)
         if count < 1:
             raise OptionError(f"array_split: {count} parts")
-        lengths = [size // count + (i < size % count) for i in range(count)]
+        lengths = [(size + (count - 1 - i)) // count for i in range(count)]
         bounds = [0, *itertools.accumulate(lengths)]
     else:
-        given = [slice(one).indices(size)[1] for one in indices_or_sections]
-        bounds = [0, *given, size]
-    return [slice_axis(x, axis, one, max(one, two)) for one, two in itertools.pairwise(bounds)]
+        bounds = [0, *(slice_bounds(slice(one), size)[1] for one in indices_or_sections), size]
+    return [slice_axis(x, axis, a, maximum(a, b)) for a, b in itertools.pairwise(bounds)]
 
 
 def hsplit(x: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
@@ -274,20 +267,53 @@ def append(x: Value, values: Value, axis: int | None = None) -> Value:
 def delete(x: Value, obj: int | slice | Sequence[int], axis: int | None = None) -> Value:
     """`x` without the elements at some places along an axis; of the flat x if None.
 
+    Raises:
+        OptionError: of an axis of unknown size: places from both ends, which may be the same, or
+            a mask.
+
     Example:
         >>> sg.delete(np.array([1.0, 2.0, 3.0]), 1)
         array([1., 3.])
     """
     x, axis = axis_or_whole("delete", x, axis)
-    if isinstance(x.shape[axis], Dim) and isinstance(obj, int | np.integer):
-        size = x.shape[axis]
-        at = int(obj) if obj >= 0 else size + int(obj)
-        return ops.concatenate(
-            [slice_axis(x, axis, 0, at), slice_axis(x, axis, at + 1, size)], axis
+    size = x.shape[axis]
+    if not isinstance(size, Dim):
+        kept = np.delete(np.arange(size), np.asarray(obj) if isinstance(obj, Operand) else obj)
+        return ops.take(x, kept, axis)
+    if isinstance(obj, slice):
+        start, count, step = slice_bounds(obj, size)
+        start, step = (start, step) if step > 0 else (start + (count - 1) * step, -step)
+        after = numbers(x, size) - size_value(start, numbers(x, size))
+        inside = ops.logical_and(
+            ops.greater_equal(after, 0), ops.less(after, size_value(count * step, after))
         )
-    size = known_size("delete", x, axis)
-    kept = np.delete(np.arange(size), np.asarray(obj) if isinstance(obj, Operand) else obj)
-    return ops.take(x, kept, axis)
+        gone = ops.logical_and(inside, ops.equal(ops.remainder(after, step), 0))
+        return ops.take(x, slice_axis(ops.argsort(gone), 0, 0, size - count), axis)
+    places = sorted({*_places("delete", obj).reshape(-1).tolist()})
+    if places and places[0] < 0 <= places[-1]:
+        raise OptionError(
+            f"delete: places {places[0]} and {places[-1]} from both ends of an axis whose size is"
+            " unknown until run time may be the same"
+        )
+    gone_at = [_from_start(one, size) for one in places]
+    pairs = zip([0, *(one + 1 for one in gone_at)], [*gone_at, size], strict=True)
+    return ops.concatenate([slice_axis(x, axis, *pair) for pair in pairs], axis)
+
+
+def _places(name: str, obj: Value) -> Any:
+    """Places along an axis of unknown size, whose values are known."""
+    if isinstance(obj, Operand):
+        raise OptionError(f"{name}: computed places along an axis whose size is unknown")
+    places = np.asarray(obj)
+    if places.dtype.kind == "b":
+        raise OptionError(f"{name}: a mask along an axis whose size is unknown: give its places")
+    if places.size and places.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: places of {places.dtype}: integers expected")
+    return places.astype(np.int64)
+
+
+def _from_start(place: int, size: Size) -> Size:
+    return place if place >= 0 else size + place
 
 
 def insert(
@@ -295,43 +321,63 @@ def insert(
 ) -> Value:
     """`x` with values put before some places along an axis; into the flat x if None.
 
+    Raises:
+        OptionError: a mask along an axis of unknown size.
+
     Example:
         >>> sg.insert(np.array([1.0, 3.0]), 1, 2.0)
         array([1., 2., 3.])
     """
     x, axis = axis_or_whole("insert", x, axis)
-    values = as_operand(values)
-    if isinstance(x.shape[axis], Dim) and isinstance(obj, int | np.integer):
-        return _inserted(x, int(obj), values, axis)
-    size = known_size("insert", x, axis)
+    values, size = as_operand(values), x.shape[axis]
+    if isinstance(size, Dim):
+        return _inserted(x, obj, values, axis)
     places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(obj)
     if places.dtype.kind == "b":
         if places.shape != (size,):
             raise ShapeError(f"insert: bools of shape {places.shape} for {size} places")
         places = np.flatnonzero(places)
-    if not places.ndim and values.ndim:  # one place: the values are those of a slice there
-        values = ops.swapaxes(atleast(values, x.ndim), 0, axis) if axis else values
-    count = values.shape[axis - x.ndim] if _has_axis(values, x, axis) else 1
-    if places.size == 1 and not isinstance(count, Dim):
-        places = np.repeat(places, count)
-    shape = tuple(places.size if i == axis else one for i, one in enumerate(x.shape))
-    values = ops.broadcast_to(ops.astype(values, x.dtype), shape)
+    new = _new(x, places.ndim, places.size, values, axis)
+    places = np.repeat(places, new.shape[axis]) if places.size == 1 else places
     # marks of what is new among marks of what was there, as NumPy orders them
     order = np.insert(np.arange(size), places.reshape(-1), size + np.arange(places.size))
-    return ops.take(ops.concatenate([x, values], axis), order, axis)
+    return ops.take(ops.concatenate([x, new], axis), order, axis)
 
 
-def _inserted(x: Any, place: int, values: Any, axis: int) -> Any:
-    """x with values before one place along an axis of unknown size."""
-    if values.ndim:
+def _new(x: Any, ndim: int, count: Size, values: Any, axis: int) -> Any:
+    """What is put into x, in its shape but along the axis: at so many places, or all at one."""
+    if not ndim and values.ndim:  # one place: the values are those of a slice there
         values = ops.swapaxes(atleast(values, x.ndim), 0, axis) if axis else values
-    count = values.shape[axis - x.ndim] if _has_axis(values, x, axis) else 1
+    if not isinstance(count, Dim) and count == 1 and _has_axis(values, x, axis):
+        count = values.shape[axis - x.ndim]
     shape = tuple(count if i == axis else one for i, one in enumerate(x.shape))
-    values = values if isinstance(values, Operand) else x._constant(values)
-    new = ops.broadcast_to(ops.astype(values, x.dtype), shape)
+    if isinstance(x, Operand) and not isinstance(values, Operand):
+        values = x._constant(values)
+    return ops.broadcast_to(ops.astype(values, x.dtype), shape)
+
+
+def _inserted(x: Any, obj: Any, values: Any, axis: int) -> Any:
+    """x with values before some places along an axis of unknown size."""
     size = x.shape[axis]
-    at = place if place >= 0 else size + place
-    return ops.concatenate([slice_axis(x, axis, 0, at), new, slice_axis(x, axis, at, size)], axis)
+    if isinstance(obj, slice):
+        start, count, step = slice_bounds(obj, size)
+        new = _new(x, 1, count, values, axis)
+        k = numbers(x, count)
+        places = k * step + size_value(start, k)
+    else:
+        known = _places("insert", obj)
+        new = _new(x, known.ndim, known.size, values, axis)
+        ends = {known.max(initial=0), known.min(initial=0)}
+        for end in sorted(ends):  # that the place is there
+            at = _from_start(int(end), size)
+            x = ops.after(x, slice_axis(x, axis, at, size))
+        known = known.reshape(-1)
+        places = x._constant(known)
+        places = ops.where(known < 0, places + size_value(size, places), places)
+        places = ops.broadcast_to(places, (new.shape[axis],))
+    # what is new stands before what was there; the sort keeps the order at one place
+    order = ops.argsort(ops.concatenate([numbers(x, size) * 2 + 1, places * 2]))
+    return ops.take(ops.concatenate([x, new], axis), order, axis)
 
 
 def atleast(x: Any, ndim: int) -> Any:

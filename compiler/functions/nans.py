@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole
 from staticgraph.compiler.ops.declare import as_operand
@@ -121,7 +122,8 @@ def nanvar(
     axis: Axes = None,
     keepdims: bool = False,
     *,
-    ddof: float = 0,
+    ddof: float | None = None,
+    correction: float = 0,
     dtype: object = None,
     where: Value = None,
     mean: Value = None,
@@ -129,12 +131,15 @@ def nanvar(
     """The variance of the elements that are not nan, divided by their number less `ddof`.
 
     Of those for which `where` holds, around a `mean` if it is known: see `var`. nan where no more
-    than `ddof` are left.
+    than `ddof` are left; `correction` is another name for it.
 
     Example:
         >>> sg.nanvar(np.array([1.0, np.nan, 3.0]))
         array(1.)
     """
+    if ddof is not None and correction:
+        raise OptionError(f"nanvar: correction={correction} and ddof={ddof} are one argument")
+    ddof = correction if ddof is None else ddof
     x = _cast(x, dtype)
     if not is_float(x.dtype):
         return ops.var(x, axis, keepdims, ddof=ddof, where=where, mean=mean)
@@ -150,7 +155,8 @@ def nanstd(
     axis: Axes = None,
     keepdims: bool = False,
     *,
-    ddof: float = 0,
+    ddof: float | None = None,
+    correction: float = 0,
     dtype: object = None,
     where: Value = None,
     mean: Value = None,
@@ -161,8 +167,14 @@ def nanstd(
         >>> sg.nanstd(np.array([1.0, np.nan, 3.0]))
         array(1.)
     """
-    found = nanvar(x, axis, keepdims, ddof=ddof, dtype=dtype, where=where, mean=mean)
-    return root(found)
+    options: Any = {
+        "ddof": ddof,
+        "correction": correction,
+        "dtype": dtype,
+        "where": where,
+        "mean": mean,
+    }
+    return root(nanvar(x, axis, keepdims, **options))
 
 
 def _nan_extremum(

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import Dim, Size, maximum
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import known_size
 from staticgraph.compiler.functions.einsum import summed
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.functions.products import convolve, vander
-from staticgraph.compiler.ops.declare import as_operand
+from staticgraph.compiler.ops.declare import as_operand, size_value
 from staticgraph.compiler.ops.leaves import iota
 from staticgraph.compiler.ops.shapes.slicing import embed, slice_axis
 
@@ -108,8 +110,10 @@ def polydiv(u: Value, v: Value) -> tuple[Value, Value]:
         (array([ 1., -1.]), array([0., 0., 0.]))
     """
     u, v = _coefficients("polydiv", u), _coefficients("polydiv", v)
-    rest, width = ops.divide(u, 1), known_size("polydiv", v, 0)
-    count = known_size("polydiv", u, 0) - width + 1
+    rest = ops.divide(u, 1)
+    if isinstance(u.shape[0], Dim) or isinstance(v.shape[0], Dim):
+        return _divided(rest, v)
+    count = int(u.shape[0]) - int(v.shape[0]) + 1
     if count < 1:
         return rest[:1] * 0, rest
     found = []
@@ -118,6 +122,26 @@ def polydiv(u: Value, v: Value) -> tuple[Value, Value]:
         found.append(factor)
         rest = rest - ops.pad(factor * v, (i, count - 1 - i))
     return ops.concatenate(found), rest
+
+
+def _divided(u: Any, v: Any) -> tuple[Any, Any]:
+    """The quotient and the remainder where a size is unknown, by a loop."""
+    count = u.shape[0] - v.shape[0] + 1
+    like = u if isinstance(u, Operand) else v
+    columns = like._apply(iota, (), {"size": u.shape[0]})
+    width, lead = size_value(v.shape[0], columns), ops.squeeze(slice_axis(v, 0, 0, 1), 0)
+    meets = ops.greater(size_value(count, columns), 0)
+
+    def step(rest: Any, i: Any) -> tuple[Any, Any]:
+        factor = ops.where(meets, ops.take(rest, i) / lead, 0)
+        places = columns - i
+        inside = ops.logical_and(ops.greater_equal(places, 0), ops.less(places, width))
+        line = ops.where(inside, ops.take(v, ops.where(inside, places, 0)), 0)
+        return rest - ops.where(inside, factor * line, 0), factor
+
+    steps = like._apply(iota, (), {"size": maximum(count, 1)})
+    rest, found = provided.scan(step, u + lead * 0, steps)
+    return found, rest
 
 
 def polyder(p: Value, m: int = 1) -> Value:
@@ -181,8 +205,10 @@ def poly(roots: Value) -> Value:
     """
     roots = _coefficients("poly", roots)
     roots = ops.divide(roots, 1)
+    if isinstance(roots.shape[0], Dim):
+        return _expanded(roots)
     found: Any = None
-    for i in range(known_size("poly", roots, 0)):
+    for i in range(int(roots.shape[0])):
         root = slice_axis(roots, 0, i, i + 1)
         if found is None:
             found = ops.concatenate([root * 0 + 1, -root])
@@ -191,6 +217,18 @@ def poly(roots: Value) -> Value:
     if found is None:
         raise OptionError("poly: there is no root")
     return found
+
+
+def _expanded(roots: Any) -> Any:
+    """The polynomial with these roots, whose number is unknown, by a loop."""
+    size = roots.shape[0]
+    first = ops.equal(roots._apply(iota, (), {"size": size + 1}), 0)
+
+    def step(found: Any, root: Any) -> tuple[Any, Any]:
+        return found - ops.pad(slice_axis(found, 0, 0, size) * root, (1, 0)), None
+
+    start = ops.astype(first, roots.dtype)
+    return provided.scan(step, start, roots)[0]
 
 
 def polyfit(

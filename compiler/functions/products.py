@@ -227,8 +227,12 @@ def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     x = as_operand(x)
     if not is_float(x.dtype):  # as powers overflow
         x = ops.astype(x, "int64")
-    count = int(x.shape[0]) if N is None else N
-    if x.ndim != 1 or count < 1:
+    count = x.shape[0] if N is None and x.ndim == 1 else N
+    if isinstance(count, Dim):
+        first = ops.equal(x._apply(iota, (), {"size": count}), 0)
+        rows = ops.cumprod(ops.where(first, ops.astype(1, x.dtype), ops.expand_dims(x, 1)), 1)
+        return rows if increasing else ops.flip(rows, 1)
+    if x.ndim != 1 or count is None or count < 1:
         raise ShapeError(f"vander: {count} powers of a tensor of {x.ndim} axes")
     columns = [ops.where(ops.equal(x, x), 1, x)] if is_float(x.dtype) else [x * 0 + 1]
     for _ in range(count - 1):

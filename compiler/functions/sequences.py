@@ -14,7 +14,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis, roll
+from staticgraph.compiler.functions.arranging import axis_or_whole, moveaxis, roll
 from staticgraph.compiler.functions.elements import floats
 from staticgraph.compiler.ops.declare import as_operand, size_value
 from staticgraph.compiler.ops.reductions.reduction import positions
@@ -366,7 +366,7 @@ def interp(
         x, xp = ops.remainder(x, period), ops.remainder(xp, period)
         order = ops.argsort(xp)
         xp, fp = ops.take(xp, order), ops.take(fp, order)
-        size = known_size("interp", xp, 0)
+        size = xp.shape[0]
         ends = (slice_axis(xp, 0, size - 1, size) - period, slice_axis(xp, 0, 0, 1) + period)
         xp = ops.concatenate([ends[0], xp, ends[1]])
         fp = ops.concatenate([slice_axis(fp, 0, size - 1, size), fp, slice_axis(fp, 0, 0, 1)])

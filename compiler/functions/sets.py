@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dims import Size, product
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import known_size, moveaxis, ravel
 from staticgraph.compiler.functions.counting import extract, flatnonzero, require_size
 from staticgraph.compiler.functions.sequences import lexsort
-from staticgraph.compiler.ops.declare import as_operand, common_dtype
+from staticgraph.compiler.ops.declare import as_operand, common_dtype, size_value
 from staticgraph.compiler.ops.indexing.take import take_add
 from staticgraph.compiler.ops.reductions.reduction import positions
 from staticgraph.compiler.ops.shapes.slicing import slice_axis
@@ -36,7 +37,9 @@ class Unique(NamedTuple):
     counts: Value
 
 
-def _distinct(name: str, x: Value, size: int | None, fill: Value, equal_nan: bool = True) -> Unique:
+def _distinct(
+    name: str, x: Value, size: Size | None, fill: Value, equal_nan: bool = True
+) -> Unique:
     count = require_size(name, size)
     x = as_operand(x)
     shape, x = tuple(x.shape), ravel(x)
@@ -57,13 +60,15 @@ def _differ(after: Any, before: Any, equal_nan: bool) -> Any:
     return new
 
 
-def _distinct_slices(x: Value, axis: int, size: int | None, fill: Value, equal_nan: bool) -> Unique:
+def _distinct_slices(
+    x: Value, axis: int, size: Size | None, fill: Value, equal_nan: bool
+) -> Unique:
     count = require_size("unique", size)
     x = moveaxis(as_operand(x), axis, 0)
-    length = known_size("unique", x, 0)
-    columns = ops.reshape(x, (length, -1)) if length else x
+    length = x.shape[0]
+    columns = x if length == 0 else ops.reshape(x, (length, product(x.shape[1:])))
     width = known_size("unique", columns, columns.ndim - 1)
-    if not (length and width):
+    if length == 0 or not width:
         raise ShapeError("unique: there is no element")
     order = lexsort([columns[:, i] for i in reversed(range(width))])
     rows = ops.take(columns, order, 0)
@@ -73,7 +78,7 @@ def _distinct_slices(x: Value, axis: int, size: int | None, fill: Value, equal_n
     return found._replace(values=moveaxis(found.values, 0, axis))
 
 
-def _numbered(rows: Any, order: Any, new: Any, count: int, fill: Value, shape: Any) -> Unique:
+def _numbered(rows: Any, order: Any, new: Any, count: Size, fill: Value, shape: Any) -> Unique:
     """The first of equal rows in order, where `new` tells which differ from those before."""
     length = rows.shape[0]
     number = ops.pad(ops.cumsum(ops.astype(new, "int64"), 0), (1, 0))
@@ -85,8 +90,9 @@ def _numbered(rows: Any, order: Any, new: Any, count: int, fill: Value, shape: A
     if fill is None:
         fill = ops.squeeze(slice_axis(rows, 0, 0, 1), 0)
     ones = ops.astype(ops.equal(order, order), "int64")
-    kept = ops.where(ops.less(number, count), ones, 0)
-    counts = take_add(kept, ops.minimum(number, count - 1), 0, count) if count else starts
+    kept = ops.where(ops.less(number, size_value(count, number)), ones, 0)
+    last = size_value(count - 1, number)
+    counts = starts if count == 0 else take_add(kept, ops.minimum(number, last), 0, count)
     inverse = take_add(number, order, 0, length)
     there = ops.reshape(inside, (count,) + (1,) * (rows.ndim - 1))
     return Unique(
@@ -106,7 +112,7 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-    size: int | None = None,
+    size: Size | None = None,
     fill_value: Value = None,
 ) -> Value:
     """The distinct elements of the flat `x` in order, the first `size` of them.
@@ -133,7 +139,7 @@ def unique(
     return results if len(results) > 1 else found.values
 
 
-def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = None) -> Value:
+def unique_values(x: Value, /, *, size: Size | None = None, fill_value: Value = None) -> Value:
     """`unique` without more.
 
     Example:
@@ -144,7 +150,7 @@ def unique_values(x: Value, /, *, size: int | None = None, fill_value: Value = N
 
 
 def unique_counts(
-    x: Value, /, *, size: int | None = None, fill_value: Value = None
+    x: Value, /, *, size: Size | None = None, fill_value: Value = None
 ) -> tuple[Value, Value]:
     """The distinct elements, and how often each is there: see `unique`.
 
@@ -157,7 +163,7 @@ def unique_counts(
 
 
 def unique_inverse(
-    x: Value, /, *, size: int | None = None, fill_value: Value = None
+    x: Value, /, *, size: Size | None = None, fill_value: Value = None
 ) -> tuple[Value, Value]:
     """The distinct elements, and which of them each element is: see `unique`.
 
@@ -169,7 +175,7 @@ def unique_inverse(
     return found.values, found.inverse_indices
 
 
-def unique_all(x: Value, /, *, size: int | None = None, fill_value: Value = None) -> Unique:
+def unique_all(x: Value, /, *, size: Size | None = None, fill_value: Value = None) -> Unique:
     """All that `unique` tells, as a named tuple.
 
     Example:
@@ -202,7 +208,7 @@ def isin(
     return ops.logical_not(found) if invert else found
 
 
-def union1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = None) -> Value:
+def union1d(x: Value, y: Value, *, size: Size | None = None, fill_value: Value = None) -> Value:
     """The distinct elements of two tensors in order: see `unique`.
 
     Example:
@@ -213,10 +219,10 @@ def union1d(x: Value, y: Value, *, size: int | None = None, fill_value: Value = 
     return _distinct("union1d", both, size, fill_value).values
 
 
-def _kept(values: Any, there: Any, count: int, fill: Value) -> Any:
+def _kept(values: Any, there: Any, count: Size, fill: Value) -> Any:
     if fill is None:
         places = flatnonzero(there, size=count, fill_value=-1)
-        first = ops.take(places, np.zeros((), np.int64)) if count else places
+        first = places if count == 0 else ops.take(places, np.zeros((), np.int64))
         places = ops.where(ops.less(places, 0), first, places)
         return ops.take(values, ops.maximum(places, 0))
     return extract(there, values, size=count, fill_value=fill)
@@ -228,7 +234,7 @@ def intersect1d(
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
-    size: int | None = None,
+    size: Size | None = None,
     fill_value: Value = None,
 ) -> Value:
     """The distinct elements that are in both tensors, in order, the first `size` of them.
@@ -244,7 +250,7 @@ def intersect1d(
     x, y = ravel(x), ravel(y)
     dtype = common_dtype(x, y)
     x, y = ops.astype(x, dtype), ops.astype(y, dtype)
-    own = _distinct("intersect1d", x, known_size("intersect1d", x, 0), None)
+    own = _distinct("intersect1d", x, x.shape[0], None)
     there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y))
     values = _kept(own.values, there, count, fill_value)
     if not return_indices:
@@ -260,7 +266,7 @@ def setdiff1d(
     y: Value,
     assume_unique: bool = False,
     *,
-    size: int | None = None,
+    size: Size | None = None,
     fill_value: Value = None,
 ) -> Value:
     """The distinct elements of `x` that are not in `y`, in order, the first `size` of them.
@@ -273,7 +279,7 @@ def setdiff1d(
     """
     count = require_size("setdiff1d", size)
     x = ravel(x)
-    own = _distinct("setdiff1d", x, known_size("setdiff1d", x, 0), None)
+    own = _distinct("setdiff1d", x, x.shape[0], None)
     there = ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, invert=True))
     return _kept(own.values, there, count, fill_value)
 
@@ -283,7 +289,7 @@ def setxor1d(
     y: Value,
     assume_unique: bool = False,
     *,
-    size: int | None = None,
+    size: Size | None = None,
     fill_value: Value = None,
 ) -> Value:
     """The distinct elements that are in one of two tensors alone, in order, the first `size`.
@@ -304,8 +310,8 @@ def setxor1d(
 
 def _lone(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     """The distinct elements of x, filled up, and whether each is one that is not in y."""
-    size = known_size(name, x, 0)
-    if not size:
+    size = x.shape[0]
+    if size == 0:
         return x, ops.astype(x, "bool")
     own = _distinct(name, x, size, None)
     return own.values, ops.logical_and(ops.greater(own.counts, 0), isin(own.values, y, invert=True))

@@ -414,6 +414,8 @@ class CompiledRunner:
         sizes = {atom: int(table[at]) for atom, at in launch_plan.unknowns}
         line = partial(line_of, self.definition, self.options)
         workspace.hosts = [HostStep(call, table, sizes, line) for call in launch_plan.hosts]
+        if self.threads is not None:
+            workspace.hosts = [threads.limit_step(step, self.threads) for step in workspace.hosts]
         for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
 

@@ -44,9 +44,10 @@ class SharedUnit:
 
     def __call__(self, extent: int, chunks: int, *given: int) -> None:
         """Do the parts of `extent` iterations in so many chunks."""
+        limit = threads.limit()
         if chunks > 1:
-            threads.start()
-        table = np.array((chunks, extent, self._pool, 0, *given), np.int64)
+            threads.start(limit)
+        table = np.array((chunks, extent, self._pool, limit or 0, *given), np.int64)
         watch = words_of_a_call()
         self._run(self._program.ctypes.data, table.ctypes.data, watch.ctypes.data)
 

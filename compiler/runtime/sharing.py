@@ -25,7 +25,7 @@ def share(task: Callable[[int], None], count: int, *, multiplies: bool = True) -
         task(0)
         return
     alone = multiplies and blas.get_threads() > 1
-    helpers = 0 if alone else min(threads.get_num_threads(), count) - 1
+    helpers = 0 if alone else min(threads.of_step(), count) - 1
     numbers = iter(range(count))
 
     def work() -> None:

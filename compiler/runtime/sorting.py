@@ -20,7 +20,7 @@ def sort(x: Array, axis: int) -> None:
     if x.dtype.kind not in "iuf":
         x.sort()
         return
-    parts = _parts(x, threads.get_num_threads())
+    parts = _parts(x, threads.of_step())
     share(lambda number: parts[number].sort(), len(parts), multiplies=False)
     if len(x) and np.isnan(x[-1]):  # else their order would tell where the parts begin
         x[x.searchsorted(x.dtype.type(np.nan)) :] = np.nan
@@ -29,7 +29,7 @@ def sort(x: Array, axis: int) -> None:
 def _sort_rows(rows: Array) -> None:
     """Sort along the last axis; what of the longest other axis a thread has are neighbours."""
     longest = int(np.argmax(rows.shape[:-1]))
-    parts = np.array_split(rows, min(threads.get_num_threads(), rows.shape[longest]), longest)
+    parts = np.array_split(rows, min(threads.of_step(), rows.shape[longest]), longest)
     share(lambda number: parts[number].sort(-1), len(parts), multiplies=False)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ _FUNCTIONS = {
     pool.BROADCAST: "pthread_cond_broadcast",
     pool.YIELD: "sched_yield",
 }
+_limit: ContextVar[int | None] = ContextVar("limit", default=None)
 _starting = threading.RLock()  # one at a time
 fork.hold(fork.Rank.THREADS, _starting)
 
@@ -41,6 +44,29 @@ def get_num_threads() -> int:
     """
     words = _pool()
     return int(words[pool.LIMIT]) if words is not None else 1
+
+
+def limit() -> int | None:
+    """How many threads the call that runs a host step may use, None for as many as are set."""
+    return _limit.get()
+
+
+def limit_step(step: Callable[[], None], count: int) -> Callable[[], None]:
+    """A host step whose work at most so many threads share."""
+
+    def limited() -> None:
+        token = _limit.set(count)
+        try:
+            step()
+        finally:
+            _limit.reset(token)
+
+    return limited
+
+
+def of_step() -> int:
+    """How many threads share the work of the host step that runs."""
+    return _limit.get() or get_num_threads()
 
 
 def set_num_threads(count: int) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler.core.record import mutable
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.runtime.blas import limit_threads
-from staticgraph.compiler.runtime.host import HostStep
 from staticgraph.compiler.runtime.launch_plan import Layout
 from staticgraph.compiler.runtime.trampoline import Trampoline
 
@@ -26,7 +25,7 @@ class Workspace:
     fill: Trampoline
     arena: Array | None = None
     layout: Layout | None = None
-    hosts: Sequence[HostStep] = ()
+    hosts: Sequence[Callable[[], None]] = ()
 
 
 def limited(trampoline: Trampoline, count: int) -> Trampoline:

@@ -122,6 +122,8 @@ def goes_on(holds: object) -> tuple[bool, bool]:
     try:
         return truth("while_loop: the condition", holds), False
     except DifferingError as error:
+        if error.any is None:
+            raise
         return error.any, True
 
 
@@ -141,7 +143,16 @@ def chosen(
     try:
         return (true_fn if truth("cond: the predicate", pred) else false_fn)(*operands)
     except DifferingError:
-        pass
+        return both(pred, true_fn, false_fn, operands)
+
+
+def both(
+    pred: object,
+    true_fn: Callable[..., object],
+    false_fn: Callable[..., object],
+    operands: Sequence[object],
+) -> Any:
+    """Of each element of two branches that of the one which a predicate chooses."""
     first = true_fn(*operands)
     second = aligned(false_fn(*operands), first)
     require_same("cond: result", first, second, false_fn)

@@ -16,7 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
-from staticgraph.compiler.core.op import standing
+from staticgraph.compiler.core.op import Operand, standing
 from staticgraph.compiler.core.pytree import leaves, mapped
 from staticgraph.compiler.core.types import unify
 from staticgraph.compiler.core.values import Tree
@@ -142,6 +142,10 @@ def while_loop(
     if handle is not None:
         test, step = on_handles(cond, handle), on_handles(body, handle)
         return _closed(while_loop(test, step, mapped(opened, init), max_steps), handle)
+    if any(map(_is_eager, leaves(init))):
+        examples = provided.while_of_examples(cond, body, init, max_steps)
+        if examples is not None:
+            return examples[0]
     if max_steps is not None:
         if type(max_steps) is not int or max_steps < 0:
             raise OptionError(f"while_loop: max_steps is a number of steps, not {max_steps!r}")
@@ -202,7 +206,10 @@ def cond(
         (array([2., 3.]), array([4., 9.]))
     """
     pred, operands = mapped(standing, (pred, operands))
-    handle = handle_among(leaves((pred, operands)))
+    given = leaves((pred, operands))
+    handle = handle_among(given)
+    if handle is not None and any(map(_is_eager, given)):  # examples, or dual numbers
+        return eager.both(pred, true_fn, false_fn, operands)
     if handle is not None:
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
         return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
@@ -213,6 +220,10 @@ def cond(
             return overruns.chosen(symbolic.cond, pred, (true_fn, false_fn), operands)
         return symbolic.cond(pred, true_fn, false_fn, operands)
     return eager.own(eager.chosen(pred, true_fn, false_fn, operands))
+
+
+def _is_eager(leaf: object) -> bool:
+    return isinstance(leaf, Operand) and not is_symbolic(leaf)
 
 
 def on_handles(function: Callable[..., object], handle: Handle) -> Callable[..., Any]:

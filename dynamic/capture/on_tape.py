@@ -10,7 +10,10 @@ from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.graph.expression import Expression, Handle, construct
 from staticgraph.compiler.ops.elementwise.arithmetic import copy
+from staticgraph.compiler.transforms.vectorize import batched as vectorized, example
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.func.batched import Batched
+from staticgraph.dynamic.func.tracer import batch_of
 from staticgraph.dynamic.tape.grad_mode import mode, recording
 from staticgraph.dynamic.tape.hooks import refuse_hooks
 
@@ -156,7 +159,7 @@ class OnTape:
         targets = [capture.gradients.target(one) for one in by]
         seeds = [capture.lifted(one) for one in cotangents]
         if not all(isinstance(one, Handle) for one in seeds):
-            refuse("takes derivatives in many directions at once", "use sg.jacobian or sg.hessian")
+            return self._pulled_together(outputs, inputs, seeds, record)
         create, hooked = record is not False, capture.gradients.hooked
         found = capture.gradients.pulled(outputs, targets, seeds, True, create)
         made = []
@@ -165,6 +168,33 @@ class OnTape:
             place = None if one is None else capture.place_of(x)
             made.append(one if place is None else hooked.of_leaf(place, one, create))
         return made
+
+    def _pulled_together(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        record: bool | None,
+    ) -> list[Any]:
+        """What a batch of cotangents gives: that of one, for all of them."""
+        level: Any = next(one._level for one in cotangents if not isinstance(one, Handle))
+        whole = [batch_of(one, level) for one in cotangents]
+        if level.size is None or not all(isinstance(one, Handle) for one in whole):
+            refuse("takes derivatives in many directions at once", "use sg.jacobian or sg.hessian")
+        batches = {example(one.expression): one.expression for one in whole}
+        found = self._pulled(outputs, inputs, [*map(mode.capture.made, batches)], record)
+        given = [one.expression for one in found if one is not None]
+        made = iter(zip(given, vectorized(given, batches, level.size), strict=True))
+        results: list[Any] = []
+        for one in found:
+            if one is None:
+                results.append(None)
+                continue
+            alone, batch = next(made)
+            if batch is None:
+                batch = ops.broadcast_to(alone, (level.size, *alone.shape))
+            results.append(Batched(level, mode.capture.made(batch)))
+        return results
 
 
 def refuse_tape(what: str) -> NoReturn:

@@ -37,7 +37,7 @@ class MutationContextError(StaticGraphError, AssertionError):
 class ControlError(AutogradError, DifferingError):
     """The truth of a tensor that stands for one example of a batch is asked for."""
 
-    def __init__(self, message: str, any: bool) -> None:
+    def __init__(self, message: str, any: bool | None) -> None:
         super().__init__(message)
         self.any = any
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.graph.expression import Handle
 from staticgraph.compiler.ops.batching import Example
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError, ControlError
@@ -212,9 +213,10 @@ class Batched(Tracer, plain=False):
 
     def __bool__(self) -> bool:
         whole: Any = self
-        while isinstance(whole, Tracer):
+        while isinstance(whole, Tracer) and not isinstance(whole, Handle):
             whole = whole._held
-        raise ControlError(_CONTROL, bool(np.any(whole._array)))
+        known = not isinstance(whole, Handle)
+        raise ControlError(_CONTROL, bool(np.any(whole._array)) if known else None)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Batched) and key.ndim and key._array.dtype.kind in "iu":
@@ -262,7 +264,7 @@ def spread(x: Any) -> Any:
 
 
 def _is_batch(x: object, level: Level) -> bool:
-    while isinstance(x, Tracer):
+    while isinstance(x, Tracer) and not isinstance(x, Handle):
         if x._level is level:
             return True
         x = x._held

@@ -20,7 +20,7 @@ from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
-from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.values import sizing_values, values_of
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
@@ -263,7 +263,8 @@ def masked_select(input: Any, mask: Any) -> Any:
     if mask._array.dtype.kind != "b":
         raise AutogradError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
-    places = np.flatnonzero(np.broadcast_to(values_of(mask), shape))
+    holds = sizing_values(mask, "sg.extract(mask, x, size=n)")
+    places = np.flatnonzero(np.broadcast_to(holds, shape))
     return ops.take(ops.reshape(ops.broadcast_to(input, shape), (-1,)), places, 0)
 
 
@@ -299,8 +300,9 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
                 [2]])
     """
     if as_tuple:
-        return tuple(wrap(place) for place in np.nonzero(np.atleast_1d(values_of(input))))
-    return wrap(np.argwhere(values_of(input)))
+        found = np.nonzero(np.atleast_1d(sizing_values(input, "sg.nonzero(x, size=n)")))
+        return tuple(map(wrap, found))
+    return wrap(np.argwhere(sizing_values(input, "sg.argwhere(x, size=n)")))
 
 
 def argwhere(input: object) -> Any:
@@ -332,7 +334,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         >>> dynamic.bincount(dynamic.tensor([1, 1, 3]))
         tensor([0, 2, 0, 1])
     """
-    array = values_of(input)
+    array = sizing_values(input, "sg.bincount(x, length=n)")
     if array.dtype.kind not in "iub":
         raise MissingKernelError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy}'")
     if array.ndim != 1 or array.dtype.kind == "b" or (array.size and array.min() < 0):

@@ -16,7 +16,7 @@ from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
-from staticgraph.dynamic.tensors.values import values_of
+from staticgraph.dynamic.tensors.values import sizing_values, values_of
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
@@ -231,7 +231,7 @@ def unique(
         >>> dynamic.unique(dynamic.tensor([3, 1, 3]))
         tensor([1, 3])
     """
-    array = values_of(input)
+    array = sizing_values(input, "sg.unique(x, size=n)")
     axis = None if dim is None else axis_of("unique", dim, input.ndim, of_number=False)
     values, inverse, counts = np.unique(
         array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False

@@ -49,6 +49,8 @@ class Adafactor(Optimizer):
         True
     """
 
+    takes_complex = False
+
     def __init__(
         self, params: Iterable[object], lr: object = 1e-2, beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0,

@@ -56,8 +56,11 @@ class Adagrad(Optimizer):
         super().add_param_group(param_group)
         for param in param_group["params"]:
             initial = param_group["initial_accumulator_value"]
-            total = wrap(np.full_like(param._array, initial))
-            self.state[param] = {"step": new_count(), "sum": total}
+            # of a complex parameter both parts
+            total = np.full_like(param._array, initial)
+            if total.dtype.kind == "c":
+                total.imag = initial
+            self.state[param] = {"step": new_count(), "sum": wrap(total)}
 
     def _update(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
         state, dtype = self.state[param], g.dtype

@@ -13,7 +13,7 @@ from staticgraph.dynamic.core.places import user_place
 from staticgraph.dynamic.optim.errors import GroupCountError
 from staticgraph.dynamic.optim.hyperparameters import LR, checked, number
 from staticgraph.dynamic.optim.line_search import Point, StrongWolfe
-from staticgraph.dynamic.optim.optimizer import Optimizer
+from staticgraph.dynamic.optim.optimizer import Optimizer, pairs
 from staticgraph.dynamic.tape.grad_mode import enable_grad
 from staticgraph.dynamic.tape.noted import allowing_lost
 from staticgraph.dynamic.tensors.tensor import wrap
@@ -166,18 +166,23 @@ class LBFGS(Optimizer):
         parts = []
         for param in self.param_groups[0]["params"]:
             grad = param.grad
-            parts.append(np.zeros_like(param._array) if grad is None else grad._array)
+            parts.append(_parts(np.zeros_like(param._array) if grad is None else grad._array))
         return np.concatenate([part.reshape(-1) for part in parts])
 
     def _move(self, d: Any, step: float) -> None:
         """Add step * d, a vector of all parameters, to these."""
         place, start = user_place(), 0
         for param in self.param_groups[0]["params"]:
-            values = param._array
+            values = _parts(param._array)
             np.add(values, step * d[start : start + values.size].reshape(values.shape), values)
             start += values.size
             param._counter[0] += 1
             param._counter[1] = place
+
+
+def _parts(array: Any) -> Any:
+    """An array as real numbers."""
+    return pairs(array) if array.dtype.kind == "c" else array
 
 
 class _Memory:

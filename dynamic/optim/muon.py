@@ -40,6 +40,8 @@ class Muon(Optimizer):
         True
     """
 
+    takes_complex = False
+
     def __init__(
         self, params: Iterable[object], lr: object = 1e-3, weight_decay: float = 0.1,
         momentum: float = 0.95, nesterov: bool = True,

@@ -51,8 +51,8 @@ class Optimizer(State):
         True
     """
 
-    takes_complex = False
-    """Whether parameters may be complex."""
+    takes_complex = True
+    """Whether parameters may be complex; each element is then a pair of real numbers."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -161,7 +161,9 @@ class Optimizer(State):
                 if g is None:
                     continue
                 # a transposed gradient would slow down each of the passes over memory
-                self._update(param, g if g.flags.c_contiguous else np.array(g, order="C"), group)
+                g = g if g.flags.c_contiguous else np.array(g, order="C")
+                change = self._update_pairs if g.dtype.kind == "c" else self._update
+                change(param, g, group)
                 counter = param._counter
                 counter[0] += 1
                 counter[1] = place
@@ -174,6 +176,20 @@ class Optimizer(State):
                 "one, and compute with torch.view_as_complex of it"
             )
 
+    def _update_pairs(self, param: Tensor, g: Any, group: dict[str, Any]) -> None:
+        """Change a complex parameter: its parts, and those of what is kept of it, as real ones."""
+        state = self.state.pop(param, {})
+        parts = wrap(pairs(param._array))
+        if state:
+            self.state[parts] = {key: _real(value) for key, value in state.items()}
+        self._update(parts, pairs(g), group)
+        kept = self.state.pop(parts, {})
+        for key, value in kept.items():
+            is_pair = isinstance(value, Tensor) and value._array.shape == parts._array.shape
+            kept[key] = wrap(value._array.view(g.dtype)[..., 0]) if is_pair else value
+        if kept:
+            self.state[param] = kept
+
     def _update(self, param: Tensor, g: object, group: dict[str, Any]) -> None:
         """Change the memory of one parameter, given its gradient as an ndarray."""
         raise AbstractMethodError(f"{type(self).__name__}: neither step nor _update is defined")
@@ -184,6 +200,20 @@ class Optimizer(State):
             lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def pairs(array: Any) -> Any:
+    """The memory of a complex array as real numbers, the parts along a new last axis."""
+    real = array.real.dtype
+    if array.flags.c_contiguous:
+        return array.view(real).reshape(*array.shape, 2)
+    steps = (*array.strides, real.itemsize)
+    return np.lib.stride_tricks.as_strided(array.real, (*array.shape, 2), steps)
+
+
+def _real(value: Any) -> Any:
+    is_complex = isinstance(value, Tensor) and value._array.dtype.kind == "c"
+    return wrap(pairs(value._array)) if is_complex else value
 
 
 def _gradient(param: Tensor) -> Any:

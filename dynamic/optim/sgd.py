@@ -42,8 +42,6 @@ class SGD(Optimizer):
         True
     """
 
-    takes_complex = True
-
     def __init__(
         self, params: Iterable[object], lr: object = 1e-3, momentum: float = 0,
         dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *,

@@ -32,6 +32,8 @@ class SparseAdam(Optimizer):
         tensor([False,  True, False])
     """
 
+    takes_complex = False
+
     def __init__(
         self, params: Iterable[object], lr: object = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from staticgraph.compiler.core.dtypes import limits
+from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.ops import matmul, maximum, mean, minimum, sqrt, sum as total_of
 from staticgraph.leaves import Variable
 from staticgraph.optim.checks import Check, Options, Rate, floors
@@ -161,6 +162,11 @@ class Adafactor(FirstOrder):
         super().__init__(options, **common)
 
     def _begin(self, options: Options, parameter: Variable) -> dict[str, Any]:
+        if parameter.dtype.kind == "c":
+            raise GraphError(
+                f"minimize: Adafactor does not take complex parameters, and {parameter.state.label}"
+                f" is {parameter.dtype} ({parameter.source})"
+            )
         whole = zeros(parameter)
         if whole.ndim < 2:
             return {"variance": whole}

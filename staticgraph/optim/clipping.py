@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops import astype, clip, minimum, sqrt, sum as total_of
+from staticgraph.compiler.ops import astype, clip, minimum, sqrt, sum as total_of, view_as_real
 from staticgraph.optim.checks import number
 
 
@@ -36,11 +36,16 @@ def global_norm(gradients: Sequence[Value]) -> Value:
     """
     if not len(gradients):
         raise OptionError("global_norm: no gradients are given")
-    squares = [total_of(one * one) for one in gradients]
+    squares = [total_of(part * part) for part in map(_real, gradients)]
     whole = squares[0]
     for square in squares[1:]:
         whole = whole + square
     return sqrt(whole)
+
+
+def _real(gradient: Value) -> Value:
+    """A gradient as real numbers: a complex one as its parts."""
+    return view_as_real(gradient) if gradient.dtype.kind == "c" else gradient
 
 
 def clip_by_global_norm(gradients: Sequence[Value], norm: float) -> list[Value]:

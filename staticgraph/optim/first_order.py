@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.core.errors import GraphError, OptionError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops import astype, where
+from staticgraph.compiler.ops import astype, view_as_complex, view_as_real, where
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
@@ -197,7 +197,7 @@ class FirstOrder(Optimizer, Saved):
             # float64: the bias corrections of late steps are 1 minus something small
             numbers = {"step": np.zeros((), np.float64), **numbers}
         states = [
-            {kind: _kept(one, kind, value) for kind, value in self._begin(options, one).items()}
+            {kind: _kept(one, kind, value) for kind, value in self._first(options, one).items()}
             for one in members
         ]
         accumulates = self.accumulate > 1
@@ -244,10 +244,27 @@ class FirstOrder(Optimizer, Saved):
             if 0 in parameter.shape:  # has nothing to change, nor means over its elements
                 updates[parameter] = parameter
                 continue
-            new, kept = self._rule(options, shared, parameter, gradient, state)
+            rule = self._rule_of_pairs if parameter.dtype.kind == "c" else self._rule
+            new, kept = rule(options, shared, parameter, gradient, state)
             updates[parameter] = new
             updates |= {state[kind]: value for kind, value in kept.items()}
         return updates
+
+    def _first(self, options: Options, parameter: Variable) -> dict[str, Any]:
+        """What is kept of a parameter before the first step; of a complex one for both parts."""
+        found = self._begin(options, parameter)
+        if parameter.dtype.kind == "c":
+            for value in found.values():
+                value.imag = value.real
+        return found
+
+    def _rule_of_pairs(
+        self, options: Options, shared: Any, p: Any, g: Any, state: Mapping[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """The rule for a complex parameter: for its parts, as real numbers."""
+        real = {kind: view_as_real(one) for kind, one in state.items()}
+        new, kept = self._rule(options, shared, view_as_real(p), view_as_real(g), real)
+        return view_as_complex(new), {kind: view_as_complex(one) for kind, one in kept.items()}
 
     def _first_rate(self, lr: Any) -> float:
         """The rate of the first step as a number."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.core.dtypes import part_dtype
 from staticgraph.compiler.core.errors import GraphError, OptionError
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.ops import astype
@@ -94,8 +95,9 @@ class LBFGS(Optimizer):
             raise GraphError("minimize: LBFGS: the parameters have no elements")
         found = gradients(loss, members, implied=parameters is None)
         if self._kept is None:
-            size = sum(one.state.array.size for one in members)
-            self._members, self._kept = members, Kept.of(size, members[0].dtype, self.history_size)
+            dtype = part_dtype(members[0].dtype)
+            size = sum(one.state.array.nbytes for one in members) // dtype.itemsize
+            self._members, self._kept = members, Kept.of(size, dtype, self.history_size)
             self._is_fixed = True
         elif [one.state for one in self._members] != [one.state for one in members]:
             raise OptionError(

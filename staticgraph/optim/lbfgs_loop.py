@@ -19,6 +19,8 @@ from staticgraph.compiler.ops import (
     minimum,
     reshape,
     sum as total_of,
+    view_as_complex,
+    view_as_real,
     where,
 )
 from staticgraph.compiler.transforms.control_flow import cond, scan, while_loop
@@ -62,8 +64,11 @@ class Problem:
         """The parameters in a vector."""
         found, begin = [], 0
         for parameter in self.parameters:
-            size = math.prod(parameter.state.array.shape)
-            found.append(reshape(x[begin : begin + size], parameter.shape))
+            is_complex = parameter.dtype.kind == "c"
+            shape = (*parameter.shape, 2) if is_complex else parameter.shape
+            size = math.prod(parameter.state.array.shape) * (1 + is_complex)
+            part = reshape(x[begin : begin + size], shape)
+            found.append(view_as_complex(part) if is_complex else part)
             begin += size
         return found
 
@@ -217,8 +222,9 @@ class _Way:
 
 
 def _flat(parts: Any) -> Any:
-    """Several arrays as one vector."""
-    return concatenate([reshape(part, (-1,)) for part in parts])
+    """Several arrays as one vector of real numbers."""
+    real = [view_as_real(part) if part.dtype.kind == "c" else part for part in parts]
+    return concatenate([reshape(part, (-1,)) for part in real])
 
 
 def _dot(a: Any, b: Any) -> Any:

@@ -120,11 +120,6 @@ def check_parameters(parameters: Sequence[object]) -> None:
     for one in parameters:
         if not isinstance(one, Variable):
             raise GraphError(f"minimize: the parameter {one!r} is no variable")
-        if one.dtype.kind == "c":
-            raise GraphError(
-                f"minimize: {one.state.label} is {one.dtype}, and parameters are real: "
-                f"make variables of its parts, and sg.complex of these ({one.source})"
-            )
         if one.state in seen:
             raise GraphError(f"minimize: {one.state.label} is given twice ({one.source})")
         seen.add(one.state)

@@ -34,7 +34,7 @@ class Saved(ABC):
         """The numbers beside the step that the parameters share, before the first step."""
 
     @abstractmethod
-    def _begin(self, options: Mapping[str, Any], parameter: Variable) -> dict[str, Any]:
+    def _first(self, options: Mapping[str, Any], parameter: Variable) -> dict[str, Any]:
         """What is kept of a parameter, before the first step."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class Saved(ABC):
         found: _Assignments = []
         rows = zip(group.parameters, group.states, states, numbers, strict=True)
         for parameter, kept, given, number in rows:
-            values = given or self._begin(group.options, parameter)
+            values = given or self._first(group.options, parameter)
             missing = [kind for kind in kept if values.get(kind) is None]
             if missing:
                 raise OptionError(
@@ -305,7 +305,8 @@ def assign(name: str, assignments: _Assignments) -> None:
                 f"{name}: the state has {array.shape} for {target.state.label}, which has "
                 f"{target.state.array.shape}"
             )
-        if array.dtype.kind not in "biuf":
+        complex_too = "c" if target.dtype.kind == "c" else ""
+        if array.dtype.kind not in "biuf" + complex_too:
             raise OptionError(f"{name}: the state has {array.dtype} for {target.state.label}")
         found.append((target, array.astype(target.dtype)))
     for target, value in found:

@@ -64,6 +64,7 @@ class UserOp:
         self._jvp: Rule | None = None
         self._batching: Rule | None = None
         self._used: set[str] = set()
+        self._derivatives = functools.cache(functools.partial(provided.derivatives_of, function))
 
     def __call__(self, *operands: object, **attrs: object) -> Value:
         """The op applied to arrays, expressions or tensors."""
@@ -164,10 +165,7 @@ class UserOp:
                 self._jvp(_only(i, g, operands), out, *operands) for i in range(len(operands))
             )
         else:
-            raise GraphError(
-                f"{name} has no gradient: declare one with @{self.function.__name__}.vjp, or apply"
-                " stop_gradient to what it is applied to"
-            )
+            found = self._derived(g, operands)
         listed = list(found) if isinstance(found, tuple | list) else [found]
         if len(listed) != len(operands):
             raise GraphError(
@@ -178,6 +176,22 @@ class UserOp:
             None if part is None else self._fitted(i, part, like, out, operand)
             for i, (part, operand) in enumerate(zip(listed, operands, strict=True))
         ]
+
+    def _derived(self, g: Value, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """The cotangents that follow from the function itself, if it is one of numbers."""
+        self._used.add("gradient")
+        why = ""
+        if self._elementwise:
+            try:
+                partials = self._derivatives(np.dtype(operands[0].dtype), len(operands))
+                parts = partials(operands)
+                return tuple(None if one is None else g * one for one in parts)
+            except Exception as error:
+                why = f"; none can be derived of the function: {error}"
+        raise GraphError(
+            f"{self.record.name} has no gradient: declare one with @{self.function.__name__}.vjp, "
+            f"or apply stop_gradient to what it is applied to{why}"
+        )
 
     def _fitted(self, position: int, part: Value, like: Value, out: Value, operand: Value) -> Value:
         """A cotangent in the operand's shape and dtype, a handle as `like` if that is one."""

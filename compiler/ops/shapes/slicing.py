@@ -144,7 +144,9 @@ def split(
         bounds = [slice(one).indices(size)[1] for one in bounds]  # from the end, or beyond it
         cut = [(start, max(start, stop)) for start, stop in itertools.pairwise(bounds)]
     else:
-        cut = list(itertools.pairwise(bounds))
+        from_end = (isinstance(one, int | np.integer) and one < 0 for one in bounds)
+        places = [size + one if ends else one for ends, one in zip(from_end, bounds, strict=True)]
+        cut = list(itertools.pairwise(places))
     return [slice_axis(x, axis, start, stop) for start, stop in cut]
 
 

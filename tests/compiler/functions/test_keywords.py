@@ -16,6 +16,7 @@ REDUCTIONS = [
     ("sum", {"initial": 2.0}), ("prod", {"initial": 2.0}), ("max", {"initial": -2.5}),
     ("min", {"initial": 2.5}), ("amax", {"initial": -2.5}), ("nansum", {"initial": 2.0}),
     ("nanprod", {"dtype": "float64"}), ("nanmean", {}), ("nanstd", {"ddof": 1}), ("nanvar", {}),
+    ("nanstd", {"correction": 1}),
     ("nanmax", {"initial": -2.5}), ("nanmin", {"initial": 2.5}),
 ]  # fmt: skip
 

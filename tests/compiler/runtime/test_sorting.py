@@ -97,3 +97,22 @@ def test_an_op_of_many_elements_keeps_the_order_of_zeros(
     assert_array_equal(at, places)
     assert found.tobytes() == np.take_along_axis(x, places, -1).tobytes()
     assert np.signbit(found[found == 0]).any()
+
+
+def test_an_executable_of_one_thread_sorts_and_sums_on_it(
+    several: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def submitted(process: int) -> Any:
+        asked.append(process)
+        raise RuntimeError("no more threads")
+
+    monkeypatch.setattr(sharing, "_helpers", submitted)
+    x = sg.placeholder("x", (None,), "float64")
+    given = np.random.default_rng(0).normal(size=300_000)
+    for limit, helped in ((1, False), (2, True), (None, several > 1)):
+        call = sg.compile([x], sg.sort(x), threads=limit)
+        np.testing.assert_array_equal(call(given), np.sort(given))
+        assert bool(asked) == helped
+        asked.clear()

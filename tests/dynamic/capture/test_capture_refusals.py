@@ -133,3 +133,13 @@ def test_what_has_no_answer_is_refused_at_its_line(name: str) -> None:
     program, text = REFUSALS[name]
     with pytest.raises(sg.CaptureError, match=HERE + f".*({text})"):
         sg.function(program)(leaf(3, 4))
+
+
+@pytest.mark.parametrize("name", ["bincount", "argwhere", "unique"])
+def test_results_as_large_as_values_say_name_what_takes_a_size(name: str) -> None:
+    f, x = getattr(torch, name), torch.tensor([1, 2, 2])
+    option = "length" if name == "bincount" else "size"
+    with pytest.raises(sg.CaptureError, match=rf"say how large.*: use sg\.{name}\(x, {option}=n\)"):
+        sg.function(lambda x: f(x))(x)
+    sized = sg.function(lambda x: getattr(sg, name)(x, **{option: 3}))(x)
+    assert sized.shape[0] == 3

@@ -48,6 +48,28 @@ def test_loops_and_branches_go_by_each_example(f):
     np.testing.assert_allclose(both[0].numpy(), vmap(f)(x).numpy(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("i", [0, 1, 2, 6])
+def test_captured_loops_and_branches_go_by_each_example(i):
+    f, x = CONTROL[i], torch.tensor(np.random.default_rng(0).normal(size=(2, 4, 3)))
+    for g, given in ((vmap(f), x[0]), (vmap(vmap(f)), x)):
+        expected = g(given).numpy()
+        np.testing.assert_allclose(sg.function(g)(given).numpy(), expected, rtol=1e-12)
+
+
+def test_captured_loops_of_numbers_and_examples_count_for_each():
+    def steps(e):
+        return sg.while_loop(lambda c: c[0] < 9, lambda c: (c[0] * 2, c[1] + 1), (e, 0))
+
+    value, count = sg.function(vmap(steps))(torch.tensor([1.0, 4.0, 9.0]))
+    assert (value.tolist(), count.tolist()) == ([16.0, 16.0, 9.0], [4, 2, 0])
+
+
+def test_captured_conditions_of_examples_that_the_carry_does_not_have_are_refused():
+    f = sg.function(vmap(lambda e: sg.while_loop(lambda c: e > 2, lambda c: c + 1, 0) + e))
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        f(torch.ones(3))
+
+
 def test_what_loops_and_branches_of_a_batch_refuse():
     x = torch.tensor([[1.0, 2.0], [-1.0, 2.0]])
     with pytest.raises(sg.ShapeError, match=r"cond: result: float32\[2\] becomes float32\[1\]"):

@@ -81,7 +81,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
         3
     ).add_(Z),
     "tensor.H is only supported on matrices": lambda: Z.H,
-    "Adam does not support complex parameters": lambda: torch.optim.Adam(
+    "Adafactor does not support complex parameters": lambda: torch.optim.Adafactor(
         [Z.clone().requires_grad_()]
     ),
     "a view in float32 of a tensor in float64": lambda: _moved().copy_(
