@@ -25,7 +25,7 @@ class OverriddenError(StaticGraphError, TypeError):
 
 def asking(function: _Function) -> _Function:
     """Note that a function asks its arguments where it fails: those it calls leave it to it."""
-    _ASKING.add(function.__code__)  # type: ignore[attr-defined]
+    _ASKING.add(function.__code__)
     return function
 
 

@@ -369,7 +369,7 @@ def like(make: Any, is_random: bool = False) -> Any:
             array = input._array
         except AttributeError:
             if (found := answer(function, (input, *args), options)) is not None:
-                return found[0]  # type: ignore[no-any-return]
+                return found[0]
             refuse(name, input)
         wanted = array.dtype if dtype is None else dtype
         result: Tensor = make(array.shape, *args, dtype=wanted, **options)
