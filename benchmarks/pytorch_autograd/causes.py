@@ -83,7 +83,11 @@ CAUSES = (
         False,
     ),
     Cause(r"pynode_destruction", "a traceback names the error's class, not `RuntimeError`", False),
-    Cause(r"preserve_torch_function", "`__torch_function__`", False),
+    Cause(
+        r"preserve_torch_function",
+        "`__torch_function__` of what a custom function returns as it is",
+        False,
+    ),
     Cause(r"min_max_median", "extrema of nan: the gradient is nan", False),
 )
 

@@ -42,6 +42,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
+from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, overrides
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -210,29 +211,39 @@ class Op:
         namespace = {"__slots__": (), "__call__": staticmethod(shortcut), "__doc__": documentation}
         object.__setattr__(self, "__class__", type(f"Op_{self.name}", (Op,), namespace))
 
+    @asking
     def general(self, *operands: object, **attrs: object) -> Value:
         """The op applied to anything."""
-        if attrs:
-            operands, attrs = by_position(self.bind or self.evaluate, self._arity, operands, attrs)
-        if self.bind is not None:
-            try:
-                check_types(self.name, self.bind, operands, attrs)
-                found, bound = self.bind(*operands, **attrs)
-            except TypeError as error:
-                raise named(error, self.bind, self.name) from None
-            return found if bound is None else self.bound(found, bound)
-        if attrs:
-            self._check_names(attrs)
-        refuse_more(self.name, self.evaluate, len(operands))
-        for operand in operands:
-            if isinstance(operand, Operand):
-                return self._of_handle(operand, operands, attrs)
-        return self._of_arrays(operands, attrs)
+        given, options = operands, attrs
+        try:
+            if attrs:
+                function = self.bind or self.evaluate
+                operands, attrs = by_position(function, self._arity, operands, attrs)
+            if self.bind is not None:
+                try:
+                    check_types(self.name, self.bind, operands, attrs)
+                    found, bound = self.bind(*operands, **attrs)
+                except TypeError as error:
+                    raise named(error, self.bind, self.name) from None
+                return found if bound is None else self.bound(found, bound)
+            if attrs:
+                self._check_names(attrs)
+            refuse_more(self.name, self.evaluate, len(operands))
+            for operand in operands:
+                if isinstance(operand, Operand):
+                    return self._of_handle(operand, operands, attrs)
+            return self._of_arrays(operands, attrs)
+        except Exception:
+            if (said := answer(self, given, options)) is not None:
+                return said[0]
+            raise
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:
             return handle._apply(self, operands, attrs)
         except (TypeError, AttributeError, KeyError) as error:
+            if isinstance(error, OverriddenError):
+                raise
             if not str(error).startswith(f"{self.name}()"):
                 refuse_others(self.name, operands, error)
             if not isinstance(error, TypeError):
@@ -243,8 +254,11 @@ class Op:
 
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         plain = are_plain(operands, self.floating)
-        if not plain and not self.complex:
-            self.refuse_complex(operands)
+        if not plain:
+            if any(map(overrides, operands)):
+                raise OverriddenError(f"{self.name}(): an operand has a __torch_function__")
+            if not self.complex:
+                self.refuse_complex(operands)
         given = operands
         try:
             given = operands if plain or not self.floating else as_floating(operands, self.promotes)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 MODULES = (
     "accelerator", "amp", "autograd", "backends", "cuda", "distributed", "distributions", "fft",
-    "func", "hub", "jit", "multiprocessing", "nn", "onnx", "optim", "random", "sparse", "special",
-    "testing", "utils", "version", "xp",
+    "func", "hub", "jit", "multiprocessing", "nn", "onnx", "optim", "overrides", "random", "sparse",
+    "special", "testing", "utils", "version", "xp",
 )  # fmt: skip
 """Modules of the package."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from staticgraph.compiler.core.errors import StaticGraphError
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.overrides import OverriddenError, answer, asking
 from staticgraph.compiler.core.whose_code import is_own
 from staticgraph.dynamic.core.argument_kinds import wrong_argument
 from staticgraph.dynamic.core.errors import ArgumentError
@@ -74,13 +75,17 @@ def of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **options)
         except Exception as error:
+            if (found := answer(named, args, options)) is not None:
+                return found[0]
+            if isinstance(error, OverriddenError):
+                raise
             if args or options:
                 refuse_kinds(name, function, args, options, error)
                 refuse_others(name, function, args, options, error)
                 refuse_combination(name, args, options, error)
             raise
 
-    return named
+    return asking(named)
 
 
 def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
@@ -92,11 +97,15 @@ def of_kinds(function: Callable[..., Any], name: str = "") -> Callable[..., Any]
         try:
             return function(*args, **options)
         except Exception as error:
+            if (found := answer(named, args, options)) is not None:
+                return found[0]
+            if isinstance(error, OverriddenError):
+                raise
             refuse_kinds(name, function, args, options, error)
             refuse_combination(name, args, options, error)
             raise
 
-    return named
+    return asking(named)
 
 
 def refuse_kinds(
@@ -170,12 +179,17 @@ def as_checked(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **options)
         except Exception as error:
+            given = (self, *args)
+            if (found := answer(getattr(type(self), name, named), given, options)) is not None:
+                return found[0]
+            if isinstance(error, OverriddenError):
+                raise
             refuse_kinds(name, method, (self, *args), options, error, True)
             refuse_combination(name, args, options, error)
             raise
 
     vars(named)["_checks"] = True
-    return named
+    return asking(named)
 
 
 def check(kind: type, name: str) -> None:

@@ -29,3 +29,11 @@ array_namespace: Provided[[str | None], Any] = Provided("staticgraph.dynamic.ass
 
 many_views: Provided[[], None] = Provided("staticgraph.dynamic.fast_paths.views")
 """`many_views()`: have machine code make views from now on, if there were enough."""
+
+overriding: Provided[[type], None] = Provided("staticgraph.dynamic.tensors.overriding")
+"""`overriding(kind)`: have a class's own `__torch_function__` asked."""
+
+as_plain: Provided[[type, Any, Any, Any, Any], Any] = Provided(
+    "staticgraph.dynamic.tensors.overriding"
+)
+"""`as_plain(kind, func, types, args, kwargs)`: what `Tensor.__torch_function__` does."""

@@ -16,6 +16,7 @@ from staticgraph.compiler.core.dtypes import (
     complex_dtype,
     is_inexact,
 )
+from staticgraph.compiler.core.overrides import answer
 from staticgraph.compiler.core.types import is_static
 from staticgraph.dynamic.core.dtypes import (
     DTYPES,
@@ -367,6 +368,8 @@ def like(make: Any, is_random: bool = False) -> Any:
         try:
             array = input._array
         except AttributeError:
+            if (found := answer(function, (input, *args), options)) is not None:
+                return found[0]
             refuse(name, input)
         wanted = array.dtype if dtype is None else dtype
         result: Tensor = make(array.shape, *args, dtype=wanted, **options)

@@ -92,7 +92,10 @@ ROOMS: dict[str, tuple[Room, ...]] = {
             "files", "tensors in files: safetensors, PyTorch's checkpoints, ONNX", "files", "hub",
             "onnx",
         ),
-        _room("functions", "functions of the main package that need layers or captures; drawings"),
+        _room(
+            "functions", "functions of the main package that need layers or captures; drawings",
+            "functions", "overrides",
+        ),
         _room(
             "root", "the public names, and `Tensor` assembled",
             "", "assembly", "fft", "handle", "special", "testing",

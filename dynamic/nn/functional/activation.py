@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.compiler.layers import activations
 from staticgraph.compiler.layers.dropping import relaxed
 from staticgraph.compiler.ops import sigmoid, tanh
@@ -36,6 +37,7 @@ def _applied(function: Callable[[Any], object], input: Any, inplace: bool) -> An
     return input.copy_(function(input.clone())) if inplace else function(input)
 
 
+@asking
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(x, 0).
 
@@ -43,7 +45,12 @@ def relu(input: Any, inplace: bool = False) -> Any:
         >>> nn.functional.relu(dynamic.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
-    return input.relu_() if inplace else ops.relu(input)
+    try:
+        return input.relu_() if inplace else ops.relu(input)
+    except Exception:
+        if (found := answer(relu, (input,), {"inplace": inplace})) is not None:
+            return found[0]
+        raise
 
 
 def leaky_relu(input: object, negative_slope: float = 0.01, inplace: bool = False) -> Any:
@@ -111,6 +118,7 @@ def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _applied(lambda x: activations.celu(x, alpha), input, inplace)
 
 
+@asking
 def gelu(input: object, approximate: str = "none") -> Any:
     """x times the normal distribution function of x, or its tanh form (Hendrycks, Gimpel 2016).
 
@@ -120,7 +128,12 @@ def gelu(input: object, approximate: str = "none") -> Any:
     """
     if approximate not in ("none", "tanh"):
         raise AutogradError("approximate argument must be either none or tanh.")
-    return ops.gelu(input) if approximate == "none" else ops.gelu(input, approximate)
+    try:
+        return ops.gelu(input) if approximate == "none" else ops.gelu(input, approximate)
+    except Exception:
+        if (found := answer(gelu, (input,), {"approximate": approximate})) is not None:
+            return found[0]
+        raise
 
 
 def silu(input: object, inplace: bool = False) -> Any:

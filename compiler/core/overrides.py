@@ -1,0 +1,98 @@
+"""Objects that say what functions of them are: `__torch_function__`, PyTorch's protocol.
+
+Nothing asks before a function fails or meets what it does not know, so that calls with tensors are
+as fast as without. The function that the user called is asked for, not one that it is made of.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType
+from typing import Any, TypeVar
+
+from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.whose_code import is_own
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_ASKING: set[CodeType] = set()
+"""The code of the functions that ask."""
+
+
+class OverriddenError(StaticGraphError, TypeError):
+    """A function met an object that says itself what the function is that the user called."""
+
+
+def asking(function: _Function) -> _Function:
+    """Note that a function asks its arguments where it fails: those it calls leave it to it."""
+    _ASKING.add(function.__code__)
+    return function
+
+
+def overrides(value: object) -> bool:
+    """Whether an object's class says what functions of it are."""
+    kind = type(value)
+    own = getattr(kind, "__torch_function__", None)
+    return own is not None and getattr(kind, "_overrides", True)
+
+
+def _classes(values: Sequence[object]) -> list[Any]:
+    """The classes that say what a function of these is, those derived from others first."""
+    found: list[Any] = []
+    for one in _each(values):
+        kind = type(one)
+        if kind not in found and overrides(one):
+            place = next((i for i, other in enumerate(found) if issubclass(kind, other)), None)
+            found.insert(len(found) if place is None else place, kind)
+    return found
+
+
+def _each(values: Sequence[object]) -> Iterator[object]:
+    for one in values:
+        if isinstance(one, list | tuple):
+            yield from one
+        else:
+            yield one
+
+
+def answer(
+    function: object, args: Sequence[object], options: Mapping[str, object]
+) -> tuple[Any] | None:
+    """What an argument's class says that a function of these is, in a tuple.
+
+    None where no class does, or where a function that asks too has called this one. TypeError where
+    all that were asked said NotImplemented.
+    """
+    given = (*args, *options.values())
+    if not any(map(overrides, _each(given))) or _is_within():
+        return None
+    return (said_of(function, given, args, options),)
+
+
+def said_of(
+    function: object, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
+) -> Any:
+    """What the first class that knows, of those of `asked`, says a function of arguments is.
+
+    TypeError where none knows it.
+    """
+    classes = _classes(asked)
+    for kind in classes:
+        found = kind.__torch_function__(function, tuple(classes), tuple(args), dict(options))
+        if found is not NotImplemented:
+            return found
+    name = getattr(function, "__name__", function)
+    raise OverriddenError(
+        f"no implementation found for 'torch.{name}' on types that implement __torch_function__: "
+        f"{classes}"
+    )
+
+
+def _is_within() -> bool:
+    """Whether a function that asks lies between who asks `answer` and the user's code."""
+    frame = sys._getframe(2).f_back  # that of the function which asks is the first
+    while frame is not None and is_own(frame.f_code.co_filename):
+        if frame.f_code in _ASKING:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,139 @@
+"""`__torch_function__`: of objects that are no tensors, and of subclasses of Tensor.
+
+What is asked for, and with which arguments, is as PyTorch 2.13 has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dynamic as torch
+from dynamic.nn import functional
+from dynamic.overrides import handle_torch_function, has_torch_function, is_tensor_like
+
+
+class Duck:
+    """No tensor: the answer is what is asked."""
+
+    shape = (2,)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func, types
+
+
+DUCK, ONES = Duck(), torch.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    "function, args, options",
+    [
+        (torch.add, (DUCK, 1), {}),
+        (torch.add, (ONES,), {"other": DUCK}),
+        (torch.mean, (DUCK,), {}),
+        (torch.sum, (DUCK,), {"dim": 1}),
+        (torch.cat, ([ONES, DUCK],), {}),
+        (torch.stack, ([DUCK, DUCK],), {}),
+        (torch.exp, (DUCK,), {}),
+        (torch.matmul, (ONES, DUCK), {}),
+        (torch.where, (DUCK, 1, 2), {}),
+        (torch.reshape, (DUCK, (2,)), {}),
+        (torch.softmax, (DUCK,), {"dim": 0}),
+        (torch.linalg.inv, (DUCK,), {}),
+        (torch.zeros_like, (DUCK,), {}),
+        (functional.linear, (DUCK, ONES), {}),
+        (functional.relu, (DUCK,), {}),
+        (functional.gelu, (DUCK,), {}),
+        (functional.cross_entropy, (DUCK, ONES), {}),
+        (functional.conv2d, (torch.ones(1, 1, 3, 3), DUCK), {}),
+    ],
+)
+def test_the_function_that_was_called_is_asked_for(
+    function: Any, args: Any, options: dict[str, Any]
+) -> None:
+    asked, types = function(*args, **options)
+    assert asked is function
+    assert types == (Duck,)
+
+
+def test_a_method_with_such_an_argument_asks() -> None:
+    asked, types = ONES.add(DUCK)  # type: ignore[misc]
+    assert asked.__name__ == "add" and types == (Duck,)
+
+
+def test_nobody_who_knows_is_a_type_error() -> None:
+    class Knows(Duck):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return NotImplemented
+
+    with pytest.raises(TypeError, match=r"no implementation found for 'torch.exp' on types that"):
+        torch.exp(Knows())
+    asked, types = torch.add(DUCK, Knows())
+    assert asked is torch.add and types == (Knows, Duck)  # derived classes first
+
+
+asked: list[Any] = []
+
+
+class Noting(torch.Tensor):
+    """What it is asked for is noted."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        asked.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+@pytest.mark.parametrize(
+    "call, function",
+    [
+        (lambda s: s + 1, torch.Tensor.add),
+        (lambda s: 1 + s, torch.Tensor.add),
+        (lambda s: torch.ones(2) * s, torch.Tensor.mul),
+        (lambda s: 1 - s, torch.Tensor.__rsub__),
+        (lambda s: torch.ones(2, 2) @ s, torch.Tensor.matmul),
+        (lambda s: s.sum(), torch.Tensor.sum),
+        (lambda s: s[0], torch.Tensor.__getitem__),
+        (torch.exp, torch.exp),
+        (lambda s: torch.softmax(s, 0), torch.softmax),
+        (lambda s: torch.stack([s, s]), torch.stack),
+        (lambda s: functional.linear(s, torch.ones(2, 2)), functional.linear),
+        (lambda s: functional.layer_norm(s, (2,)), functional.layer_norm),
+        (lambda s: s.sort().values, torch.Tensor.sort),
+    ],
+)
+def test_a_subclass_is_asked_once_and_by_default_kept(
+    call: Callable[[Any], Any], function: Any
+) -> None:
+    asked.clear()
+    found = call(Noting([1.0, 2.0]))
+    assert (type(found), asked) == (Noting, [function])
+    with_plain = call(torch.tensor([1.0, 2.0]))
+    assert type(with_plain) is torch.Tensor and with_plain.tolist() == found.tolist()
+
+
+def test_gradients_and_changes_in_place_are_those_of_the_tensor() -> None:
+    x = Noting([1.0, 2.0]).requires_grad_()
+    assert type(x) is Noting
+    y = torch.exp(x) * 2
+    y += 1
+    assert type(y) is Noting and y.requires_grad
+    y.sum().backward()
+    assert torch.allclose(x.grad, 2 * torch.exp(torch.tensor([1.0, 2.0])))
+    z = Noting([1.0])
+    view = z[:]
+    z.add_(1)
+    assert z.tolist() == view.tolist() == [2.0] and z._version == view._version == 1
+
+
+def test_overrides() -> None:
+    assert has_torch_function((1, DUCK)) and has_torch_function((Noting([1.0]),))
+    assert not has_torch_function((ONES, 1, "a"))
+    assert is_tensor_like(ONES) and is_tensor_like(DUCK) and not is_tensor_like(1)
+    assert handle_torch_function(torch.exp, (DUCK,), DUCK) == (torch.exp, (Duck,))
