@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.dims import Dim
+from staticgraph.compiler.core.dims import Dim, is_one
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import normalise_axes
@@ -408,7 +408,7 @@ def cov(
                [-1.,  1.]])
     """
     x = _variables(m, rowvar, dtype)
-    scalar = x.shape[0] == 1 and y is None
+    scalar = y is None and is_one(x.shape[0])
     if y is not None:
         x = ops.concatenate([x, _variables(y, rowvar, dtype)], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof

@@ -161,8 +161,10 @@ class Objects:
             # a collection of a library reads any of its attributes: a ChainMap its maps
             every = self._reflects or (of_library and isinstance(value, Collection))
             every = every or self._is_handed(value, [*table.values()], name, place)
+            every = every and not _is_captured(kind)
             every_now = every or _is_read_by_own(kind)
-            keys = table.keys() if every_now else self._names.keys() & table.keys()
+            named = {*self._names, "_f", "_own"} if _is_captured(kind) else self._names.keys()
+            keys = table.keys() if every_now else named & table.keys()
             if every:
                 self._read("keys", table, None, [*table], f"the attributes of {name}", place)
             for key in [*keys]:
@@ -379,6 +381,15 @@ def _is_read_by_own(kind: Any) -> bool:
     """Whether code of the engines reads what objects of a class have, and leaves it as it is."""
     changed = ("step", "manual_seed", "next")  # optimizers, generators, streams of keys
     return is_own(file_of(kind)) and not any(hasattr(kind, one) for one in changed)
+
+
+def _is_captured(kind: Any) -> bool:
+    """Whether objects of a class are captured functions.
+
+    What they keep of their calls leads to all that those read, and is nobody's to read: of a
+    function that reads any attribute, too, only what they were made of is followed.
+    """
+    return is_own(file_of(kind)) and hasattr(kind, "made_by")
 
 
 def _within(values: Iterable[object]) -> Iterator[object]:

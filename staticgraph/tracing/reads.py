@@ -432,11 +432,6 @@ class Surroundings(Containers):
             self._read("cell", cell, None, cell.cell_contents, name, place)
             self._value(cell.cell_contents, label, place)
 
-    def _compiled(self, value: Any, name: str, place: str) -> None:
-        self._value(value._f, name, place)
-        for one in value._own:
-            self._value(one, name, place)
-
     def _module(self, module: ModuleType, name: str, place: str) -> None:
         file = str(file_of_module(module) or "")
         table = vars(module)

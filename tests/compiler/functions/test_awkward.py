@@ -211,3 +211,15 @@ def test_differences_of_few_elements_are_numpys_when_their_number_is_run_time(na
     compiled = sg.compile([x], getattr(sg, name)(x))
     for values in (real(), real(3), real(-0.0, 3.5, -3, 7)):
         np.testing.assert_allclose(compiled(values), getattr(np, name)(values), rtol=1e-15)
+
+
+@pytest.mark.parametrize("f", [sg.cov, sg.corrcoef], ids=["cov", "corrcoef"])
+@pytest.mark.parametrize(("shape", "rowvar"), [((1, 3), True), ((3, 1), False)])
+def test_one_variable_has_a_scalar_in_captured_functions(
+    f: Callable[..., Any], shape: tuple[int, int], rowvar: bool
+) -> None:
+    x = np.arange(3.0).reshape(shape)
+    captured = sg.function(lambda x: f(x, rowvar=rowvar))
+    assert captured(x).shape == ()
+    np.testing.assert_allclose(captured(x), f(x, rowvar=rowvar))
+    assert captured(np.eye(3)).shape == (3, 3)
