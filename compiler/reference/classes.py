@@ -20,7 +20,7 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
     return shifted, exponential, total(exponential, (1,), False)
 
 
-def _places(x: Any, target: object) -> Any:
+def places(x: Any, target: object) -> Any:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
     return check_range("cross_entropy", target, classes, wrap=False) + row_starts(rows, classes)
@@ -74,7 +74,7 @@ def named(x: Any, target: Any) -> Any:
     note: Any = getattr(x, "note_named", None)
     if note is not None:  # an array that notes what is done with it, for `compiler.runtime.loops`
         return note(target)
-    return x.take(_places(x, target))
+    return x.take(places(x, target))
 
 
 def less(x: Any, target: Any) -> Any:
@@ -82,5 +82,5 @@ def less(x: Any, target: Any) -> Any:
     note: Any = getattr(x, "note_less", None)
     if note is not None:
         return note(target)
-    x.reshape(-1)[_places(x, target)] -= 1
+    x.reshape(-1)[places(x, target)] -= 1
     return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,3 +30,15 @@ def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
         bad = index[(index < least) | (index >= size)].flat[0]
         raise OutOfRangeError(f"{op}: index {bad} is out of range for an axis of size {size}")
     return np.where(index < 0, index + size, index)
+
+
+def taken_along(x: Any, index: Any, axis: int) -> Any:
+    """The elements at an index of x's rank along an axis; off it the sizes are the same."""
+    grid = _grid(index.shape, axis)
+    return x[(*grid[:axis], index, *grid[axis + 1 :])]
+
+
+@lru_cache(64)
+def _grid(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """The coordinates along the other axes."""
+    return np.ix_(*[np.arange(1 if i == axis else size) for i, size in enumerate(shape)])

@@ -14,7 +14,13 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.own_ops import VERSION
 from staticgraph.compiler.core.record import frozen
-from staticgraph.dynamic.core import eager_ops, gates, node_names as names, shape_texts
+from staticgraph.dynamic.core import (
+    eager_losses,
+    eager_ops,
+    gates,
+    node_names as names,
+    shape_texts,
+)
 from staticgraph.dynamic.core.errors import NothingError, SizeError
 
 
@@ -304,6 +310,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     ),
     eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
+    eager_losses.nll_loss: PyTorchOp(
+        "NllLoss", operands=("self", "target"), options=(names.mode,), bent=True
+    ),
     **dict.fromkeys((eager_ops.mirrored, eager_ops.mirrored_lines), PyTorchOp("Index", bent=True)),
 }
 """Shared ops in the order of their declaration, then those of this engine."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
+from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, paused, recording
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.inplace import touch
@@ -28,8 +29,11 @@ def _is_free(tensor: Any, other: Any) -> bool:
 def in_place(ufunc: Any, general: Any) -> Any:
     """The method that overwrites a floating tensor by `ufunc` of it and a tensor or number.
 
+    One of int64 too, by a whole number, if the result is of int64.
+
     `general` is the method for every other call: what is recorded, cast or refused.
     """
+    whole = ufunc is not np.true_divide
 
     def method(self: Any, other: Any, **options: object) -> Any:
         x = self._array
@@ -47,6 +51,15 @@ def in_place(ufunc: Any, general: Any) -> Any:
                     return general(self, other)
                 touch(self)
                 return self
+        elif (
+            x.dtype is INT64 and whole and type(other) is int and not options and _is_free(self, 0)
+        ):
+            try:  # such as what counts batches
+                ufunc(x, other, x)
+            except (OverflowError, ValueError):
+                return general(self, other)
+            touch(self)
+            return self
         return general(self, other, **options)
 
     method.__doc__ = general.__doc__
@@ -76,6 +89,21 @@ def _fill(self: Any, value: object) -> Any:
 def _zero(self: object) -> Any:
     """Fill with zeros."""
     return _general_zero(self) if not _is_free(self, None) else _fill(self, 0)
+
+
+def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Copy from `src`, which broadcasts to the shape and is cast to the dtype."""
+    if type(src) in PLAIN:
+        x, y = self._array, src._array
+        same = x.dtype is y.dtype and x.shape == y.shape
+        if same and x.size < LARGE and x.flags.c_contiguous and _is_free(self, src):
+            try:
+                np.copyto(x, y)
+            except ValueError:  # read-only
+                return _general_copy(self, src, non_blocking)
+            touch(self)
+            return self
+    return _general_copy(self, src, non_blocking)
 
 
 def _is_small(value: object) -> bool:
@@ -116,6 +144,7 @@ def _setitem(self: Any, key: Any, value: Any) -> None:
 _general_setitem: Any = Tensor.__setitem__
 _general_fill: Any = Tensor.fill_
 _general_zero: Any = Tensor.zero_
+_general_copy: Any = Tensor.copy_
 
 
 METHODS: dict[str, Any] = {
@@ -127,5 +156,6 @@ METHODS: dict[str, Any] = {
     "__setitem__": _setitem,
     "zero_": _zero,
     "fill_": _fill,
+    "copy_": _copy,
 }
 """Operators and methods of Tensor."""

@@ -6,11 +6,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.reference.indices import check_range
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.activity import were_enough
-from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.dynamic.core.dtypes import BOOL, INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
@@ -20,7 +24,14 @@ from staticgraph.dynamic.tensors import tensor
 from staticgraph.dynamic.tensors.indexing import Indexing
 from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, new_value, new_value_of_two, new_view
+from staticgraph.dynamic.tensors.tensor import (
+    PLAIN,
+    Tensor,
+    new_value,
+    new_value_of_two,
+    new_view,
+    wrap,
+)
 
 _new = object.__new__
 _RANKS = range(9)
@@ -72,6 +83,8 @@ def _getitem(self: Any, key: Any) -> Any:
             kind = type(one)
             if kind is int or one is None or (kind is slice and one.step is None):
                 continue
+            if kind in PLAIN and len(key) == self._array.ndim:
+                return _elements(self, key)
             if one is not Ellipsis or basic is key:
                 return Indexing.__getitem__(self, key)
             basic = key
@@ -97,7 +110,36 @@ def _rows(self: Any, key: Any) -> Any:
         except IndexError:
             return Indexing.__getitem__(self, key)
         return new_value_of_two(_new(Tensor), _take, self, key, x, index, value, _FIRST)
+    if index.dtype is BOOL and index.shape == x.shape and 0 < x.size < LARGE and not paused:
+        return _at(self, np.flatnonzero(index))
     return Indexing.__getitem__(self, key)
+
+
+def _elements(self: Any, key: tuple[Any, ...]) -> Any:
+    """`self[i, j, ...]`: what tensors of indices of one shape, one for each axis, name."""
+    x, first = self._array, key[0]
+    if type(first) not in PLAIN or not 0 < x.size < LARGE or paused:
+        return Indexing.__getitem__(self, key)
+    shape = first._array.shape
+    places: Any = 0
+    for one, size in zip(key, x.shape, strict=True):
+        index = one._array if type(one) in PLAIN else None
+        if index is None or index.dtype is not INT64 or index.shape != shape or not shape:
+            return Indexing.__getitem__(self, key)
+        try:
+            index = check_range("index", index, size)
+        except OutOfRangeError:
+            return Indexing.__getitem__(self, key)
+        places = places * size + index
+    return _at(self, places)
+
+
+def _at(self: Any, places: Any) -> Any:
+    """The elements at these positions in the flat tensor."""
+    flat = self.reshape(-1)
+    value = flat._array.take(places)
+    key = wrap(places)
+    return new_value_of_two(_new(Tensor), _take, flat, key, flat._array, places, value, _FIRST)
 
 
 def _is_refused(shape: Any) -> bool:

@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.indexing.scattering import cut
 from staticgraph.dynamic.core.dtypes import (
+    INT64,
     element,
     require_dtype,
     require_index,
@@ -17,9 +18,13 @@ from staticgraph.dynamic.core.dtypes import (
     require_places,
 )
 from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
+from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import along, axis_of
 from staticgraph.dynamic.tensors.naming import called
-from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
+from staticgraph.dynamic.tensors.recorders import Recorder
+from staticgraph.dynamic.tensors.short_ways import small_arrays
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import sizing_values, values_of
 from staticgraph.dynamic.tensors.views import computed
 
@@ -67,12 +72,41 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
         tensor([[2],
                 [3]])
     """
+    found = _of_few(input, dim, index)
+    if found is not None:
+        return found
     if not input.ndim and index.ndim <= 1:
         return ops.reshape(ops.take(ops.reshape(input, (1,)), index, 0), tuple(index.shape))
     if input.ndim == 1 and not index.ndim:
         return gather(input, dim, ops.reshape(index, (1,)))[0]
     axis = _check("gather", input, dim, index)
     return ops.take_along_axis(cut(input, index, axis), index, axis, wrap=False)
+
+
+_recorder = Recorder(ops.take_along_axis, 2)
+
+
+def _of_few(input: Any, dim: object, index: Any) -> Any:
+    """The short way of small plain tensors that fit; None for all else."""
+    if type(dim) is not int or type(index) not in PLAIN or (paused and mode.capture is not None):
+        return None
+    arrays = small_arrays((input,))
+    places = index._array
+    if arrays is None or places.dtype is not INT64:
+        return None
+    (x,) = arrays
+    axis = dim + x.ndim if dim < 0 else dim
+    sizes, wanted = x.shape, places.shape
+    if len(wanted) != len(sizes) or not 0 <= axis < len(sizes) or places.size >= LARGE:
+        return None
+    if sizes[:axis] != wanted[:axis] or sizes[axis + 1 :] != wanted[axis + 1 :]:
+        return None
+    attrs = {"axis": axis, "wrap": False}
+    try:
+        value = ops.take_along_axis.evaluate(x, places, **attrs)
+    except OutOfRangeError:
+        return None
+    return _recorder.function(value, attrs, input, index)
 
 
 @along

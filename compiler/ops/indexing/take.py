@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.elementwise.arithmetic import astype
 from staticgraph.compiler.ops.elementwise.comparison import equal, where
 from staticgraph.compiler.ops.reductions.reduction import positions
 from staticgraph.compiler.ops.shapes.shape import broadcast_to, expand_dims, reshape, transpose
-from staticgraph.compiler.reference.indices import check_range
+from staticgraph.compiler.reference.indices import check_range, taken_along
 
 __all__ = ["one_hot", "take", "take_along_axis"]
 
@@ -250,7 +250,7 @@ take_along_axis = register(
     Op(
         name="take_along_axis",
         infer_type=_along_type,
-        evaluate=lambda x, index, axis, wrap: np.take_along_axis(
+        evaluate=lambda x, index, axis, wrap: taken_along(
             x, check_range("take_along_axis", np.asarray(index), x.shape[axis], wrap), axis
         ),
         vjp=(_along_vjp, None),

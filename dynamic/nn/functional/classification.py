@@ -23,7 +23,7 @@ from staticgraph.compiler.layers.classification import (
 from staticgraph.compiler.layers.reduction import reduced
 from staticgraph.compiler.ops.declare import size_value
 from staticgraph.compiler.reference import classes
-from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core import eager_losses, eager_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, INT64
 from staticgraph.dynamic.core.errors import AutogradError, MixedError, SizeError
 from staticgraph.dynamic.core.sizes import differ
@@ -163,12 +163,33 @@ def nll_loss(
         >>> nn.functional.nll_loss(dynamic.tensor([[-1.0, -2.0]]), dynamic.tensor([1]))
         tensor(2.)
     """
+    if weight is None and ignore_index < 0 and size_average is None and reduce is None:
+        found = _scores_of_few(input, target, reduction)
+        if found is not None:
+            return found
     reduction = reduction_of(size_average, reduce, reduction)
     _check_classes(input, target)
     _check_weight(input, weight)
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
     return of_scores(input, target, weight, index, reduction, _picked_in_bounds)
+
+
+_recorder_of_scores = Recorder(eager_losses.nll_loss, 2)
+
+
+def _scores_of_few(input: Any, target: Any, reduction: str) -> Any:
+    """The short way of small plain tensors, (n, c) and (n,); None for all else."""
+    if reduction not in REDUCED or not are_few(input, target):
+        return None
+    x, labels, attrs = input._array, target._array, REDUCED[reduction]
+    if labels.dtype is not INT64 or x.ndim != 2 or labels.shape != x.shape[:1]:
+        return None
+    try:
+        value = eager_losses.nll_loss.evaluate(x, labels, reduction=reduction)
+    except OutOfRangeError:
+        return None
+    return _recorder_of_scores.function(np.asarray(value), attrs, input, target)
 
 
 def _picked_in_bounds(input: Any, index: object, axis: int) -> Any:

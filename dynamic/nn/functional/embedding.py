@@ -11,13 +11,19 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.core.op import Attrs
 from staticgraph.compiler.core.refusals import refuse
 from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_matrix, rows_of
+from staticgraph.compiler.reference.indices import check_range
+from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.nn.errors import AssertedError, UnsupportedError
+from staticgraph.dynamic.nn.functional.few import are_few
 from staticgraph.dynamic.nn.functional.required import require
-from staticgraph.dynamic.tape.grad_mode import no_grad
+from staticgraph.dynamic.tape.grad_mode import mode, no_grad, paused
 from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.recorders import Recorder
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
@@ -48,6 +54,10 @@ def embedding(
                 [2.],
                 [1.]])
     """
+    if padding_idx is None and max_norm is None and not scale_grad_by_freq:
+        found = _of_few(input, weight)
+        if found is not None:
+            return found
     if scale_grad_by_freq:
         raise OptionError("embedding: scale_grad_by_freq=True is not supported")
     if len(weight.shape) != 2:
@@ -77,6 +87,24 @@ def embedding(
         _limit_rows(weight, np.unique(input._array), max_norm, norm_type)
     found = ops.take(weight, input, 0) if checked else ops.take(weight, input, 0, wrap=False)
     return rows_of(found, input, padding_idx)
+
+
+_recorder = Recorder(ops.take, 2)
+_ROWS: Attrs = {"axis": 0}
+
+
+def _of_few(input: Any, weight: Any) -> Any:
+    """The short way of a small plain weight and int64 indices that fit; None for all else."""
+    if not are_few(weight, input) or (paused and mode.capture is not None):
+        return None
+    table, indices = weight._array, input._array
+    if table.ndim != 2 or indices.dtype is not INT64 or indices.size >= LARGE:
+        return None
+    try:
+        rows = check_range("embedding", indices, len(table), wrap=False)
+    except OutOfRangeError:
+        return None
+    return _recorder.function(table.take(rows, 0), _ROWS, weight, input)
 
 
 def _limit_rows(weight: Any, rows: object, max_norm: float, norm_type: float) -> None:

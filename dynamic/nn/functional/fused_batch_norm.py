@@ -16,7 +16,7 @@ from staticgraph.dynamic.autograd import grad
 from staticgraph.dynamic.autograd.function import Function
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.func.tracer import Tracer
-from staticgraph.dynamic.kernels.native import Make, compute
+from staticgraph.dynamic.kernels.native import LEAST, Make, compute
 from staticgraph.dynamic.tape.grad_mode import is_grad_enabled
 from staticgraph.dynamic.tensors.tensor import Tensor, wrap
 
@@ -125,6 +125,8 @@ def _again(
 
 def _by_kernel(name: str, make: Make, array: Any, *others: object) -> list[Any] | None:
     """What `make` says of arrays (n, c, length) or (c,); None where no kernel serves them."""
+    if array.size < LEAST:  # before it is looked at what a kernel would be told of them all
+        return None
     return compute(name, {}, make, (array, *others), (array.shape[1],))
 
 

@@ -227,8 +227,10 @@ def _on_arrays(
     if count:
         mean, var = fused.moments(input)
         if running_mean is not None:
-            unbiased = wrap(var * (count / (count - 1)))
-            _track(running_mean, running_var, wrap(mean), unbiased, momentum)
+            unbiased = var * (count / (count - 1))
+            with no_grad():
+                for running, found in ((running_mean, mean), (running_var, unbiased)):
+                    running.copy_(wrap(moved(running._array, found, momentum)))
     else:
         # copies: the running ones may change before the gradient is taken
         mean, var = running_mean._array.copy(), running_var._array.copy()

@@ -27,7 +27,7 @@ UNREGISTERED = {
     **dict.fromkeys(
         (
             "transpose_2d", "swap", "squeeze_dim", "sum_dim", "mean_dim", "prod_dim",
-            "index_select", "masked_fill", "bmm", "add_bias",
+            "index_select", "masked_fill", "bmm", "add_bias", "nll_loss",
         ),
         _NAME,
     ),
