@@ -44,7 +44,12 @@ def compile_native(units: Sequence[Function]) -> bytes:
     are what IEEE 754 says.
     """
     machine = kernel_machine()
-    return emit_object(machine, _optimised(units, machine), any(map(strides, units)))
+    return emitted(units, machine, _optimised(units, machine))
+
+
+def emitted(units: Sequence[Function], machine: object, module: object) -> bytes:
+    """The object code of a module of units after LLVM's passes."""
+    return emit_object(machine, module, any(map(strides, units)))
 
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:

@@ -49,9 +49,8 @@ from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
 from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import rest
-from staticgraph.compiler.llvm.machine import emit_object, target_machine
+from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.parsed import link, parse
-from staticgraph.compiler.llvm.strides import strides
 from staticgraph.compiler.llvm.threefry import threefry
 from staticgraph.compiler.llvm.vecmath.deferred import KernelModule
 from staticgraph.compiler.llvm.vecmath.lane import BINARY32, BINARY64, Lane
@@ -143,8 +142,7 @@ def compile_with_numba(units: Sequence[Function], inlining: Collection[int]) -> 
     for variable in parsed.global_variables:
         if variable.name.startswith("_ZN08NumbaEnv"):
             variable.linkage = "internal"
-    finished = native.finished(parsed, module, machine)
-    return emit_object(machine, finished, any(map(strides, units)))
+    return native.emitted(units, machine, native.finished(parsed, module, machine))
 
 
 def _lowered(unit: Function, namespace: dict[str, Any], name: str, splits: bool) -> tuple[str, str]:
