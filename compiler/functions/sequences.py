@@ -12,7 +12,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, ShapeError
-from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole, known_size, moveaxis, roll
@@ -302,8 +301,6 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
         raise ShapeError(f"searchsorted: {a.ndim} axes of what is in order, of 1")
     if sorter is not None:
         a = ops.take(a, sorter)
-    if not isinstance(a, Operand) and not isinstance(v, Operand) and a.dtype == v.dtype:
-        return np.searchsorted(a, v, side)
     size = a.shape[0]
     if isinstance(size, Dim):
         return ops.sum(_comes_before(a, ops.expand_dims(v, v.ndim), side), axis=-1)

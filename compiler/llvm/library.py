@@ -56,7 +56,7 @@ def gamma_attempt(a, key, counter):
     By Marsaglia and Tsang's method, below a = 1 with a power of another number. Of a block 52 bits
     make the normal number and 12 the uniform one, of which mostly more need not be known: it is
     accepted below exp(-3 d r), r being the integral of s^3 / (1 + s) from 0 to t, which is at most
-    t^4 / 4, below t = 0 over 1 + t. So one in 30 is left where a = 1, and one in 80 where it is 2.5.
+    t^4 / 4, below t = 0 over 1 + t. So about one in 30 is left where a = 1, and fewer above.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333

@@ -64,7 +64,7 @@ __all__ = [
     "Stream", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy",
     "chisquare", "choice", "dirichlet", "double_sided_maxwell", "dropout", "exponential", "f",
     "fold_in", "gamma", "generalized_normal", "geometric", "gumbel", "key", "laplace", "loggamma",
-    "logistic", "lognormal", "maxwell", "multinomial", "multivariate_normal", "normal", "orthogonal",
-    "pareto", "permutation", "poisson", "rademacher", "randint", "rayleigh", "split", "stream", "t",
-    "triangular", "truncated_normal", "uniform", "wald", "weibull_min",
+    "logistic", "lognormal", "maxwell", "multinomial", "multivariate_normal", "normal",
+    "orthogonal", "pareto", "permutation", "poisson", "rademacher", "randint", "rayleigh", "split",
+    "stream", "t", "triangular", "truncated_normal", "uniform", "wald", "weibull_min",
 ]  # fmt: skip

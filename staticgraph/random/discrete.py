@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from staticgraph.random.draws import (
     as_value,
     common_shape,
     drawn,
+    drawn_in_rows,
     key_of,
-    on_array,
     parameter,
     shape_of,
 )
@@ -194,23 +195,33 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
         raise ShapeError(f"categorical: the shape {wanted} does not end with {rest}")
     extra = len(wanted) - len(rest)
     if extra and not rest:
-        wide = ops.astype(logits, _FLOAT64)
-        largest = ops.max(wide, axis=0, keepdims=True)
-        same = ops.equal(wide, largest)  # of inf too, whose difference is none
-        chances = ops.exp(ops.where(same, 0.0, wide) - ops.where(same, 0.0, largest))
-        key = key_of("categorical", key)
-        return on_array(lambda one: by_inversion(one, chances, wanted), key, chances)
+        return by_inversion(_of_logits, key_of("categorical", key), wanted, logits)
     whole = (*wanted[: extra + place], logits.shape[place], *wanted[extra + place :])
     noise = gumbel(key, whole, np.dtype(logits.dtype))
     return ops.argmax(noise + logits, axis=extra + place)
 
 
-def by_inversion(key: object, chances: Any, shape: Shape) -> Any:
+def _of_logits(key: object, shape: Shape, logits: Any) -> Any:
+    wide = ops.astype(logits, _FLOAT64)
+    largest = ops.max(wide, axis=0, keepdims=True)
+    same = ops.equal(wide, largest)  # of inf too, whose difference is none
+    return of_chances(
+        key, shape, ops.exp(ops.where(same, 0.0, wide) - ops.where(same, 0.0, largest))
+    )
+
+
+def of_chances(key: object, shape: Shape, chances: Any) -> Any:
     """Positions in a vector of chances, which need not sum to 1, of a shape: int64."""
     total = ops.cumsum(chances, axis=0)
     u: Any = uniform(key, shape, _FLOAT64)
     found = searchsorted(total, u * total[-1], side="right")
     return ops.minimum(found, size_value(total.shape[0], found) - 1)  # of chances that are nan
+
+
+def by_inversion(make: Callable[..., Any], key: Any, shape: Shape, vector: Any) -> Any:
+    """`make(key, shape, vector)`, at once where that can be."""
+    at_once = drawn_in_rows(make, key, shape, [vector])
+    return make(key, shape, vector) if at_once is None else at_once
 
 
 def permutation(key: object, x: Value, axis: int = 0) -> Value:

@@ -189,16 +189,6 @@ def _row_kernel(
     return compile([key, length, *inputs], rows, lint="off", name="random rows")
 
 
-def on_array(draw: Callable[[Any], Any], key: Any, *parameters: Any) -> Any:
-    """`draw(key)`, of a plain tensor by its array, if no parameter is one: nothing to record."""
-    if isinstance(key, Operand) and not isinstance(key, Expression):
-        (array,) = key._arrays([key])
-        plain = isinstance(array, np.ndarray) and array.shape == ()
-        if plain and not any(isinstance(one, Operand) for one in parameters):
-            return key._constant(np.asarray(draw(array)))
-    return draw(key)
-
-
 def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:
     """Of tensors: at once if the key alone is one, else op by op, recorded."""
     key, *parameters = values

@@ -242,8 +242,8 @@ def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object 
 def multinomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
     """How often each class is drawn in n trials with chances p along the last axis.
 
-    int64 of the shape of `p` with that of n in front (NumPy's broadcasting), or one that ends with the
-    number of classes. Classes in a row are binomial numbers of what the ones before have left.
+    int64 of the shape of `p` with that of n in front, or one that ends with the number of classes,
+    which is known. Classes in a row are binomial numbers of what the ones before have left.
 
     Raises:
         OptionError: n or p is a number that is none, or no probability.

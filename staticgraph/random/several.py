@@ -13,7 +13,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.random.continuous import gumbel, log_gamma, normal, of_dtype
-from staticgraph.random.discrete import by_inversion, permutation, randint
+from staticgraph.random.discrete import by_inversion, of_chances, permutation, randint
 from staticgraph.random.draws import (
     as_value,
     common_shape,
@@ -21,7 +21,6 @@ from staticgraph.random.draws import (
     drawn_in_rows,
     floating,
     key_of,
-    on_array,
     parameter,
     shape_of,
 )
@@ -141,5 +140,5 @@ def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
     if tuple(chances.shape) != (n,):
         raise ShapeError(f"choice: p has the shape {tuple(chances.shape)}, not ({n},)")
     if replace:
-        return on_array(lambda one: by_inversion(one, chances, (count,)), key_of("choice", key), p)
+        return by_inversion(of_chances, key_of("choice", key), (count,), chances)
     return ops.argsort(-(ops.log(chances) + gumbel(key, (n,), _FLOAT64)), axis=0)
