@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from staticgraph.compiler.core.digest import sha256
+from staticgraph.compiler.core.digest import blake2b
 from staticgraph.compiler.core.dims import Unknown
 from staticgraph.compiler.core.errors import FormatError
 from staticgraph.compiler.core.lowering import Pointwise
@@ -80,7 +80,7 @@ class _Writer(Encoder):
     def other(self, value: object) -> Form:
         if isinstance(value, leaves.Literal):
             dtype, shape, content = value.key
-            return "array", dtype, shape, sha256(content).hexdigest()
+            return "array", dtype, shape, blake2b(content).hexdigest()
         body = getattr(value, "definition", None)  # of a loop or branch
         if isinstance(body, Definition):
             return "graph", self.nodes(body.nodes), body.inputs, body.outputs

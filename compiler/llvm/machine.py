@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from staticgraph.compiler.core import fork
+from staticgraph.compiler.llvm.options import addresses_as_written
 
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 
@@ -73,7 +74,7 @@ def emit_object(machine: Any, module: Any) -> bytes:
     Manual).
     """
     with ffi.OutputString() as error:
-        with _emissions:
+        with addresses_as_written(), _emissions:
             emitted = ffi.lib._lib.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, error)
         if not emitted:
             raise RuntimeError(
@@ -84,6 +85,12 @@ def emit_object(machine: Any, module: Any) -> bytes:
         return ctypes.string_at(start, size)
     finally:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(emitted)
+
+
+def emit_assembly(machine: Any, module: Any) -> str:
+    """The same to be read."""
+    with addresses_as_written():
+        return str(machine.emit_assembly(module))
 
 
 _machines = threading.local()

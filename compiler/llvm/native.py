@@ -24,9 +24,10 @@ from staticgraph.compiler.llvm import vecmath
 from staticgraph.compiler.llvm.lower.functions import is_long
 from staticgraph.compiler.llvm.lower.translate import Translator, type_named
 from staticgraph.compiler.llvm.lower.values import INT64
-from staticgraph.compiler.llvm.machine import emit_object, kernel_machine
-from staticgraph.compiler.llvm.options import addresses_as_written, without_stride_versions
+from staticgraph.compiler.llvm.machine import emit_assembly, emit_object, kernel_machine
+from staticgraph.compiler.llvm.options import without_stride_versions
 from staticgraph.compiler.llvm.parsed import parse
+from staticgraph.compiler.llvm.strides import strides
 from staticgraph.compiler.llvm.vecmath.deferred import KernelModule, define_deferred, link_scalars
 from staticgraph.compiler.llvm.vecmath.joint import join_calls
 
@@ -43,17 +44,14 @@ def compile_native(units: Sequence[Function]) -> bytes:
     are what IEEE 754 says.
     """
     machine = kernel_machine()
-    module = _optimised(units, machine)
-    with addresses_as_written(units):
-        return emit_object(machine, module)
+    return emit_object(machine, _optimised(units, machine))
 
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:
     """What units become, to be read: LLVM's text after all passes, and the assembly."""
     machine = kernel_machine()
     module = _optimised(units, machine)
-    with addresses_as_written(units):
-        return str(module), str(machine.emit_assembly(module))
+    return str(module), emit_assembly(machine, module)
 
 
 def _optimised(units: Sequence[Function], machine: Any) -> Any:
@@ -64,15 +62,19 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
     for i, one in enumerate(units):
         unit = _define_unit(module, one, i not in inlining)
         define_step(module, step_symbol(i), unit, is_chunk(one))
-    return finished(parse(str(module)), module, machine)
+    return finished(parse(str(module)), module, machine, units)
 
 
-def finished(parsed: object, module: KernelModule, machine: object) -> Any:
-    """The code `parsed`, of `module`, after LLVM's passes."""
+def finished(
+    parsed: object, module: KernelModule, machine: object, units: Sequence[Function]
+) -> Any:
+    """The code `parsed`, of units in `module`, after LLVM's passes."""
     link_scalars(parsed, module)
     optimise(parsed, machine)
-    parsed = join_calls(parsed, module)
-    return define_deferred(parsed, module, machine, optimise)
+    parsed = define_deferred(join_calls(parsed, module), module, machine, optimise)
+    if any(map(strides, units)):
+        _reduce_strength(parsed, machine)
+    return parsed
 
 
 def step_symbol(position: int) -> str:
@@ -95,6 +97,17 @@ def optimise(module: object, machine: object) -> None:
     builder = llvm.create_pass_builder(machine, options)
     with without_stride_versions():
         builder.getModulePassManager().run(module, builder)
+
+
+def _reduce_strength(module: Any, machine: Any) -> None:
+    """Add a stride to an address where it would be multiplied by an index for each element.
+
+    The pass leaves integers alone that it does not know to be the machine's: its layout tells.
+    """
+    module.data_layout = str(machine.target_data)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_loop_strength_reduce_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def _define_unit(module: object, unit: Function, outlines: bool) -> Any:

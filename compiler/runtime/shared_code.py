@@ -16,7 +16,8 @@ def shared_code(definition: Definition) -> Callable[[], None]:
     """What makes the code that a kernel of this definition will call.
 
     LLVM takes longer for products than for most kernels, so they begin before it is known which
-    there are. What makes them is imported here: a thread would wait for what is imported meanwhile.
+    there are, and come first: the passes, which are Python, go on beside LLVM. What makes them is
+    imported here: a thread would wait for what is imported meanwhile.
     """
     dtypes = dict.fromkeys(_multiplied(definition))
     fork.imported(TRAMPOLINE)
@@ -24,9 +25,9 @@ def shared_code(definition: Definition) -> Callable[[], None]:
         fork.imported(PRODUCTS)
 
     def make() -> None:
-        trampoline_code()
         for dtype in dtypes:
             find_blas().gemm[dtype]
+        trampoline_code()
 
     return make
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.core.digest import sha256
+from staticgraph.compiler.core.digest import blake2b
 from staticgraph.compiler.runtime.cache import host
 from staticgraph.compiler.runtime.cache.settings import open_store
 
@@ -34,7 +34,7 @@ def kernel_key(source: str) -> bytes:
         OSError: what the code depends on cannot be read.
     """
     lines = (line.partition("#")[0].rstrip() for line in source.splitlines())
-    return _digest("kernel", _toolchain(), *_settings(), *(line for line in lines if line))
+    return _digest("kernel", _toolchain(ALL), *_settings(), *(line for line in lines if line))
 
 
 def launch_plan_key(canonical: str, options: Options, names: Sequence[str] = ()) -> bytes:
@@ -46,7 +46,7 @@ def launch_plan_key(canonical: str, options: Options, names: Sequence[str] = ())
     checks = options.on_nonfinite is not None
     budget = repr(options.memory), [dict(options.memory_at).get(name) for name in names]
     chosen = repr((options.numerics, disabled, options.fuse, options.backend, checks, budget))
-    return _digest("launch_plan", _toolchain(), *_settings(), chosen, canonical)
+    return _digest("launch_plan", _toolchain(ALL), *_settings(), chosen, canonical)
 
 
 def common_key(description: str, rooms: tuple[str, ...] = ALL) -> bytes:
@@ -66,7 +66,7 @@ def _settings() -> list[str]:
 
 
 @cache
-def _toolchain(rooms: tuple[str, ...] = ALL) -> str:
+def _toolchain(rooms: tuple[str, ...]) -> str:
     """What turns a graph into code here: versions, the machine, the text of the compiler."""
     return _digest(
         np.__version__,
@@ -76,7 +76,7 @@ def _toolchain(rooms: tuple[str, ...] = ALL) -> str:
     ).hex()
 
 
-def _sources(rooms: tuple[str, ...] = ALL) -> str:
+def _sources(rooms: tuple[str, ...]) -> str:
     """A digest of the name and the text of each file of some rooms; OSError if one has none.
 
     It is kept by what the system says of the files: reading them all takes longer than the rest of
@@ -93,7 +93,7 @@ def _sources(rooms: tuple[str, ...] = ALL) -> str:
     known = store.read(told) if store is not None else None
     if known is not None:
         return known[0].decode()
-    found = sha256()
+    found = blake2b()
     for path, _ in files:
         with open(path, "rb", buffering=0) as file:
             text = file.read()
@@ -117,8 +117,8 @@ def _files(directory: str) -> Iterator[tuple[str, str]]:
 
 
 def _digest(*parts: str) -> bytes:
-    """SHA-256 of the parts, each with its length."""
-    found = sha256()
+    """BLAKE2b of the parts, each with its length."""
+    found = blake2b()
     for part in parts:
         content = part.encode(errors="surrogateescape")
         found.update(len(content).to_bytes(8, "little"))

@@ -1,6 +1,6 @@
 """A directory of entries that are found by a key; every entry is checked before it is used.
 
-An entry is a file: a header (magic, format, key, SHA-256 of the payload, sizes) and the payload,
+An entry is a file: a header (magic, format, key, BLAKE2b of the payload, sizes) and the payload,
 text and data: the names of functions and object code, or a launch plan and its constants. It is
 written to a temporary file of the same directory and renamed, so that processes at work at the same
 time see whole entries only. What is damaged, cut short or of another format is not there. The
@@ -20,7 +20,7 @@ from dataclasses import field
 from pathlib import Path
 
 from staticgraph.compiler.core import fork
-from staticgraph.compiler.core.digest import sha256
+from staticgraph.compiler.core.digest import blake2b
 from staticgraph.compiler.core.record import frozen
 
 MAGIC = b"sgkernel"
@@ -185,7 +185,7 @@ def _read(path: Path, limit: int) -> bytes:
 
 def _encode(key: bytes, text: bytes, data: bytes) -> bytes:
     payload = text + data
-    digest = sha256(payload).digest()
+    digest = blake2b(payload).digest()
     return HEADER.pack(MAGIC, FORMAT, key, digest, len(text), len(data)) + payload
 
 
@@ -196,7 +196,7 @@ def _decode(key: bytes, content: bytes) -> tuple[bytes, bytes] | None:
     payload = content[HEADER.size :]
     if (magic, version, found) != (MAGIC, FORMAT, key) or len(payload) != text + data:
         return None
-    if sha256(payload).digest() != digest:
+    if blake2b(payload).digest() != digest:
         return None
     return payload[:text], payload[text:]
 

@@ -1,8 +1,9 @@
-"""Options of LLVM's: which kernels they are set for, and that they are as usual afterwards."""
+"""Options of LLVM's, as usual afterwards, and the pass that stands for one of them."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 
 from staticgraph.compiler.ir.parse import function_of
 from staticgraph.compiler.ir.records import Function
-from staticgraph.compiler.llvm import options
-from staticgraph.compiler.llvm.machine import kernel_machine
+from staticgraph.compiler.llvm import native, options
+from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.native import assembly, compile_native
+from staticgraph.compiler.llvm.strides import strides
+from staticgraph.compiler.llvm.trampoline import trampoline_object
+from staticgraph.compiler.runtime.trampoline import FIELDS
 
 
 def unit(body: str) -> Function:
@@ -39,7 +43,7 @@ ALONG = "for j in range(n):\n    for i in range(n):\n        b[i] = a[j * s + i 
     ],
 )
 def test_which_units_stride(body: str, expected: bool) -> None:
-    assert options.strides(unit(body)) is expected
+    assert strides(unit(body)) is expected
 
 
 def loops_of_last_unit(text: str) -> str:
@@ -48,30 +52,52 @@ def loops_of_last_unit(text: str) -> str:
     return re.sub(r"(LBB|LCPI)\d+_", r"\1_", loops)
 
 
-def test_a_unit_that_strides_adds_up_its_addresses() -> None:
-    """Per element nothing is multiplied by the stride; every compiled unit leaves that as usual."""
+def test_a_unit_that_strides_adds_up_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Per element nothing is multiplied by the stride, whatever else is compiled."""
     across, along = unit(ACROSS), unit(ALONG)
     alone = assembly([across])
     compile_native([along])
     assert assembly([across]) == alone
     beside = assembly([along, across])
     assert loops_of_last_unit(beside[1]) == loops_of_last_unit(alone[1])
-    with options.addresses_as_written([along]):
-        multiplied = str(kernel_machine().emit_assembly(llvm.parse_assembly(alone[0])))
-    assert loops_of_last_unit(multiplied) != loops_of_last_unit(alone[1])
+    monkeypatch.setattr(native, "_reduce_strength", lambda *_: None)
+    multiplied = assembly([across])
+    assert loops_of_last_unit(multiplied[1]) != loops_of_last_unit(alone[1])
 
 
-def test_options_are_set_while_a_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_set_as_long_as_anybody_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(llvm, "set_option", lambda _, option: given.append(option))
-    with options.addresses_as_written([unit(ALONG)]):
+    with options.addresses_as_written():
+        assert given == ["-disable-lsr"]
+        with options.addresses_as_written():
+            pass
         assert given == ["-disable-lsr"]
     assert given == ["-disable-lsr", "-disable-lsr=false"]
-    with pytest.raises(KeyError), options.addresses_as_written([unit(ALONG)]):
+    with pytest.raises(KeyError), options.addresses_as_written():
         raise KeyError
     assert given[2:] == ["-disable-lsr", "-disable-lsr=false"]
-    with options.addresses_as_written([unit(ALONG), unit(ACROSS)]):
-        assert len(given) == 4
     monkeypatch.setattr(llvm, "llvm_version_info", (options.KNOWN.stop, 0, 0))
-    with options.addresses_as_written([unit(ALONG)]), options.without_stride_versions():
+    with options.addresses_as_written(), options.without_stride_versions():
         assert len(given) == 4
+
+
+def test_code_that_kernels_share_is_the_same_beside_another_compilation() -> None:
+    """The options are those of the process: what one thread sets, the others compile with."""
+    alone = trampoline_object(FIELDS, target_machine())
+    with options.addresses_as_written(), options.without_stride_versions():
+        assert trampoline_object(FIELDS, target_machine()) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_forgets_who_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(llvm, "set_option", lambda _, option: given.append(option))
+    with options.addresses_as_written(), options.without_stride_versions():
+        held = len(given)
+        child = os.fork()
+        if not child:
+            usual = {"-disable-lsr=false", "-enable-mem-access-versioning=true"}
+            os._exit(set(given[held:]) != usual)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(given) == 2 * held

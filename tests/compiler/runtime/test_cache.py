@@ -184,7 +184,7 @@ def _sealed(symbol: str, code: bytes) -> Any:
     def change(content: bytes) -> bytes:
         found = HEADER.unpack_from(content)[2]
         payload = symbol.encode() + code
-        digest = hashlib.sha256(payload).digest()
+        digest = hashlib.blake2b(payload, digest_size=32).digest()
         return (
             HEADER.pack(store.MAGIC, store.FORMAT, found, digest, len(symbol), len(code)) + payload
         )

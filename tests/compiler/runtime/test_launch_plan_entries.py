@@ -230,7 +230,7 @@ def launch_plan_file(place: Path) -> Path:
 def sealed(path: Path, text: bytes, data: bytes) -> None:
     """Another content in an entry that is whole."""
     old = HEADER.unpack_from(path.read_bytes())
-    digest = hashlib.sha256(text + data).digest()
+    digest = hashlib.blake2b(text + data, digest_size=32).digest()
     head = HEADER.pack(MAGIC, old[1], old[2], digest, len(text), len(data))
     path.write_bytes(head + text + data)
 
