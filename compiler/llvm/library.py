@@ -54,9 +54,8 @@ def gamma_attempt(a, key, counter):
     """A gamma number, if the first attempt is accepted without a logarithm, or else -1.
 
     By Marsaglia and Tsang's method, below a = 1 with a power of another number. Of a block 52 bits
-    make the normal number and 12 the uniform one, of which mostly more need not be known: it is
-    accepted below exp(-3 d r), r being the integral of s^3 / (1 + s) from 0 to t, which is at most
-    t^4 / 4, below t = 0 over 1 + t. So about one in 30 is left where a = 1, and fewer above.
+    make the normal number and 12 the uniform one, of which mostly more need not be known:
+    accepted is what is below exp(-3 d r), r at most t^4 / 4, or that over 1 + t below t = 0.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
@@ -69,8 +68,7 @@ def gamma_attempt(a, key, counter):
     u = f64((bits & 4095) + 1) * 0.000244140625
     if shape < 1.0:
         found = found * exp(gamma_power(shape, key, counter))
-    least = 0.75 * d * ((t * t) * (t * t))
-    accepted = (1.0 - u) * minimum(root, 1.0) > least
+    accepted = (1.0 - u) * minimum(root, 1.0) > 0.75 * d * ((t * t) * (t * t))
     return type(a)(select(accepted, found, -1.0))
 
 
@@ -98,8 +96,7 @@ def log_gamma_attempt(a, key, counter):
     u = f64((bits & 4095) + 1) * 0.000244140625
     if shape < 1.0:
         found = found + gamma_power(shape, key, counter)
-    least = 0.75 * d * ((t * t) * (t * t))
-    accepted = (1.0 - u) * minimum(root, 1.0) > least
+    accepted = (1.0 - u) * minimum(root, 1.0) > 0.75 * d * ((t * t) * (t * t))
     return type(a)(select(accepted, found, 1e30))
 
 
