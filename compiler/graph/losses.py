@@ -86,7 +86,7 @@ def sums_to_one(attrs: Attrs, softmax: Attrs, ndim: int) -> bool:
 def sums_to_zero(attrs: Attrs, mean: Attrs, ndim: int) -> bool:
     """Whether a sum or mean with these attributes, of x - mean(x), is over the axes of that mean.
 
-    `ndim`: of x. Of a mean that drops some axes, and meets others by broadcasting, nothing is known.
+    `ndim`: of x. A mean that drops some axes is broadcast: of that nothing is known.
     """
     outer, inner = (one.get("axes") for one in (attrs, mean))
     means = set(range(ndim)) if inner is None else {one % ndim for one in inner}
