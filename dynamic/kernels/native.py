@@ -136,6 +136,8 @@ def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
     x, index = operands[0], operands[-1]
     if op.sweep == "pairs":
         return math.prod(x.shape) * int(index.shape[-2])
+    if op is ops.take_add:
+        return int(x.size)
     size = x.shape[attrs["axis"]]
     slices: int = x.size // size if op.sweep == "slices" and size else 1
     return slices * int(index.size)

@@ -103,6 +103,10 @@ CASES = {
     "elements along an axis": (ops.take_along_axis, [X, PLACES], {"axis": 0, "wrap": True}),
     "added at places": (ops.scatter_add, [X, Y, PLACES % 131], {"axis": 0, "wrap": False}),
     "added slices": (ops.index_add, [X, Y, LABELS % 131 - 131], {"axis": 0, "wrap": True}),
+    "sums at places": (
+        ops.along_add, [X, PLACES % 131], {"axis": 0, "size": 131, "wrap": True}
+    ),
+    "sums of slices": (ops.take_add, [X, LABELS % 7], {"axis": 0, "size": 7}),
     "distances": (eager_ops.distances, [values(60, 70), values(50, 70, seed=1)], {}),
     "distances of batches": (eager_ops.distances, [values(2, 41, 53), values(1, 39, 53)], {}),
     "largest of rows": (ops.max, [X], {**ROWS, "ties": "even"}),
