@@ -209,6 +209,16 @@ def test_what_is_added_to_a_few_slices_is_computed_by_a_kernel(monkeypatch):
     assert_allclose(found.numpy(), [X[i::7].sum(0) for i in range(7)], rtol=1e-12, atol=1e-12)
 
 
+def test_masks_alone_may_be_large():
+    """The cotangent of a sum repeats one number, and `where` reads no element of what it chose."""
+    g, taken = np.broadcast_to(np.float64(3.0), X.shape), Unread(X)
+    found = native.cotangents(ops.where, (1, 2), g, taken, [X > 0, taken, taken], {})
+    assert_array_equal(found, [3.0 * (X > 0), 3.0 * (X <= 0)])
+    chosen = native.evaluate(ops.where, [X > 0, np.array(2.0), np.array(-1.0)], {})
+    assert_array_equal(chosen, np.where(X > 0, 2.0, -1.0))
+    assert native.evaluate(ops.where, [X > 0, np.array(2), np.array(-1)], {}) is None
+
+
 def test_nan_and_infinities_are_those_of_numpy():
     x = np.concatenate(
         [values(131_072), [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 1e-320]]
