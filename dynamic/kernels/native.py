@@ -366,7 +366,7 @@ def _describe(
             many = many or array.size >= LEAST
             arrays.append(array)
         kinds.append((dtype, sizes, held))
-    large = large or (many and any([is_float(one.dtype) for one in operands]))
+    large = large or (many and any(is_float(one.dtype) for one in operands))
     return (arrays, tuple(kinds)) if large else None
 
 
