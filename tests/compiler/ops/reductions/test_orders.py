@@ -82,3 +82,15 @@ def test_places_of_values_of_64_bits_that_are_far_apart(kind: str) -> None:
     x = bits.view(kind)
     for descending in (False, True):
         assert_array_equal(order(x, axis=1, descending=descending), stable(x, 1, descending))
+
+
+@pytest.mark.parametrize("shape", [(3000,), (2, 3000)])
+def test_places_of_what_is_in_order_already(shape: tuple[int, ...]) -> None:
+    x = np.broadcast_to(np.arange(shape[-1]) // 2, shape) * 0.5
+    found = sg.argsort(x, stable=True)
+    np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
+    assert found.flags.writeable
+    almost = x.copy()
+    almost[..., -1] = 0.0
+    expected = np.argsort(almost, kind="stable")
+    np.testing.assert_array_equal(sg.argsort(almost, stable=True), expected)
