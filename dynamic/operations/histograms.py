@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,15 +10,58 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.functions import counting, elements, sequences
-from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, MissingKernelError
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
-__all__ = ["dsplit", "frexp", "gradient", "histogram", "histogramdd"]
+__all__ = ["dsplit", "frexp", "gradient", "histc", "histogram", "histogramdd"]
 
 frexp = taking_input(elements.frexp)
+
+
+def _check(name: str, input: Any, counts: Sequence[object]) -> None:
+    """Refuse numbers of bins that are none, and elements that are no real floats.
+
+    So that a call is refused whether it is captured or not.
+    """
+    for bins in counts:
+        if isinstance(bins, bool) or not hasattr(bins, "__index__"):
+            raise ArgumentError(
+                f"{name}(): argument 'bins' must be int, not {type(bins).__name__} ({bins})"
+            )
+        if operator.index(bins) <= 0:
+            raise AutogradError(f"{name}: bins must be > 0, but got {bins}")
+    if not input.dtype.is_floating_point:
+        raise MissingKernelError(
+            f"\"{name}_cpu\" not implemented for '{input.dtype.legacy}': cast it with float()"
+        )
+
+
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal.
+
+    The elements are floats: NotImplementedError for others.
+
+    Example:
+        >>> dynamic.histc(dynamic.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    _check("histc", input, [bins])
+    if min > max:
+        raise AutogradError(f"histc: max must be larger than min, but got {max} and {min}")
+    if not has_values(input):
+        within = None if min == max else (min, max)
+        return ops.astype(counting.histogram(input.detach(), bins, within)[0], input.dtype)
+    array = values_of(input)
+    low, high = (
+        (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
+    )
+    if low == high:
+        low, high = low - 1, high + 1
+    counted, _ = np.histogram(array[(array >= low) & (array <= high)], bins, (low, high))
+    return wrap(counted.astype(array.dtype))
 
 
 class Histogram(NamedTuple):
@@ -38,14 +82,15 @@ def histogram(
     """How many elements fall into each of `bins` bins, or between the limits that a tensor has.
 
     Each counts as `weight` says; with `density` the counts are such that their integral is 1.
-    Nothing is differentiated.
+    Nothing is differentiated. The elements are floats: NotImplementedError for others.
 
     Example:
         >>> dynamic.histogram(dynamic.tensor([0.0, 1.0, 1.5, 4.0]), 2)
         Histogram(hist=tensor([3., 1.]), bin_edges=tensor([0., 2., 4.]))
     """
+    _check("histogram", input, [] if isinstance(bins, Tensor) else [bins])
     if not has_values(input):
-        _check_bins(bins, range)
+        _check_range(bins, range)
         found: Any = counting.histogram(input.detach(), bins, range, weight, density)
         return Histogram(*(ops.astype(one, input.dtype) for one in found))
     array = values_of(input)
@@ -58,8 +103,8 @@ def histogram(
     return Histogram(*(wrap(one.astype(array.dtype)) for one in (found, edges)))
 
 
-def _check_bins(bins: Any, range: tuple[float, float] | None) -> None:
-    """Refuse what are no bins, for values that are not known."""
+def _check_range(bins: Any, range: tuple[float, float] | None) -> None:
+    """Refuse what are no limits, for values that are not known."""
     if not isinstance(bins, Tensor):
         try:
             np.histogram_bin_edges(np.empty(0), bins, range)
@@ -78,13 +123,15 @@ def histogramdd(
     """`histogram` of points: the last axis has their coordinates, for each of which there are bins.
 
     `bins` is a number for all or one for each, or the limits of each; `range` has two numbers for
-    each coordinate.
+    each coordinate. The points are floats: NotImplementedError for others.
 
     Example:
         >>> dynamic.histogramdd(dynamic.tensor([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
         tensor([[1., 0.],
                 [0., 1.]])
     """
+    counts = [one for one in _each(bins) if not isinstance(one, Tensor)]
+    _check("histogramdd", input, counts)
     if not has_values(input):
         limits = None if range is None else list(zip(range[::2], range[1::2], strict=True))
         rows = input.detach().reshape(-1, input.shape[-1])

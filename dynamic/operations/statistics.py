@@ -1,4 +1,4 @@
-"""Order statistics, covariances, histograms, and where numbers fall among others."""
+"""Order statistics, covariances, and where numbers fall among others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.compiler.functions import counting
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
@@ -22,7 +21,7 @@ from staticgraph.dynamic.tensors.values import values_of
 from staticgraph.dynamic.tensors.views import computed
 
 __all__ = [
-    "bucketize", "corrcoef", "cov", "histc", "isin", "mode", "nanmedian", "nanquantile", "quantile",
+    "bucketize", "corrcoef", "cov", "isin", "mode", "nanmedian", "nanquantile", "quantile",
     "searchsorted",
 ]  # fmt: skip
 
@@ -277,26 +276,6 @@ def corrcoef(input: object) -> Any:
         return found / found
     scale = found.diagonal().sqrt()
     return (found / scale.unsqueeze(1) / scale.unsqueeze(0)).clamp(-1, 1)
-
-
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements fall into each of `bins` equal bins of [min, max], the range if equal.
-
-    Example:
-        >>> dynamic.histc(dynamic.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
-        tensor([0., 2., 1., 0.])
-    """
-    if not has_values(input):
-        within = None if min == max else (min, max)
-        return ops.astype(counting.histogram(input.detach(), bins, within)[0], input.dtype)
-    array = values_of(input)
-    low, high = (
-        (min, max) if min != max else (array.min(initial=np.inf), array.max(initial=-np.inf))
-    )
-    if low == high:
-        low, high = low - 1, high + 1
-    counted, _ = np.histogram(array[(array >= low) & (array <= high)], bins, (low, high))
-    return wrap(counted.astype(array.dtype))
 
 
 def searchsorted(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dynamic as torch
+import staticgraph as sg
 
 RECORDED: dict[str, Any] = {
     "torch.histogram(X, bins=4, range=(0., 3.))": [
@@ -149,3 +150,28 @@ def test_a_profile_sets_four_options() -> None:
     finally:
         torch.set_printoptions(profile="default")
     assert str(torch.tensor([1 / 3])) == "tensor([0.3333])"
+
+
+@pytest.mark.parametrize("name", ["histc", "histogram", "histogramdd"])
+@pytest.mark.parametrize("captured", [False, True])
+def test_histograms_refuse_the_same_eagerly_and_captured(name: str, captured: bool) -> None:
+    def call(x: Any, bins: Any) -> Any:
+        def counted(x: Any) -> Any:
+            return getattr(torch, name)(x, bins)
+
+        return sg.function(counted)(x) if captured else counted(x)
+
+    x = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
+    for bins in (2.0, True):
+        with pytest.raises(TypeError, match=rf"{name}\(\).*'bins'.*{bins}"):
+            call(x, bins)
+    with pytest.raises(RuntimeError, match=f"{name}: bins must be > 0, but got -1"):
+        call(x, -1)
+    for other, kind in ((x.long(), "Long"), (x.bool(), "Bool"), (x + 0j, "ComplexFloat")):
+        with pytest.raises(NotImplementedError, match=f"{name}_cpu.* for '{kind}'"):
+            call(other, 2)
+
+
+def test_histc_of_limits_the_wrong_way_round() -> None:
+    with pytest.raises(RuntimeError, match="max must be larger than min, but got 1 and 5"):
+        torch.histc(torch.ones(2), 2, 5, 1)
