@@ -35,6 +35,7 @@ def _sort(x: Any, axis: int) -> None:
 def _over_windows(kind: str, windows: Any, out: Any, *given: Any) -> None:
     from staticgraph.compiler.runtime.pooling import over_windows
 
+    provided.over_windows.provide(over_windows)  # called often: without this import from now on
     over_windows(kind, windows, out, *given)
 
 

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
+from staticgraph.compiler.core.record import frozen
+
 Bounds: TypeAlias = Sequence[tuple[int, int, int]]
 """Of each window along an axis its first element, the end, and by how many the sum is divided."""
 
 KEPT = 1024
+MOST_WRITTEN = 16
+"""The elements of windows that have a loop of their own."""
+
+
+@frozen
+class Even:
+    """The size of windows over three axes, and the distance of neighbours along the last one.
+
+    Attributes:
+        apart: whether no element is in two windows.
+    """
+
+    size: tuple[int, int, int]
+    step: int
+    apart: bool
 
 
 class Windows:
@@ -25,26 +43,44 @@ class Windows:
         size: the elements of the image.
         count: its windows.
         rows: those of them that begin a row of windows.
-        volume: the elements of the largest window.
+        work: the elements of all windows, if the largest of them were all.
+        even: what a loop over windows of one size knows; None if windows have none, or a large one.
         numbers: what a loop is told: the address of the bounds, then of three axes each the sizes,
-            the numbers of windows, and the distances.
+            the numbers of windows, and the distances; the first window along the last axis that
+            has all elements, and the number of such windows.
     """
 
-    __slots__ = ("_table", "axes", "count", "counts", "numbers", "rows", "size", "sizes", "volume")
+    __slots__ = (
+        "_table", "axes", "count", "counts", "even", "numbers", "rows", "size", "sizes", "work",
+    )  # fmt: skip
 
-    def __init__(self, sizes: Sequence[int], axes: Sequence[tuple[Bounds, int]]) -> None:
+    def __init__(
+        self, sizes: Sequence[int], axes: Sequence[tuple[Bounds, int]], step: int = 0
+    ) -> None:
+        """`step` is the distance of windows along the last axis if they all have one size."""
         self.sizes, self.axes = tuple(sizes), tuple(axes)
         self.counts = tuple([len(bounds) for bounds, _ in axes])
         self.size, self.count = prod(sizes), prod(self.counts)
         self.rows = prod(self.counts[:-1])
-        self.volume = prod([max(b - a for a, b, _ in bounds) // step + 1 for bounds, step in axes])
         whole = 3 - len(sizes)
         every = [*[(((0, 1, 1),), 1)] * whole, *axes]
+        most = [max(stop - start for start, stop, _ in bounds) for bounds, _ in every]
+        volume = prod(most)
+        self.work = self.count * volume
         self._table = np.array([one for bounds, _ in every for one in bounds], np.int64)
         ones = (1,) * whole
+        self.even: Even | None = None
+        begin = number = 0
+        if step and volume <= MOST_WRITTEN and all(gap == 1 for _, gap in axes):
+            apart = not any(
+                one[1] > after[0] for bounds, _ in axes for one, after in pairwise(bounds)
+            )
+            self.even = Even((most[0], most[1], most[2]), step, apart)
+            full = [i for i, one in enumerate(axes[-1][0]) if one[1] - one[0] == most[2]]
+            begin, number = full[0], len(full)
         self.numbers = (
             self._table.ctypes.data, *ones, *self.sizes, *ones, *self.counts,
-            *[step for _, step in every],
+            *[gap for _, gap in every], begin, number,
         )  # fmt: skip
 
 
@@ -76,7 +112,7 @@ def sliding(
                 counted = 1 if axis else divisor
             bounds.append((first, stop, counted))
         axes.append((tuple(bounds), d))
-    return Windows(sizes, axes)
+    return Windows(sizes, axes, step[-1])
 
 
 @lru_cache(KEPT)
