@@ -42,7 +42,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
-from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, overrides
+from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, refuse_overriding
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -242,11 +242,10 @@ class Op:
         try:
             return handle._apply(self, operands, attrs)
         except (TypeError, AttributeError, KeyError) as error:
-            if isinstance(error, OverriddenError):
-                raise
-            if not str(error).startswith(f"{self.name}()"):
+            ours = isinstance(error, OverriddenError)
+            if not ours and not str(error).startswith(f"{self.name}()"):
                 refuse_others(self.name, operands, error)
-            if not isinstance(error, TypeError):
+            if ours or not isinstance(error, TypeError):
                 raise
             if (renamed := named(error, _rule_of_types(self), self.name)) is error:
                 raise
@@ -255,8 +254,7 @@ class Op:
     def _of_arrays(self, operands: Sequence[object], attrs: Attrs) -> Value:
         plain = are_plain(operands, self.floating)
         if not plain:
-            if any(map(overrides, operands)):
-                raise OverriddenError(f"{self.name}(): an operand has a __torch_function__")
+            refuse_overriding(self.name, operands)
             if not self.complex:
                 self.refuse_complex(operands)
         given = operands

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from staticgraph.compiler.core.errors import StaticGraphError
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.core.whose_code import is_own
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -36,6 +37,12 @@ def overrides(value: object) -> bool:
     return own is not None and getattr(kind, "_overrides", True)
 
 
+def refuse_overriding(name: str, operands: Sequence[object]) -> None:
+    """OverriddenError where an operand's class says what functions of it are."""
+    if any(map(overrides, operands)):
+        raise OverriddenError(f"{name}(): an operand has a __torch_function__")
+
+
 def _classes(values: Sequence[object]) -> list[Any]:
     """The classes that say what a function of these is, those derived from others first."""
     found: list[Any] = []
@@ -57,7 +64,7 @@ def _each(values: Sequence[object]) -> Iterator[object]:
 
 def answer(
     function: object, args: Sequence[object], options: Mapping[str, object]
-) -> tuple[Any] | None:
+) -> tuple[Value] | None:
     """What an argument's class says that a function of these is, in a tuple.
 
     None where no class does, or where a function that asks too has called this one. TypeError where
@@ -71,7 +78,7 @@ def answer(
 
 def said_of(
     function: object, asked: Sequence[object], args: Sequence[object], options: Mapping[str, object]
-) -> Any:
+) -> Value:
     """What the first class that knows, of those of `asked`, says a function of arguments is.
 
     TypeError where none knows it.

@@ -167,14 +167,10 @@ def nanstd(
         >>> sg.nanstd(np.array([1.0, np.nan, 3.0]))
         array(1.)
     """
-    options: Any = {
-        "ddof": ddof,
-        "correction": correction,
-        "dtype": dtype,
-        "where": where,
-        "mean": mean,
-    }
-    return root(nanvar(x, axis, keepdims, **options))
+    variance = nanvar(
+        x, axis, keepdims, ddof=ddof, correction=correction, dtype=dtype, where=where, mean=mean
+    )
+    return root(variance)
 
 
 def _nan_extremum(

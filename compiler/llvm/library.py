@@ -53,8 +53,8 @@ def random_below(span, key, counter):
 def gamma_attempt(a, key, counter):
     """A gamma number, if the first attempt is accepted without a logarithm, or else -1.
 
-    By Marsaglia and Tsang's method, below a = 1 with a power of another number. Of a block 52 bits
-    make the normal number and 12 the uniform one, of which mostly more need not be known.
+    By Marsaglia and Tsang's method, of 52 bits for the normal number and 12 for the uniform one:
+    accepted at once if 1 - u is above x^4 / 108 d, where x < 0 above that over the root.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
@@ -63,11 +63,11 @@ def gamma_attempt(a, key, counter):
     x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
     root = 1.0 + x / sqrt(9.0 * d)
     found = d * (root * root * root)
-    u = f64((bits & 4095) + 1) * 0.000244140625
+    rest = f64(4095 - (bits & 4095)) * 0.000244140625
     if shape < 1.0:
         found = found * exp(gamma_power(shape, key, counter))
-    accepted = (root > 0.0) & (u < 1.0 - 0.0331 * (x * x) * (x * x))
-    return type(a)(select(accepted, found, -1.0))
+    least = (x * x) * (x * x) / (108.0 * d)
+    return type(a)(select(rest * minimum(root, 1.0) > least, found, -1.0))
 
 
 def random_gamma(attempt, a, key, counter):
@@ -90,11 +90,11 @@ def log_gamma_attempt(a, key, counter):
     x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
     root = 1.0 + x / sqrt(9.0 * d)
     found = log(d * (root * root * root))
-    u = f64((bits & 4095) + 1) * 0.000244140625
+    rest = f64(4095 - (bits & 4095)) * 0.000244140625
     if shape < 1.0:
         found = found + gamma_power(shape, key, counter)
-    accepted = (root > 0.0) & (u < 1.0 - 0.0331 * (x * x) * (x * x))
-    return type(a)(select(accepted, found, 1e30))
+    least = (x * x) * (x * x) / (108.0 * d)
+    return type(a)(select(rest * minimum(root, 1.0) > least, found, 1e30))
 
 
 def random_log_gamma(attempt, a, key, counter):

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from staticgraph.compiler.core import fork
-from staticgraph.compiler.llvm.options import addresses_as_written
+from staticgraph.compiler.llvm.options import addresses
 
 fork.hold(fork.Rank.LLVM, ffi.lib._lock)  # which llvmlite holds during each call of LLVM
 
@@ -66,15 +66,17 @@ def target_machine(effort: int = 2) -> Any:
     )
 
 
-def emit_object(machine: Any, module: Any) -> bytes:
+def emit_object(machine: Any, module: Any, strides: bool = False) -> bytes:
     """The object code of a module in a context of its own; other threads may use LLVM meanwhile.
+
+    `strides`: whether it has loops that go along a stride that is no constant.
 
     llvmlite has each call of LLVM wait for those of other threads. LLVM asks for that only where
     they share a context, as what Numba compiles does ("Threads and LLVM" in its Programmer's
     Manual).
     """
     with ffi.OutputString() as error:
-        with addresses_as_written(), _emissions:
+        with addresses(strides), _emissions:
             emitted = ffi.lib._lib.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, error)
         if not emitted:
             raise RuntimeError(
@@ -87,9 +89,9 @@ def emit_object(machine: Any, module: Any) -> bytes:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(emitted)
 
 
-def emit_assembly(machine: Any, module: Any) -> str:
+def emit_assembly(machine: Any, module: Any, strides: bool) -> str:
     """The same to be read."""
-    with addresses_as_written():
+    with addresses(strides):
         return str(machine.emit_assembly(module))
 
 

@@ -44,14 +44,19 @@ def compile_native(units: Sequence[Function]) -> bytes:
     are what IEEE 754 says.
     """
     machine = kernel_machine()
-    return emit_object(machine, _optimised(units, machine))
+    return emitted(units, machine, _optimised(units, machine))
+
+
+def emitted(units: Sequence[Function], machine: object, module: object) -> bytes:
+    """The object code of a module of units after LLVM's passes."""
+    return emit_object(machine, module, any(map(strides, units)))
 
 
 def assembly(units: Sequence[Function]) -> tuple[str, str]:
     """What units become, to be read: LLVM's text after all passes, and the assembly."""
     machine = kernel_machine()
     module = _optimised(units, machine)
-    return str(module), emit_assembly(machine, module)
+    return str(module), emit_assembly(machine, module, any(map(strides, units)))
 
 
 def _optimised(units: Sequence[Function], machine: Any) -> Any:
@@ -62,19 +67,15 @@ def _optimised(units: Sequence[Function], machine: Any) -> Any:
     for i, one in enumerate(units):
         unit = _define_unit(module, one, i not in inlining)
         define_step(module, step_symbol(i), unit, is_chunk(one))
-    return finished(parse(str(module)), module, machine, units)
+    return finished(parse(str(module)), module, machine)
 
 
-def finished(
-    parsed: object, module: KernelModule, machine: object, units: Sequence[Function]
-) -> Any:
-    """The code `parsed`, of units in `module`, after LLVM's passes."""
+def finished(parsed: object, module: KernelModule, machine: object) -> Any:
+    """The code `parsed`, of `module`, after LLVM's passes."""
     link_scalars(parsed, module)
     optimise(parsed, machine)
-    parsed = define_deferred(join_calls(parsed, module), module, machine, optimise)
-    if any(map(strides, units)):
-        _reduce_strength(parsed, machine)
-    return parsed
+    parsed = join_calls(parsed, module)
+    return define_deferred(parsed, module, machine, optimise)
 
 
 def step_symbol(position: int) -> str:
@@ -97,17 +98,6 @@ def optimise(module: object, machine: object) -> None:
     builder = llvm.create_pass_builder(machine, options)
     with without_stride_versions():
         builder.getModulePassManager().run(module, builder)
-
-
-def _reduce_strength(module: Any, machine: Any) -> None:
-    """Add a stride to an address where it would be multiplied by an index for each element.
-
-    The pass leaves integers alone that it does not know to be the machine's: its layout tells.
-    """
-    module.data_layout = str(machine.target_data)
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_loop_strength_reduce_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def _define_unit(module: object, unit: Function, outlines: bool) -> Any:

@@ -49,7 +49,7 @@ from staticgraph.compiler.llvm.conversions import CONVERSIONS
 from staticgraph.compiler.llvm.gemm import gemm_function
 from staticgraph.compiler.llvm.lost import add_lost
 from staticgraph.compiler.llvm.lower import rest
-from staticgraph.compiler.llvm.machine import emit_object, target_machine
+from staticgraph.compiler.llvm.machine import target_machine
 from staticgraph.compiler.llvm.parsed import link, parse
 from staticgraph.compiler.llvm.threefry import threefry
 from staticgraph.compiler.llvm.vecmath.deferred import KernelModule
@@ -142,7 +142,7 @@ def compile_with_numba(units: Sequence[Function], inlining: Collection[int]) -> 
     for variable in parsed.global_variables:
         if variable.name.startswith("_ZN08NumbaEnv"):
             variable.linkage = "internal"
-    return emit_object(machine, native.finished(parsed, module, machine, units))
+    return native.emitted(units, machine, native.finished(parsed, module, machine))
 
 
 def _lowered(unit: Function, namespace: dict[str, Any], name: str, splits: bool) -> tuple[str, str]:

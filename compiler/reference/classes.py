@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.core.values import Array, Value
 from staticgraph.compiler.reference.direct import shift
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.compiler.reference.totals import total, whole
@@ -20,7 +20,7 @@ def _shifted(x: Any) -> tuple[Any, Any, Any]:
     return shifted, exponential, total(exponential, (1,), False)
 
 
-def places(x: Any, target: object) -> Any:
+def places(x: Value, target: object) -> Value:
     """The positions in the flat x (n, c) of the element that each target (n,) names."""
     rows, classes = x.shape
     return check_range("cross_entropy", target, classes, wrap=False) + row_starts(rows, classes)
@@ -69,7 +69,7 @@ def slopes_of(x: Array, target: Array, g: Array) -> Array:
     return slopes
 
 
-def named(x: Any, target: Any) -> Any:
+def named(x: Value, target: Value) -> Value:
     """Of each row of x (n, c) the element that a target (n,) names."""
     note: Any = getattr(x, "note_named", None)
     if note is not None:  # an array that notes what is done with it, for `compiler.runtime.loops`

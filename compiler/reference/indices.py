@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import OutOfRangeError
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.reference.extremes import largest_of_all
 
 _FEW = 256
@@ -15,7 +16,7 @@ _FEW = 256
 _INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 
 
-def check_range(op: str, index: Any, size: int, wrap: bool = True) -> Any:
+def check_range(op: str, index: Value, size: int, wrap: bool = True) -> Value:
     """The index as int64 >= 0; OutOfRangeError outside of [0, size), or [-size, size) if `wrap`."""
     if index.dtype is not _INT64:
         index = index.astype(_INT64, copy=False)  # a narrow dtype may not hold the size

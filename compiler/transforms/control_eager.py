@@ -11,7 +11,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import DifferingError, DTypeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.pytree import leaves, mapped, rebuilt, same_structure
-from staticgraph.compiler.core.values import Tree
+from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.graph.expression import is_symbolic
 from staticgraph.compiler.transforms.control_checks import aligned, leaf_type, pair_of, require_same
 
@@ -127,7 +127,7 @@ def goes_on(holds: object) -> tuple[bool, bool]:
         return error.any, True
 
 
-def selected(holds: object, one: object, other: object) -> Any:
+def selected(holds: object, one: object, other: object) -> Value:
     """Each leaf of one tree where a condition holds, of the other where not: of each example."""
     pairs = zip(leaves(one), leaves(other), strict=True)
     return rebuilt(one, [ops.where(holds, a, b) for a, b in pairs])

@@ -10,6 +10,7 @@ class _Total:
     """The calls that were counted."""
 
     calls = 0
+    methods_stay = False
 
 
 _total = _Total()
@@ -19,3 +20,16 @@ def were_enough(calls: int) -> bool:
     """Note more calls of small ops, views or nodes; whether all were enough to load the code."""
     _total.calls += calls
     return _total.calls >= ENOUGH
+
+
+def keep_methods() -> None:
+    """Have no method of Tensor replaced from now on.
+
+    Classes with a `__torch_function__` are handed methods and compare them with Tensor's.
+    """
+    _total.methods_stay = True
+
+
+def methods_stay() -> bool:
+    """Whether the methods of Tensor are to stay what they are."""
+    return _total.methods_stay

@@ -22,7 +22,7 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.settings import COMPILE_SMALL_OPS
 from staticgraph.compiler.llvm.loop_words import NUMBER, SCALAR, WHOLE
-from staticgraph.dynamic.core.activity import were_enough
+from staticgraph.dynamic.core.activity import methods_stay, were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64
 from staticgraph.dynamic.tape.grad_mode import paused
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, blanks
@@ -171,7 +171,7 @@ class Watched:
         """Put builtin functions where the way is, each with what was there for other calls."""
         for name in self.names:
             before: Any = vars(Tensor)[name]
-            if before is not _methods.get(name):  # somebody else's
+            if before is not _methods.get(name) or methods_stay():  # somebody else's, or noted
                 continue
             general: Any = before.__wrapped__ if type(before) is _CACHE else before
             made = make(general, shown(general))

@@ -13,7 +13,7 @@ from staticgraph.compiler.core.errors import OutOfRangeError
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.dynamic.core import eager_ops, provided
-from staticgraph.dynamic.core.activity import were_enough
+from staticgraph.dynamic.core.activity import methods_stay, were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
@@ -60,7 +60,7 @@ def _view_by_machine_code() -> None:
         globals()["new_view"] = made
     for name in ("reshape", "view"):
         general = METHODS[name]
-        if vars(Tensor)[name] is general:  # nobody else's
+        if vars(Tensor)[name] is general and not methods_stay():  # nobody else's
             made = reshaped_by(general, _reshape, shown(general))
             if made is not None:
                 setattr(Tensor, name, as_method(made))

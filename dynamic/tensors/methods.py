@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
-from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import (
     BOOL,
     DTYPES,
@@ -99,6 +99,18 @@ class Methods(_Made, Division, Indexing, Conversions):
 
     _array: Any
     _overwritten: Any
+
+    _overrides = False
+    """Whether its class says what functions of it are, by a `__torch_function__` of its own."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What `func` gives of these, with the tensors of classes that override it as plain ones.
+
+        Tensors that come out are of this class. NotImplemented if one of `types` is none of its
+        base classes.
+        """
+        return provided.as_plain(cls, func, types, args, kwargs or {})
 
     @property
     def shape(self) -> Size:
@@ -443,3 +455,9 @@ class Methods(_Made, Division, Indexing, Conversions):
     def where(self, condition: object, other: object) -> Any:
         """The elements where the condition holds, else those of `other`."""
         return ops.where(condition, self, other)
+
+
+def is_overriding(kind: Any) -> bool:
+    """Whether a class has a `__torch_function__` of its own."""
+    default = vars(Methods)["__torch_function__"]
+    return kind.__torch_function__.__func__ is not default.__func__

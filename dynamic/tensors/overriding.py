@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, overrides
 from staticgraph.dynamic.core import provided
+from staticgraph.dynamic.core.activity import keep_methods
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _SLOTS = ("_array", "_cell", "_home", "_maker", "_note")
@@ -40,6 +41,7 @@ _METHOD_OF = {
 
 def overriding(kind: Any) -> None:
     """Have a class's own `__torch_function__` asked."""
+    keep_methods()
     kind._overrides, kind._apply = True, _refuse
     for name in dir(Tensor):
         if name not in _SPECIAL and (name[0] == "_" or not _is_method(name)):

@@ -42,7 +42,7 @@ from staticgraph.dynamic.tape.watching import told, told_wide, watching
 from staticgraph.dynamic.tensors.autograd_methods import Autograd
 from staticgraph.dynamic.tensors.inplace import into
 from staticgraph.dynamic.tensors.inplace_methods import InPlace
-from staticgraph.dynamic.tensors.methods import Methods
+from staticgraph.dynamic.tensors.methods import Methods, is_overriding
 from staticgraph.dynamic.tensors.mixed import refuse_mixed
 from staticgraph.dynamic.tensors.narrowing import NARROWED, narrowed
 from staticgraph.dynamic.tensors.strided import Region
@@ -137,22 +137,10 @@ class Tensor(Autograd, InPlace, Methods, Operators):
         super().__init_subclass__()
         if hasattr(cls, "__torch_dispatch__"):
             provided.wrapping(cls)
-        elif cls.__torch_function__.__func__ is not _DEFAULT:  # type: ignore[attr-defined]
+        elif is_overriding(cls):
             provided.overriding(cls)
         elif plain:
             PLAIN.add(cls)
-
-    _overrides = False
-    """Whether its class says what functions of it are, by a `__torch_function__` of its own."""
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What `func` gives of these, with the tensors of classes that override it as plain ones.
-
-        Tensors that come out are of this class. NotImplemented if one of `types` is none of its
-        base classes.
-        """
-        return provided.as_plain(cls, func, types, args, kwargs or {})
 
     def __init__(self, *data: object) -> None:
         dtype = get_default_dtype().dtype
@@ -241,7 +229,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
 
 
 PLAIN.add(Tensor)
-_DEFAULT = Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
 
 for _kind in (Autograd, InPlace, Methods):
     for _name in vars(_kind):

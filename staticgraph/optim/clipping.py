@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.ops import astype, clip, minimum, sqrt, sum as total_of, view_as_real
+from staticgraph.compiler.ops import astype, clip, minimum, sqrt, sum as total_of
 from staticgraph.optim.checks import number
 
 
@@ -45,7 +45,11 @@ def global_norm(gradients: Sequence[Value]) -> Value:
 
 def _real(gradient: Value) -> Value:
     """A gradient as real numbers: a complex one as its parts."""
-    return view_as_real(gradient) if gradient.dtype.kind == "c" else gradient
+    if gradient.dtype.kind != "c":
+        return gradient
+    from staticgraph.compiler.ops.elementwise.complex_numbers import view_as_real
+
+    return view_as_real(gradient)
 
 
 def clip_by_global_norm(gradients: Sequence[Value], norm: float) -> list[Value]:

@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.core.errors import GraphError, OptionError
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.ops import astype, view_as_complex, view_as_real, where
+from staticgraph.compiler.ops import astype, where
 from staticgraph.compiler.ops.declare import zeros_like
 from staticgraph.compiler.transforms.autodiff import gradients
 from staticgraph.leaves import Variable, variable
@@ -262,6 +262,11 @@ class FirstOrder(Optimizer, Saved):
         self, options: Options, shared: Any, p: Any, g: Any, state: Mapping[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
         """The rule for a complex parameter: for its parts, as real numbers."""
+        from staticgraph.compiler.ops.elementwise.complex_numbers import (
+            view_as_complex,
+            view_as_real,
+        )
+
         real = {kind: view_as_real(one) for kind, one in state.items()}
         new, kept = self._rule(options, shared, view_as_real(p), view_as_real(g), real)
         return view_as_complex(new), {kind: view_as_complex(one) for kind, one in kept.items()}

@@ -40,6 +40,18 @@ from staticgraph.random.discrete import (
     poisson as poisson,
     randint as randint,
 )
+from staticgraph.random.further import (
+    ball as ball,
+    double_sided_maxwell as double_sided_maxwell,
+    f as f,
+    generalized_normal as generalized_normal,
+    loggamma as loggamma,
+    maxwell as maxwell,
+    multinomial as multinomial,
+    orthogonal as orthogonal,
+    triangular as triangular,
+    wald as wald,
+)
 from staticgraph.random.keys import bits as bits, fold_in as fold_in, key as key, split as split
 from staticgraph.random.several import (
     choice as choice,
@@ -49,9 +61,10 @@ from staticgraph.random.several import (
 from staticgraph.random.streams import Stream as Stream, stream as stream
 
 __all__ = [
-    "Stream", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare",
-    "choice", "dirichlet", "dropout", "exponential", "fold_in", "gamma", "geometric", "gumbel",
-    "key", "laplace", "logistic", "lognormal", "multivariate_normal", "normal", "pareto",
-    "permutation", "poisson", "rademacher", "randint", "rayleigh", "split", "stream", "t",
-    "truncated_normal", "uniform", "weibull_min",
+    "Stream", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy",
+    "chisquare", "choice", "dirichlet", "double_sided_maxwell", "dropout", "exponential", "f",
+    "fold_in", "gamma", "generalized_normal", "geometric", "gumbel", "key", "laplace", "loggamma",
+    "logistic", "lognormal", "maxwell", "multinomial", "multivariate_normal", "normal",
+    "orthogonal", "pareto", "permutation", "poisson", "rademacher", "randint", "rayleigh", "split",
+    "stream", "t", "triangular", "truncated_normal", "uniform", "wald", "weibull_min",
 ]  # fmt: skip

@@ -81,23 +81,28 @@ def _geometric(key: object, counters: object, p: Any) -> Any:
     return ops.astype(ops.floor(ops.where(p < 1.0, trials, 0.0)) + 1.0, "int64")
 
 
-def _sign(key: object, counters: object) -> Any:
+def signs(key: object, counters: object) -> Any:
+    """-1 or 1: int64."""
     return ops.where(ops.threefry(key, counters) < 0, np.int64(-1), np.int64(1))
 
 
-def _alone(function: str, make: Any, key: object, shape: object, dtype: object) -> Any:
+def standard(function: str, make: Any, key: object, shape: object, dtype: object) -> Any:
+    """Numbers without parameters, of a shape and dtype."""
     wanted = of_dtype(make, floating(function, dtype))
     return drawn(wanted, key_of(function, key), shape_of(function, shape))
 
 
-def _of(
+def made(
     function: str, make: Any, key: object, shape: object, dtype: object, *,
-    computed: DType | None = None, **given: Value,
+    computed: DType | None = None, free: tuple[str, ...] = (), **given: Value,
 ) -> Any:  # fmt: skip
-    """Numbers of positive parameters, in the shape that they have together if None is asked for."""
+    """Numbers of positive parameters, in the shape that they have together if None is asked for.
+
+    Those that are `free` may be any numbers.
+    """
     wanted = floating(function, dtype)
     values = [
-        parameter(function, name, value, computed or wanted, _LEAST if name != "sigma" else 0.0)
+        parameter(function, name, value, computed or wanted, -math.inf if name in free else _LEAST)
         for name, value in given.items()
     ]
     maker: Make = of_dtype(make, wanted)
@@ -114,7 +119,7 @@ def laplace(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(sg.random.laplace(sg.random.key(0), (10000,)).mean()) < 0.1)
         True
     """
-    return _alone("laplace", _laplace, key, shape, dtype)
+    return standard("laplace", _laplace, key, shape, dtype)
 
 
 def logistic(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -127,7 +132,7 @@ def logistic(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(sg.random.logistic(sg.random.key(0), (10000,)).mean()) < 0.1)
         True
     """
-    return _alone("logistic", _logistic, key, shape, dtype)
+    return standard("logistic", _logistic, key, shape, dtype)
 
 
 def cauchy(key: object, shape: object = (), dtype: object = None) -> Value:
@@ -140,7 +145,7 @@ def cauchy(key: object, shape: object = (), dtype: object = None) -> Value:
         >>> bool(abs(np.median(sg.random.cauchy(sg.random.key(0), (10000,)))) < 0.1)
         True
     """
-    return _alone("cauchy", _cauchy, key, shape, dtype)
+    return standard("cauchy", _cauchy, key, shape, dtype)
 
 
 def rademacher(key: object, shape: object = ()) -> Value:
@@ -153,7 +158,7 @@ def rademacher(key: object, shape: object = ()) -> Value:
         >>> sg.random.rademacher(sg.random.key(0), (4,)).tolist()
         [1, 1, -1, -1]
     """
-    return drawn(_sign, key_of("rademacher", key), shape_of("rademacher", shape))
+    return drawn(signs, key_of("rademacher", key), shape_of("rademacher", shape))
 
 
 def pareto(key: object, b: Value, shape: object = None, dtype: object = None) -> Value:
@@ -167,7 +172,7 @@ def pareto(key: object, b: Value, shape: object = None, dtype: object = None) ->
         >>> bool(np.all(sg.random.pareto(sg.random.key(0), 3.0, (1000,)) >= 1))
         True
     """
-    return _of("pareto", _pareto, key, shape, dtype, b=b)
+    return made("pareto", _pareto, key, shape, dtype, b=b)
 
 
 def weibull_min(
@@ -185,7 +190,7 @@ def weibull_min(
         2.0
     """
     given = {"scale": scale, "concentration": concentration}
-    return _of("weibull_min", _weibull, key, shape, dtype, **given)
+    return made("weibull_min", _weibull, key, shape, dtype, **given)
 
 
 def lognormal(key: object, sigma: Value = 1.0, shape: object = None, dtype: object = None) -> Value:
@@ -199,7 +204,9 @@ def lognormal(key: object, sigma: Value = 1.0, shape: object = None, dtype: obje
         >>> sg.random.lognormal(sg.random.key(0), 0.0)
         array(1., dtype=float32)
     """
-    return _of("lognormal", _lognormal, key, shape, dtype, sigma=sigma)
+    spread = parameter("lognormal", "sigma", sigma, floating("lognormal", dtype), 0.0)
+    free = ("sigma",)
+    return made("lognormal", _lognormal, key, shape, dtype, free=free, sigma=spread)
 
 
 def rayleigh(key: object, scale: Value, shape: object = None, dtype: object = None) -> Value:
@@ -213,7 +220,7 @@ def rayleigh(key: object, scale: Value, shape: object = None, dtype: object = No
         >>> bool(np.all(sg.random.rayleigh(sg.random.key(0), 2.0, (1000,)) >= 0))
         True
     """
-    return _of("rayleigh", _rayleigh, key, shape, dtype, scale=scale)
+    return made("rayleigh", _rayleigh, key, shape, dtype, scale=scale)
 
 
 def chisquare(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
@@ -230,7 +237,7 @@ def chisquare(key: object, df: Value, shape: object = None, dtype: object = None
         >>> float(found.mean().round())
         5.0
     """
-    return _of("chisquare", _chisquare, key, shape, dtype, computed=_FLOAT64, df=df)
+    return made("chisquare", _chisquare, key, shape, dtype, computed=_FLOAT64, df=df)
 
 
 def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Value:
@@ -246,7 +253,7 @@ def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Val
         >>> bool(abs(sg.random.t(sg.random.key(0), 5.0, (10000,)).mean()) < 0.1)
         True
     """
-    return _of("t", _student, key, shape, dtype, computed=_FLOAT64, df=df)
+    return made("t", _student, key, shape, dtype, computed=_FLOAT64, df=df)
 
 
 def geometric(key: object, p: Value, shape: object = None) -> Value:

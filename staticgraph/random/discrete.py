@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from staticgraph.compiler.core.errors import DTypeError, OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, as_dtype, normalise_axis
 from staticgraph.compiler.core.values import Array, Value
-from staticgraph.random.continuous import gumbel, of_dtype, unit
+from staticgraph.compiler.functions.sequences import searchsorted
+from staticgraph.compiler.ops.declare import size_value
+from staticgraph.random.continuous import gumbel, of_dtype, uniform, unit
 from staticgraph.random.draws import (
     INT64,
     Make,
+    Shape,
     as_value,
     common_shape,
     drawn,
+    drawn_in_rows,
     key_of,
     parameter,
     shape_of,
@@ -165,7 +170,9 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
     """Positions along an axis, drawn with the softmax of logits as their probabilities: int64.
 
     The result has the shape of the logits without the axis, or one that ends with it. The largest
-    sum of a logit and a Gumbel number wins (Maddison, Tarlow and Minka, A* sampling, 2014).
+    sum of a logit and a Gumbel number wins (Maddison, Tarlow and Minka, A* sampling, 2014). Where
+    numbers of a shape are drawn of one vector of logits, they are found by bisection in the
+    sums of its probabilities, in float64.
 
     Raises:
         ShapeError: there is no such axis, nothing lies along it, or the shape does not end with
@@ -187,9 +194,34 @@ def categorical(key: object, logits: Value, axis: int = -1, shape: object = None
     if wanted[len(wanted) - len(rest) :] != rest:
         raise ShapeError(f"categorical: the shape {wanted} does not end with {rest}")
     extra = len(wanted) - len(rest)
+    if extra and not rest:
+        return by_inversion(_of_logits, key_of("categorical", key), wanted, logits)
     whole = (*wanted[: extra + place], logits.shape[place], *wanted[extra + place :])
     noise = gumbel(key, whole, np.dtype(logits.dtype))
     return ops.argmax(noise + logits, axis=extra + place)
+
+
+def _of_logits(key: object, shape: Shape, logits: Any) -> Any:
+    wide = ops.astype(logits, _FLOAT64)
+    largest = ops.max(wide, axis=0, keepdims=True)
+    same = ops.equal(wide, largest)  # of inf too, whose difference is none
+    return of_chances(
+        key, shape, ops.exp(ops.where(same, 0.0, wide) - ops.where(same, 0.0, largest))
+    )
+
+
+def of_chances(key: object, shape: Shape, chances: Any) -> Any:
+    """Positions in a vector of chances, which need not sum to 1, of a shape: int64."""
+    total = ops.cumsum(chances, axis=0)
+    u: Any = uniform(key, shape, _FLOAT64)
+    found = searchsorted(total, u * total[-1], side="right")
+    return ops.minimum(found, size_value(total.shape[0], found) - 1)  # of chances that are nan
+
+
+def by_inversion(make: Callable[..., Any], key: Any, shape: Shape, vector: Any) -> Any:
+    """`make(key, shape, vector)`, at once where that can be."""
+    at_once = drawn_in_rows(make, key, shape, [vector])
+    return make(key, shape, vector) if at_once is None else at_once
 
 
 def permutation(key: object, x: Value, axis: int = 0) -> Value:

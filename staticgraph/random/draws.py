@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,38 @@ def drawn(make: Make, key: Any, shape: Shape, parameters: Sequence[Any] = ()) ->
         values[0] = constant(np.asarray(values[0]))
     positions = ops.reshape(arange(product(shape)), shape)
     return closed(make(values[0], positions, *values[1:]), handle)
+
+
+def drawn_in_rows(
+    function: Callable[..., Any], key: Any, shape: Shape, parameters: Sequence[Any]
+) -> Any:
+    """`function(key, (n,), *parameters)`, a row for each element of a shape, at once.
+
+    By a kernel for the shapes of the parameters where these and the key are arrays, or the key a
+    plain tensor; None of everything else, which is drawn by ops.
+    """
+    fixed = not any(isinstance(size, Dim) for size in shape)
+    if not fixed or any(isinstance(one, Operand) for one in parameters):
+        return None
+    if isinstance(key, Operand):
+        (array,) = [None] if isinstance(key, Expression) else key._arrays([key])
+        if not isinstance(array, np.ndarray) or array.shape != ():
+            return None
+        return key._constant(drawn_in_rows(function, array, shape, parameters))
+    given = [np.asarray(one) for one in parameters]
+    kernel = _row_kernel(function, tuple((one.shape, one.dtype) for one in given))
+    found = kernel(np.asarray(key), np.empty((math.prod(shape), 0), np.uint8), *given)
+    return found.reshape((*shape, *found.shape[1:]))
+
+
+@lru_cache(maxsize=64)
+def _row_kernel(
+    function: Callable[..., Any], types: tuple[tuple[Shape, DType], ...]
+) -> Callable[..., Any]:
+    key, length = placeholder("key", (), "int64"), placeholder("length", (None, 0), "uint8")
+    inputs = [placeholder(f"parameter {i}", *one) for i, one in enumerate(types)]
+    rows = function(key, length.shape[:1], *inputs)
+    return compile([key, length, *inputs], rows, lint="off", name="random rows")
 
 
 def _eagerly(make: Make, values: Sequence[Any], shape: Any) -> Any:

@@ -10,15 +10,15 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
-from staticgraph.compiler.core.types import normalise_axis
+from staticgraph.compiler.core.types import DType, normalise_axis
 from staticgraph.compiler.core.values import Value
-from staticgraph.compiler.functions.sequences import searchsorted
-from staticgraph.random.continuous import gumbel, log_gamma, normal, uniform
-from staticgraph.random.discrete import permutation, randint
+from staticgraph.random.continuous import gumbel, log_gamma, normal, of_dtype
+from staticgraph.random.discrete import by_inversion, of_chances, permutation, randint
 from staticgraph.random.draws import (
     as_value,
     common_shape,
     drawn,
+    drawn_in_rows,
     floating,
     key_of,
     parameter,
@@ -46,10 +46,17 @@ def dirichlet(key: object, alpha: Value, shape: object = None, dtype: object = N
     given = parameter("dirichlet", "alpha", alpha, _FLOAT64, 0)
     if not given.shape:
         raise ShapeError("dirichlet: alpha is a number: it needs one for each share")
-    whole = None if shape is None else (*shape_of("dirichlet", shape), given.shape[-1])
-    whole = common_shape("dirichlet", whole, given)
-    found = drawn(log_gamma, key_of("dirichlet", key), whole, [given])
-    return ops.astype(ops.softmax(found, axis=-1), wanted)
+    key, make = key_of("dirichlet", key), of_dtype(_shares, wanted)
+    if shape is not None and len(given.shape) == 1:
+        at_once = drawn_in_rows(make, key, shape_of("dirichlet", shape), [given])
+        if at_once is not None:
+            return at_once
+    return make(key, None if shape is None else shape_of("dirichlet", shape), given)
+
+
+def _shares(key: object, shape: Any, alpha: Any, *, dtype: DType) -> Any:
+    whole = common_shape("dirichlet", None if shape is None else (*shape, alpha.shape[-1]), alpha)
+    return ops.astype(ops.softmax(drawn(log_gamma, key, whole, [alpha]), axis=-1), dtype)
 
 
 def multivariate_normal(
@@ -77,10 +84,20 @@ def multivariate_normal(
             f"multivariate_normal: a mean of the shape {tuple(centre.shape)} "
             f"and covariances of {tuple(spread.shape)}"
         )
-    whole = None if shape is None else (*shape_of("multivariate_normal", shape), n)
-    whole = common_shape("multivariate_normal", whole, centre, spread[..., 0])
-    number: Any = normal(key, (*whole, 1), wanted)
-    return (ops.cholesky(spread) @ number)[..., 0] + centre
+    key, make = key_of("multivariate_normal", key), of_dtype(_vectors, wanted)
+    sizes = None if shape is None else shape_of("multivariate_normal", shape)
+    if sizes is not None and len(centre.shape) == 1 and len(spread.shape) == 2:
+        at_once = drawn_in_rows(make, key, sizes, [centre, spread])
+        if at_once is not None:
+            return at_once
+    return make(key, sizes, centre, spread)
+
+
+def _vectors(key: object, shape: Any, mean: Any, cov: Any, *, dtype: DType) -> Any:
+    whole = None if shape is None else (*shape, mean.shape[-1])
+    whole = common_shape("multivariate_normal", whole, mean, cov[..., 0])
+    number: Any = normal(key, (*whole, 1), dtype)
+    return (ops.cholesky(cov) @ number)[..., 0] + mean
 
 
 def choice(
@@ -123,7 +140,5 @@ def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
     if tuple(chances.shape) != (n,):
         raise ShapeError(f"choice: p has the shape {tuple(chances.shape)}, not ({n},)")
     if replace:
-        total = ops.cumsum(chances, axis=0)
-        u: Any = uniform(key, (count,), _FLOAT64)
-        return searchsorted(total, u * total[-1], side="right")
+        return by_inversion(of_chances, key_of("choice", key), (count,), chances)
     return ops.argsort(-(ops.log(chances) + gumbel(key, (n,), _FLOAT64)), axis=0)

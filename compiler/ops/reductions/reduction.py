@@ -14,6 +14,7 @@ from staticgraph.compiler.core.dtypes import accumulator, is_float
 from staticgraph.compiler.core.errors import DTypeError, ShapeError
 from staticgraph.compiler.core.op import Attrs, Op
 from staticgraph.compiler.core.types import TensorType, normalise_axes
+from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.batching import shifted
 from staticgraph.compiler.ops.declare import (
     BOOL,
@@ -175,7 +176,7 @@ def _at(index: object, like: object, axis: int) -> Any:
     return equal(positions(like, axis), index)
 
 
-def positions(like: Any, axis: int) -> Any:
+def positions(like: Value, axis: int) -> Value:
     """The index along `axis`, of `like`'s rank with size 1 on the other axes: int64."""
     size = like.shape[axis]
     numbers = like._apply(iota, (), {"size": size}) if hasattr(like, "_apply") else np.arange(size)

@@ -1,10 +1,11 @@
-"""Options of LLVM's, as usual afterwards, and the pass that stands for one of them."""
+"""Options of LLVM's: which kernels they are set for, and that they are as usual afterwards."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
+import threading
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -12,8 +13,8 @@ import pytest
 
 from staticgraph.compiler.ir.parse import function_of
 from staticgraph.compiler.ir.records import Function
-from staticgraph.compiler.llvm import native, options
-from staticgraph.compiler.llvm.machine import target_machine
+from staticgraph.compiler.llvm import options
+from staticgraph.compiler.llvm.machine import emit_assembly, kernel_machine, target_machine
 from staticgraph.compiler.llvm.native import assembly, compile_native
 from staticgraph.compiler.llvm.strides import strides
 from staticgraph.compiler.llvm.trampoline import trampoline_object
@@ -52,40 +53,61 @@ def loops_of_last_unit(text: str) -> str:
     return re.sub(r"(LBB|LCPI)\d+_", r"\1_", loops)
 
 
-def test_a_unit_that_strides_adds_up_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Per element nothing is multiplied by the stride, whatever else is compiled."""
+def test_a_unit_that_strides_adds_up_its_addresses() -> None:
+    """Per element nothing is multiplied by the stride; every compiled unit leaves that as usual."""
     across, along = unit(ACROSS), unit(ALONG)
     alone = assembly([across])
     compile_native([along])
     assert assembly([across]) == alone
     beside = assembly([along, across])
     assert loops_of_last_unit(beside[1]) == loops_of_last_unit(alone[1])
-    monkeypatch.setattr(native, "_reduce_strength", lambda *_: None)
-    multiplied = assembly([across])
-    assert loops_of_last_unit(multiplied[1]) != loops_of_last_unit(alone[1])
+    multiplied = emit_assembly(kernel_machine(), llvm.parse_assembly(alone[0]), strides=False)
+    assert loops_of_last_unit(multiplied) != loops_of_last_unit(alone[1])
 
 
 def test_options_are_set_as_long_as_anybody_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(llvm, "set_option", lambda _, option: given.append(option))
-    with options.addresses_as_written():
+    with options.addresses(strides=False):
         assert given == ["-disable-lsr"]
-        with options.addresses_as_written():
+        with options.addresses(strides=False):
             pass
         assert given == ["-disable-lsr"]
     assert given == ["-disable-lsr", "-disable-lsr=false"]
-    with pytest.raises(KeyError), options.addresses_as_written():
+    with pytest.raises(KeyError), options.addresses(strides=False):
         raise KeyError
     assert given[2:] == ["-disable-lsr", "-disable-lsr=false"]
-    monkeypatch.setattr(llvm, "llvm_version_info", (options.KNOWN.stop, 0, 0))
-    with options.addresses_as_written(), options.without_stride_versions():
+    with options.addresses(strides=True), options.addresses(strides=True):
         assert len(given) == 4
+    monkeypatch.setattr(llvm, "llvm_version_info", (options.KNOWN.stop, 0, 0))
+    with options.addresses(strides=False), options.without_stride_versions():
+        assert len(given) == 4
+
+
+@pytest.mark.parametrize("strides", [False, True])
+def test_who_wants_an_option_otherwise_waits(
+    strides: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llvm, "set_option", lambda *_: None)
+    order: list[str] = []
+
+    def other() -> None:
+        with options.addresses(not strides):
+            order.append("other")
+
+    thread = threading.Thread(target=other)
+    with options.addresses(strides):
+        thread.start()
+        thread.join(0.05)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "other"]
 
 
 def test_code_that_kernels_share_is_the_same_beside_another_compilation() -> None:
     """The options are those of the process: what one thread sets, the others compile with."""
     alone = trampoline_object(FIELDS, target_machine())
-    with options.addresses_as_written(), options.without_stride_versions():
+    with options.addresses(strides=False), options.without_stride_versions():
         assert trampoline_object(FIELDS, target_machine()) == alone
 
 
@@ -93,7 +115,7 @@ def test_code_that_kernels_share_is_the_same_beside_another_compilation() -> Non
 def test_a_child_forgets_who_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(llvm, "set_option", lambda _, option: given.append(option))
-    with options.addresses_as_written(), options.without_stride_versions():
+    with options.addresses(strides=False), options.without_stride_versions():
         held = len(given)
         child = os.fork()
         if not child:

@@ -1,0 +1,303 @@
+"""Further distributions in JAX's names, of numbers and of vectors, made of those of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError, ShapeError
+from staticgraph.compiler.core.types import DType
+from staticgraph.compiler.core.values import Value
+from staticgraph.random.composed import made, signs, standard
+from staticgraph.random.continuous import (
+    log_gamma,
+    normal,
+    of_dtype,
+    standard_exponential,
+    standard_normal,
+    unit,
+)
+from staticgraph.random.discrete import binomial
+from staticgraph.random.draws import (
+    common_shape,
+    drawn,
+    floating,
+    key_of,
+    parameter,
+    refuse_reversed,
+    shape_of,
+)
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _of_size(key: object, counters: object, *, dtype: DType) -> Any:
+    # the square of a length in three dimensions: of one normal number and of two
+    number = standard_normal(ops.threefry(key, 0), counters, dtype=dtype)
+    plane = 2.0 * standard_exponential(ops.threefry(key, 1), counters, dtype=dtype)
+    return ops.sqrt(number * number + plane)
+
+
+def _two_sided(key: object, counters: object, loc: Any, scale: Any, *, dtype: DType) -> Any:
+    size = _of_size(ops.threefry(key, 0), counters, dtype=dtype)
+    return loc + scale * size * ops.astype(signs(ops.threefry(key, 1), counters), dtype)
+
+
+def _triangular(
+    key: object, counters: object, left: Any, mode: Any, right: Any, *, dtype: DType
+) -> Any:
+    u, width = unit(key, counters, dtype=dtype), right - left
+    rising = u * width < mode - left
+    below = left + ops.sqrt(ops.where(rising, u * width * (mode - left), 0.0))
+    above = right - ops.sqrt(ops.where(rising, 0.0, (1.0 - u) * width * (right - mode)))
+    return ops.where(rising, below, above)
+
+
+def _wald(key: object, counters: object, mean: Any, *, dtype: DType) -> Any:
+    number = standard_normal(ops.threefry(key, 0), counters, dtype=_FLOAT64)
+    u = unit(ops.threefry(key, 1), counters, dtype=_FLOAT64)
+    y = 0.5 * mean * number * number
+    # the smaller root, as the quotient of the product of both and the larger one
+    found = mean / (1.0 + y + ops.sqrt(y * (y + 2.0)))
+    return ops.astype(ops.where(u * (mean + found) <= mean, found, mean * mean / found), dtype)
+
+
+def _quotient(key: object, counters: object, dfnum: Any, dfden: Any, *, dtype: DType) -> Any:
+    above = log_gamma(ops.threefry(key, 0), counters, 0.5 * dfnum)
+    below = log_gamma(ops.threefry(key, 1), counters, 0.5 * dfden)
+    return ops.astype(ops.exp(above - below) * (dfden / dfnum), dtype)
+
+
+def _log_gamma(key: object, counters: object, a: Any, *, dtype: DType) -> Any:
+    return ops.astype(log_gamma(key, counters, a), dtype)
+
+
+def _generalized(key: object, counters: object, p: Any, *, dtype: DType) -> Any:
+    size = ops.exp(log_gamma(ops.threefry(key, 0), counters, 1.0 / p) / p)
+    return ops.astype(size * signs(ops.threefry(key, 1), counters), dtype)
+
+
+def maxwell(key: object, shape: object = (), dtype: object = None) -> Value:
+    """Lengths of vectors of three standard normal numbers, of a shape and dtype.
+
+    Raises:
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> bool(np.all(sg.random.maxwell(sg.random.key(0), (1000,)) >= 0))
+        True
+    """
+    return standard("maxwell", _of_size, key, shape, dtype)
+
+
+def double_sided_maxwell(
+    key: object, loc: Value, scale: Value, shape: object = None, dtype: object = None
+) -> Value:
+    """`maxwell` numbers of either sign, times a scale, around a place, with gradients by both.
+
+    Of a shape (that of the parameters if None).
+
+    Raises:
+        OptionError: the scale is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.double_sided_maxwell(sg.random.key(0), 0.0, 1.0, (10000,))
+        >>> float(found.var().round())
+        3.0
+    """
+    given = {"loc": loc, "scale": scale}
+    return made("double_sided_maxwell", _two_sided, key, shape, dtype, free=("loc",), **given)
+
+
+def triangular(
+    key: object, left: Value, mode: Value, right: Value, shape: object = None, dtype: object = None
+) -> Value:
+    """Numbers from left to right, of a density that rises up to the mode and falls from there.
+
+    Of a shape (that of the parameters if None), with gradients by all three.
+
+    Raises:
+        OptionError: left, mode and right are numbers out of order.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.triangular(sg.random.key(0), 0.0, 1.0, 5.0, (10000,))
+        >>> float(found.mean().round(1))
+        2.0
+    """
+    wanted = floating("triangular", dtype)
+    low, middle, high = (
+        parameter("triangular", name, one, wanted)
+        for name, one in (("left", left), ("mode", mode), ("right", right))
+    )
+    refuse_reversed("triangular", ("left", "mode"), low, middle)
+    refuse_reversed("triangular", ("mode", "right"), middle, high)
+    shape = common_shape("triangular", shape, low, middle, high)
+    make = of_dtype(_triangular, wanted)
+    return drawn(make, key_of("triangular", key), shape, [low, middle, high])
+
+
+def wald(key: object, mean: Value, shape: object = None, dtype: object = None) -> Value:
+    """Inverse Gaussian numbers of a mean and scale 1, of a shape (that of the mean if None).
+
+    One of the two roots of a quadratic equation (Michael, Schucany and Haas, Generating random
+    variates using transformations with multiple roots, The American Statistician 30(2), 1976),
+    computed in float64; without a gradient.
+
+    Raises:
+        OptionError: the mean is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> float(sg.random.wald(sg.random.key(0), 0.5, (10000,)).mean().round(1))
+        0.5
+    """
+    given = ops.stop_gradient(mean) if hasattr(mean, "dtype") else mean
+    return made("wald", _wald, key, shape, dtype, computed=_FLOAT64, mean=given)
+
+
+def f(key: object, dfnum: Value, dfden: Value, shape: object = None, dtype: object = None) -> Value:
+    """Numbers of Fisher's F with two degrees of freedom, of a shape (that of both if None).
+
+    They have gradients by both, as `gamma` by its parameter, and are computed in float64.
+
+    Raises:
+        OptionError: a parameter is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> bool(np.all(sg.random.f(sg.random.key(0), 3.0, 4.0, (1000,)) > 0))
+        True
+    """
+    return made("f", _quotient, key, shape, dtype, computed=_FLOAT64, dfnum=dfnum, dfden=dfden)
+
+
+def loggamma(key: object, a: Value, shape: object = None, dtype: object = None) -> Value:
+    """Logarithms of `gamma` numbers, of a shape (that of the parameter if None), with its gradient.
+
+    Those of small parameters are finite. They are computed in float64.
+
+    Raises:
+        OptionError: the parameter is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> bool(np.all(np.isfinite(sg.random.loggamma(sg.random.key(0), 0.001, (1000,)))))
+        True
+    """
+    return made("loggamma", _log_gamma, key, shape, dtype, computed=_FLOAT64, a=a)
+
+
+def generalized_normal(key: object, p: Value, shape: object = None, dtype: object = None) -> Value:
+    """Numbers of the density exp(-|x|**p), of a shape (that of `p` if None), with a gradient by it.
+
+    Powers of gamma numbers of either sign, computed in float64.
+
+    Raises:
+        OptionError: `p` is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`, and for parameters that do not broadcast.
+
+    Example:
+        >>> found = sg.random.generalized_normal(sg.random.key(0), 2.0, (10000,), "float64")
+        >>> float(found.var().round(1))
+        0.5
+    """
+    return made("generalized_normal", _generalized, key, shape, dtype, computed=_FLOAT64, p=p)
+
+
+def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object = None) -> Value:
+    """Vectors equally likely anywhere in the unit ball of d dimensions and the p-norm.
+
+    Of a shape in front of the axis of d (Barthe, Guedon, Mendelson and Naor, A probabilistic
+    approach to the geometry of the l_p^n-ball, Annals of Probability 33(2), 2005).
+
+    Raises:
+        OptionError: d is no positive int, or p is a number that is not positive.
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> found = sg.random.ball(sg.random.key(0), 3, shape=(1000,))
+        >>> found.shape, bool(np.all((found**2).sum(axis=1) <= 1))
+        ((1000, 3), True)
+    """
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
+        raise OptionError(f"ball: d={d!r} is no positive int")
+    wanted, sizes = floating("ball", dtype), shape_of("ball", shape)
+    key = key_of("ball", key)
+    first, second = (ops.threefry(key, i) for i in range(2))
+    power: Any = parameter("ball", "p", p, _FLOAT64, math.nextafter(0.0, 1.0))
+    numbers: Any = generalized_normal(first, power, (*sizes, d), "float64")
+    rest: Any = drawn(of_dtype(standard_exponential, _FLOAT64), second, (*sizes, 1))
+    # in parts of the largest, so that no power leaves the range
+    largest: Any = ops.max(ops.absolute(numbers), axis=-1, keepdims=True)
+    shares = ops.power(ops.absolute(numbers) / largest, power)
+    total = ops.sum(shares, axis=-1, keepdims=True) + rest * ops.power(largest, -power)
+    return ops.astype(numbers / largest * ops.power(total, -1.0 / power), wanted)
+
+
+def multinomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
+    """How often each class is drawn in n trials with chances p along the last axis.
+
+    int64 of the shape of `p` with that of n in front, or one that ends with the number of classes,
+    which is known. Classes in a row are binomial numbers of what the ones before have left.
+
+    Raises:
+        OptionError: n or p is a number that is none, or no probability.
+        DTypeError, ShapeError: the key is no int64 scalar, `p` is a number or of an unknown number
+            of classes, or it does not broadcast to the shape.
+
+    Example:
+        >>> found = sg.random.multinomial(sg.random.key(0), 10, np.array([0.5, 0.5, 0.0]), (4, 3))
+        >>> found.sum(axis=-1), int(found[:, 2].sum())
+        (array([10, 10, 10, 10]), 0)
+    """
+    chances: Any = parameter("multinomial", "p", p, _FLOAT64, 0, 1)
+    count = chances.shape[-1] if chances.shape else None
+    if not isinstance(count, int):
+        raise ShapeError(f"multinomial: p of the shape {tuple(chances.shape)} has no known classes")
+    left: Any = parameter("multinomial", "n", n, _FLOAT64, 0)
+    sizes = common_shape("multinomial", shape, left[..., None], chances)[:-1]
+    key, found = key_of("multinomial", key), []
+    rest: Any = ops.sum(chances, axis=-1)
+    for i in range(count - 1):
+        share = ops.where(rest > 0, chances[..., i] / ops.where(rest > 0, rest, 1.0), 0.0)
+        drawn_now: Any = binomial(ops.threefry(key, i), left, ops.clip(share, 0.0, 1.0), sizes)
+        found.append(drawn_now)
+        left, rest = left - ops.astype(drawn_now, "float64"), rest - chances[..., i]
+    last = ops.astype(ops.broadcast_to(left, sizes), "int64")
+    return ops.stack([*found, last], axis=-1)
+
+
+def orthogonal(
+    key: object, n: int, shape: object = (), dtype: object = None, m: int | None = None
+) -> Value:
+    """Matrices n x m (n x n if m is None) of orthonormal columns, or rows if n is less than m.
+
+    Of a shape in front; equally likely whatever they are turned by (Mezzadri, How to generate
+    random matrices from the classical compact groups, Notices of the AMS 54(5), 2007).
+
+    Raises:
+        OptionError: n or m is no positive int.
+        DTypeError, ShapeError: as those of `uniform`.
+
+    Example:
+        >>> found = sg.random.orthogonal(sg.random.key(0), 3, dtype="float64")
+        >>> bool(np.allclose(found @ found.T, np.eye(3)))
+        True
+    """
+    wide = n if m is None else m
+    for name, size in (("n", n), ("m", wide)):
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise OptionError(f"orthogonal: {name}={size!r} is no positive int")
+    wanted = floating("orthogonal", dtype)
+    tall, short = max(n, wide), min(n, wide)
+    numbers = normal(key, (*shape_of("orthogonal", shape), tall, short), wanted)
+    q, r = ops.qr(numbers)
+    diagonal: Any = ops.sum(r * np.eye(short, dtype=wanted), axis=-2, keepdims=True)
+    found = q * ops.where(diagonal < 0, -1.0, 1.0)
+    found = ops.astype(found, wanted)
+    return found if n >= wide else ops.swapaxes(found, -1, -2)
