@@ -156,16 +156,16 @@ def over_windows(kind: str, windows: Windows, out: Array, *given: Array) -> None
     chunks = max(1, min(extent, MOST_CHUNKS, tasks)) if tasks > 1 else 1
     addresses = [_address(out), *map(_address, given)]
     if kind == "put":
-        unit, numbers = _put(out.itemsize), (windows.size, windows.count)
+        _put(out.itemsize)(extent, chunks, *addresses, windows.size, windows.count)
     else:
-        unit, numbers = _unit(kind, out.itemsize, windows.even), windows.numbers
-    unit(extent, chunks, *addresses, *numbers)
+        unit = _unit(kind, out.itemsize, windows.even)
+        unit(extent, chunks, *addresses, *windows.numbers)
 
 
 def _address(x: Array) -> int:
     """Where a row-major array begins: a quarter of the time that `x.ctypes` takes."""
     if x.flags.writeable:
-        return ctypes.addressof(ctypes.c_char.from_buffer(x))
+        return ctypes.addressof(ctypes.c_char.from_buffer(memoryview(x)))
     return int(x.ctypes.data)
 
 

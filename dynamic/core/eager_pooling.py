@@ -103,8 +103,9 @@ def _along_axes(x: Any, windows: Windows, back: bool) -> Any:
         weights = np.zeros((windows.sizes[axis - lead], len(bounds)), np.dtype(x.dtype))
         for i, (start, stop, counted) in enumerate(bounds):
             weights[start:stop:step, i] = 1 / counted
-        moved = ops.matmul(ops.moveaxis(x, axis, -1), weights.T if back else weights)
-        x = ops.moveaxis(moved, -1, axis)
+        order = [i for i in range(x.ndim) if i != axis]
+        moved = ops.matmul(ops.transpose(x, (*order, axis)), weights.T if back else weights)
+        x = ops.transpose(moved, (*range(axis), x.ndim - 1, *range(axis, x.ndim - 1)))
     return x
 
 

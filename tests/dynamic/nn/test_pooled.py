@@ -10,6 +10,8 @@ import pytest
 
 import dynamic as torch
 import staticgraph as sg
+from staticgraph.compiler.core.bounds import sliding
+from staticgraph.dynamic.core import eager_pooling
 from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 
 GENERATOR = np.random.default_rng(0)
@@ -75,3 +77,12 @@ def test_a_window_of_minus_infinity_or_nan_names_an_element_of_its_own() -> None
     values, places = F.max_pool1d(x, 3, 2, 1, return_indices=True)
     np.testing.assert_array_equal(values.numpy(), [[[-np.inf, np.nan, np.nan]]])
     assert places.tolist() == [[[0, 2, 4]]]
+
+
+@pytest.mark.parametrize("op", [eager_pooling.avg_pooled, eager_pooling.avg_shares])
+def test_means_and_shares_are_what_they_expand_to(op: Any) -> None:
+    windows = sliding((5, 6), (3, 2), (2, 1), (1, 0), (1, 1), (3, 5), False)
+    shape = windows.counts if op is eager_pooling.avg_shares else windows.sizes
+    x = GENERATOR.standard_normal((2, *shape))
+    attrs = {"windows": windows, "kind": ""}
+    np.testing.assert_allclose(op.evaluate(x, **attrs), op.expand(x, **attrs), rtol=1e-13)
