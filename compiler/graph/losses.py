@@ -20,6 +20,8 @@ LOGITS: Mapping[str, tuple[str, ...]] = {
 }
 """Ops that make probabilities of operand 0, and those that have made probabilities already."""
 _NORMALISED = ("log_softmax", "softmax")
+NEVER_NEGATIVE = frozenset(("abs", "exp", "relu", "sigmoid", "softmax", "softplus", "square"))
+"""Ops whose values are never below 0."""
 
 
 def losses_of(outputs: Sequence[Expression], made: Sequence[Expression]) -> tuple[int, ...]:
@@ -68,6 +70,10 @@ def why_same(
         return _over_one(shapes[0], attrs["axis"])
     if name == "cross_entropy":
         return _over_one(shapes[0], 0 if len(shapes[0]) == 1 else 1)
+    if name == "layer_norm":  # what is added to it is not looked at here
+        count = attrs["axes"]
+        is_one = count > 0 and all(size == 1 for size in shapes[0][-count:])
+        return "over an axis of 1 element" if is_one else None
     return None
 
 
@@ -75,6 +81,18 @@ def sums_to_one(attrs: Attrs, softmax: Attrs, ndim: int) -> bool:
     """Whether a sum with these attributes is over the axis of a softmax with those."""
     axes = attrs.get("axes")
     return axes is None or softmax["axis"] % ndim in [one % ndim for one in axes]
+
+
+def sums_to_zero(attrs: Attrs, mean: Attrs, ndim: int) -> bool:
+    """Whether a sum or mean with these attributes, of x - mean(x), is over the axes of that mean.
+
+    `ndim`: of x. A mean that drops some axes is broadcast: of that nothing is known.
+    """
+    outer, inner = (one.get("axes") for one in (attrs, mean))
+    means = set(range(ndim)) if inner is None else {one % ndim for one in inner}
+    if len(means) != ndim and not mean["keepdims"]:
+        return False
+    return outer is None or means <= {one % ndim for one in outer}
 
 
 def are_crossed(first: Sequence[object], second: Sequence[object]) -> bool:

@@ -35,11 +35,11 @@ def check_range(op: str, index: Value, size: int, wrap: bool = True) -> Value:
 
 def taken_along(x: Any, index: Any, axis: int) -> Any:
     """The elements at an index of x's rank along an axis; off it the sizes are the same."""
-    grid = _grid(index.shape, axis)
-    return x[(*grid[:axis], index, *grid[axis + 1 :])]
+    others = coordinates(index.shape, axis)
+    return x[(*others[:axis], index, *others[axis + 1 :])]
 
 
 @lru_cache(64)
-def _grid(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    """The coordinates along the other axes."""
+def coordinates(shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    """The coordinates along the other axes, to index with; of `axis` itself none."""
     return np.ix_(*[np.arange(1 if i == axis else size) for i, size in enumerate(shape)])

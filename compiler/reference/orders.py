@@ -1,8 +1,9 @@
 """The places of elements in order on plain arrays: stable, nan last, or first if descending.
 
-NumPy sorts whole numbers with vectors, in a tenth of the time of a stable sort. So a value of at
-most 32 bits and its place become one number, which no other is equal to: in order of the numbers
-the places are those of a stable sort.
+NumPy sorts whole numbers with vectors, in a tenth of the time of a stable sort. So a value and its
+place become one number of 64 bits, which no other is equal to: in order of the numbers the places
+are those of a stable sort. Values that are too far apart for that are sorted by their lower
+halves, and what is in this order by the upper ones.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ from staticgraph.compiler.core.values import Array
 
 LEAST = 64
 """The length from which it is faster."""
-_PLACES = np.uint64(0xFFFFFFFF)
-_SIGN = np.uint32(0x80000000)
+LEAST_OF_HALVES = 1024
+"""The length from which it is faster to sort twice."""
+_FIRST = 64
+"""The elements that tell of most arrays that they are in no order."""
+_HALF = np.uint64(32)
+_LOWER = np.uint64(0xFFFFFFFF)
 
 
 def order(
     x: Any, *, axis: int, descending: bool, sort: Callable[..., object] = np.ndarray.sort
 ) -> Any:
     """The places along an axis in order; `sort(numbers, axis)` sorts in place."""
-    numbers = None if x.shape[axis] < LEAST else _numbers(x, axis, descending)
-    if numbers is not None:
-        sort(numbers, -1)
-        return _places(numbers, axis)
+    keys = None if x.shape[axis] < LEAST or not x.size else _keys(x, axis, descending)
+    if keys is not None:
+        places = _order_of_keys(keys, sort)
+        if places is not None:
+            return np.ascontiguousarray(np.moveaxis(places.view(np.int64), -1, axis))
     if not descending:
         return np.argsort(x, axis, kind="stable")
     found = np.argsort(np.flip(x, axis), axis, kind="stable")
@@ -72,34 +78,54 @@ def _selected(x: Any, count: int, axis: int, descending: bool) -> Any:
     return np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
 
 
-def _numbers(x: Any, axis: int, descending: bool) -> Any:
-    """Per element a uint64 of its value, then its place along the axis, which is last.
+def _keys(x: Any, axis: int, descending: bool) -> Any:
+    """Per element an unsigned integer in the order of the values; the axis becomes the last one.
 
-    None for values of more than 32 bits, and for axes whose places need more.
+    None for other dtypes than floats of 32 and 64 bits and integers, and for axes whose places need
+    more than 32 bits.
     """
     kind, width = x.dtype.kind, x.dtype.itemsize
-    if x.shape[axis] >= 1 << 32 or not ((kind == "f" and width == 4) or kind in "iu"):
+    if x.shape[axis] >= 1 << 32 or not ((kind == "f" and width in (4, 8)) or kind in "iu"):
         return None
+    rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     if kind == "f":
-        value = np.ascontiguousarray(np.moveaxis(x, axis, -1)) + np.float32(0)  # -0.0 is 0.0
-        bits = np.where(np.isnan(value), np.float32(np.nan), value).view(np.uint32)
-        values = np.where(bits & _SIGN, ~bits, bits | _SIGN)
-    elif width <= 4:
-        bits = np.ascontiguousarray(np.moveaxis(x, axis, -1))
-        values = bits.astype(np.uint32) if kind == "u" else bits.astype(np.int32).view(np.uint32)
-        values = values ^ (_SIGN if kind == "i" else np.uint32(0))
+        unsigned = np.dtype(f"u{width}")
+        sign = unsigned.type(1 << (8 * width - 1))
+        rows = rows + rows.dtype.type(0)  # -0.0 is 0.0
+        bits = np.where(np.isnan(rows), rows.dtype.type(np.nan), rows).view(unsigned)
+        keys = np.where(bits & sign, ~bits, bits | sign)
+    elif kind == "i":
+        keys = rows.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
     else:
-        return None
-    wide = (~values if descending else values).astype(np.uint64)
-    wide <<= np.uint64(32)
-    wide |= np.arange(x.shape[axis], dtype=np.uint64)
-    return wide
+        keys = rows
+    return ~keys if descending else keys
 
 
-def _places(numbers: Any, axis: int) -> Any:
-    numbers &= _PLACES
-    places = numbers.view(np.int64)
-    return np.ascontiguousarray(np.moveaxis(places, -1, axis))
+def _in_order(keys: Any) -> bool:
+    """Whether nothing along the last axis is less than what is before it."""
+    return bool((keys[..., 1:] >= keys[..., :-1]).all())
+
+
+def _order_of_keys(keys: Any, sort: Callable[..., object]) -> Any:
+    """The places along the last axis in order, uint64; None where a stable sort is faster."""
+    count = keys.shape[-1]
+    if _in_order(keys[..., :_FIRST]) and _in_order(keys):
+        return np.broadcast_to(np.arange(count, dtype=np.uint64), keys.shape).copy()
+    least = keys.min()
+    spread, bits = int(keys.max() - least).bit_length(), (count - 1).bit_length()
+    if spread + bits > 64:
+        if count < LEAST_OF_HALVES:
+            return None
+        lower = _order_of_keys(keys & _LOWER, sort)
+        upper = np.take_along_axis(keys >> _HALF, lower.view(np.int64), -1)
+        order_of_upper = _order_of_keys(upper, sort).view(np.int64)
+        return np.take_along_axis(lower, order_of_upper, -1)
+    numbers = (keys - least).astype(np.uint64)
+    numbers <<= np.uint64(bits)
+    numbers |= np.arange(count, dtype=np.uint64)
+    sort(numbers, -1)
+    numbers &= np.uint64((1 << bits) - 1)
+    return numbers
 
 
 def _among_candidates(x: Any, count: int, axis: int, descending: bool) -> Any:

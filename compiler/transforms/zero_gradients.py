@@ -9,7 +9,7 @@ from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.source import gradient_of, place_of
 from staticgraph.compiler.graph.body import Body
 from staticgraph.compiler.graph.expression import Expression
-from staticgraph.compiler.graph.losses import sums_to_one, why_same
+from staticgraph.compiler.graph.losses import NEVER_NEGATIVE, sums_to_one, sums_to_zero, why_same
 from staticgraph.compiler.graph.notes import ConstantLoss, ZeroGradient, note, notes_of
 from staticgraph.compiler.graph.traversal import ancestors, between
 from staticgraph.compiler.ops import leaves
@@ -69,8 +69,11 @@ def _note_constant(
 
 
 _ALWAYS = frozenset(
-    ("cross_entropy", "log_softmax", "mse_loss", "multiply", "softmax", "subtract", "sum")
-)
+    (
+        "cross_entropy", "layer_norm", "log_softmax", "mean", "mse_loss", "multiply", "relu",
+        "softmax", "subtract", "sum",
+    )
+)  # fmt: skip
 
 
 def _why_same(node: Expression) -> str | None:
@@ -79,10 +82,21 @@ def _why_same(node: Expression) -> str | None:
     if name not in _ALWAYS or gradient_of(node.source):
         return None
     operands: Any = node.operands
-    if name == "sum":
-        of = operands[0]
-        is_one = of.op.name == "softmax" and sums_to_one(node.attrs, of.attrs, of.ndim)
+    of = operands[0]
+    if name in ("mean", "sum"):
+        if of.op.name == "subtract" and of.operands[1].op.name == "mean":
+            less, mean = of.operands
+            is_centred = mean.operands[0] is less
+            is_zero = is_centred and sums_to_zero(node.attrs, mean.attrs, less.ndim)
+            return "of a value less its mean" if is_zero else None
+        is_one = name == "sum" and of.op.name == "softmax"
+        is_one = is_one and sums_to_one(node.attrs, of.attrs, of.ndim)
         return "of a softmax over its axis" if is_one else None
+    if name == "relu":
+        is_never = of.op.name == "negative" and of.operands[0].op.name in NEVER_NEGATIVE
+        return "of what is never above 0" if is_never else None
+    if name == "layer_norm" and operands[2].op is not leaves.constant:
+        return None
     if name == "multiply":
         is_zero = any(_zeros([one]) for one in operands if one.op is leaves.constant)
         return "by a constant that is 0" if is_zero else None

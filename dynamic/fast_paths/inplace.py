@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler.core.dtypes import is_narrow
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64, MOST_F32
 from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.kernels.sharing import add_scaled, put
 from staticgraph.dynamic.tape.grad_mode import copying, paused, recording
 from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.inplace import touch
@@ -29,14 +30,20 @@ def _is_free(tensor: Any, other: Any) -> bool:
 def in_place(ufunc: Any, general: Any) -> Any:
     """The method that overwrites a floating tensor by `ufunc` of it and a tensor or number.
 
-    One of int64 too, by a whole number, if the result is of int64.
+    One of int64 too, by a whole number, if the result is of int64. Sums and differences of large
+    tensors take `alpha`.
 
     `general` is the method for every other call: what is recorded, cast or refused.
     """
     whole = ufunc is not np.true_divide
+    scales = ufunc is np.add or ufunc is np.subtract
 
-    def method(self: Any, other: Any, **options: object) -> Any:
+    def method(self: Any, other: Any, **options: Any) -> Any:
         x = self._array
+        if options and scales and x.size >= LARGE and _is_scaled(self, other, options):
+            add_scaled(ufunc, x, other._array, options["alpha"])
+            touch(self)
+            return self
         if (x.dtype is F32 or x.dtype is F64) and not options:
             if type(other) in PLAIN:
                 y = other._array
@@ -64,6 +71,17 @@ def in_place(ufunc: Any, general: Any) -> Any:
 
     method.__doc__ = general.__doc__
     return method
+
+
+def _is_scaled(tensor: Any, other: Any, options: dict[str, Any]) -> bool:
+    """Whether a tensor is free for a multiple by `alpha` alone of one of its dtype and shape."""
+    x = tensor._array
+    if len(options) > 1 or "alpha" not in options or type(other) not in PLAIN:
+        return False
+    y = other._array
+    if (x.dtype is not F32 and x.dtype is not F64) or y.dtype is not x.dtype or y.shape != x.shape:
+        return False
+    return x.flags.writeable and _is_small(options["alpha"]) and _is_free(tensor, other)
 
 
 _NAMES = {
@@ -132,7 +150,10 @@ def _setitem(self: Any, key: Any, value: Any) -> None:
             fits = False
         if fits and _is_free(self, value):
             try:
-                x[index] = value if number else value._array
+                if index.dtype is BOOL and x.size >= LARGE:
+                    put(x, index, value)
+                else:
+                    x[index] = value if number else value._array
             except (IndexError, ValueError):  # of which PyTorch says something else
                 pass
             else:

@@ -136,6 +136,8 @@ def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
     x, index = operands[0], operands[-1]
     if op.sweep == "pairs":
         return math.prod(x.shape) * int(index.shape[-2])
+    if op is ops.take_add:
+        return int(x.size)
     size = x.shape[attrs["axis"]]
     slices: int = x.size // size if op.sweep == "slices" and size else 1
     return slices * int(index.size)
@@ -270,7 +272,7 @@ def compute(
     Args:
         name: what tells `make` from others, together with `attrs`.
         operands: arrays, or what has a shape and a dtype where no element is read. One at least
-            has to be a large array of floats.
+            has to be a large array, and one has to have floats.
         known: sizes that the kernel knows.
         much: whether it is worth a kernel where no array is large.
         call: what is the same for all calls of these operands' layout, to find the kernel by.
@@ -347,7 +349,7 @@ def _describe(
     None if an operand does not fit a kernel, or none is large.
     """
     numbers = {size: size for size in (1, *known)}
-    arrays, kinds = [], []
+    arrays, kinds, many = [], [], False
     for one in operands:
         if isinstance(one, np.generic):
             one = np.asarray(one)
@@ -361,9 +363,10 @@ def _describe(
             if array is None:
                 return None
             held = sizes if array.shape == shape else tuple([numbers[size] for size in array.shape])
-            large = large or (array.size >= LEAST and is_float(dtype))
+            many = many or array.size >= LEAST
             arrays.append(array)
         kinds.append((dtype, sizes, held))
+    large = large or (many and any(is_float(one.dtype) for one in operands))
     return (arrays, tuple(kinds)) if large else None
 
 

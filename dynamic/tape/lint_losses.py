@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from staticgraph.compiler.graph.losses import LOGITS, logits_message, sums_to_one, why_same
+from staticgraph.compiler.graph.losses import (
+    LOGITS,
+    NEVER_NEGATIVE,
+    logits_message,
+    sums_to_one,
+    sums_to_zero,
+    why_same,
+)
 from staticgraph.dynamic.tape.tape import Node
 
 
@@ -70,8 +77,22 @@ def _why_same(node: object) -> str | None:
     if _name(node) in ("sum", "sum_dim") and _name(first) == "softmax":
         is_one = sums_to_one(node.attrs, first.attrs, len(first.shape))
         return "of a softmax over its axis" if is_one else None
+    if _name(node) in _TOTALS and _name(first) == "subtract":
+        less, mean = first.edges
+        is_centred = less is not None and _name(mean) in _MEANS and mean.edges[0] is less
+        is_zero = is_centred and sums_to_zero(node.attrs, mean.attrs, len(first.shape))
+        return "of a value less its mean" if is_zero else None
+    if _name(node) == "relu":
+        is_never = _name(first) == "negative" and _name(first.edges[0]) in NEVER_NEGATIVE
+        return "of what is never above 0" if is_never else None
+    if _name(node) == "layer_norm" and rest[-1] is not None:
+        return None
     is_pair = bool(rest) and rest[0] is first
     return why_same(_name(node), node.attrs, [first.shape], is_pair)
+
+
+_MEANS = ("mean", "mean_dim")
+_TOTALS = (*_MEANS, "sum", "sum_dim")
 
 
 def _name(node: object) -> str:

@@ -154,9 +154,21 @@ def cotangents_at(
         else:
             stays = last()
             part = g[key]
-            part = unbroadcast(part if stays.all() else np.where(stays, part, 0), b)
+            part = unbroadcast(part if stays.all() else _kept(part, stays), b)
         found.append(part)
     return found
+
+
+def _kept(values: Any, mask: Any) -> Any:
+    """The values where a mask holds, and 0 elsewhere.
+
+    Floats by their bits: a processor does not guess which branch a mask without a pattern takes.
+    """
+    if mask.shape != values.shape or values.dtype.char not in "fd":
+        return np.where(mask, values, 0)
+    unsigned = np.dtype(f"u{values.dtype.itemsize}")
+    every_bit = np.negative(mask.astype(unsigned))  # where it holds
+    return (values.view(unsigned) & every_bit).view(values.dtype)
 
 
 # -- along an axis, one element for another --------------------------------------------------------

@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.elementwise.arithmetic import astype
 from staticgraph.compiler.ops.elementwise.comparison import equal, where
 from staticgraph.compiler.ops.reductions.reduction import positions
 from staticgraph.compiler.ops.shapes.shape import broadcast_to, expand_dims, reshape, transpose
-from staticgraph.compiler.reference.indices import check_range, taken_along
+from staticgraph.compiler.reference.indices import check_range, coordinates, taken_along
 
 __all__ = ["one_hot", "take", "take_along_axis"]
 
@@ -183,6 +183,7 @@ take_add = register(
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(_take_split),
+        sweep="slices",
         batching=_batched_take_add,
         linearity="multilinear",
         complex="linear",
@@ -290,9 +291,8 @@ def along_type(name: str) -> Callable[..., TensorType]:
 def _along_add_numpy(g: Any, index: Any, *, axis: int, size: int, wrap: bool = True) -> Any:
     index = check_range("along_add", np.asarray(index), size, wrap)
     result = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
-    places = list(np.ix_(*(range(n) for n in g.shape)))
-    places[axis] = index
-    np.add.at(result, tuple(places), g)
+    others = coordinates(g.shape, axis)
+    np.add.at(result, (*others[:axis], index, *others[axis + 1 :]), g)
     return result
 
 
@@ -305,6 +305,7 @@ along_add = register(
         saves=("b", ""),
         bind=_take_add_bind,
         lowering=Scatter(along_split),
+        sweep="places",
         batching=shifted_one,
         linearity="multilinear",
         complex="linear",

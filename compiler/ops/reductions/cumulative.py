@@ -94,6 +94,8 @@ cumsum: Op = host_along(
 
 
 def _cumprod_vjp(g: object, o: Any, a: object, *, axis: int) -> Any:
+    if type(a) is np.ndarray and a.all():
+        return _from_the_end(g * o, axis) / a
     # from the first zero of a row on all products are 0: only that zero has a slope there; `lone`,
     # which is 0 behind it, carries its slope to the second order, where the second zero has one too
     attrs = {"axis": axis}

@@ -19,7 +19,7 @@ from staticgraph.compiler.ops.indexing.take import (
 )
 from staticgraph.compiler.ops.reductions.reduction import positions
 from staticgraph.compiler.ops.shapes.shape import broadcast_to
-from staticgraph.compiler.reference.indices import check_range
+from staticgraph.compiler.reference.indices import check_range, coordinates
 
 
 def in_order(index: object) -> Any:
@@ -32,9 +32,8 @@ def in_order(index: object) -> Any:
 
 def grid(index: Any, axis: int) -> tuple[Any, ...]:
     """NumPy's key of the places that an index along an axis names."""
-    places: list[Any] = list(np.ix_(*map(range, index.shape)))
-    places[axis] = in_order(index)
-    return tuple(places)
+    others = coordinates(index.shape, axis)
+    return (*others[:axis], in_order(index), *others[axis + 1 :])
 
 
 def resized(shape: Shape, axis: int, size: Size) -> Shape:

@@ -28,6 +28,8 @@ class Graph:
     binary = staticmethod(sg.binary_cross_entropy_with_logits)
     softmax, sigmoid, log = staticmethod(sg.softmax), staticmethod(sg.sigmoid), staticmethod(sg.log)
     log_softmax, tanh = staticmethod(sg.log_softmax), staticmethod(sg.tanh)
+    relu, layer_norm = staticmethod(sg.relu), staticmethod(sg.layer_norm)
+    mean = staticmethod(lambda x: sg.mean(x, axis=1, keepdims=True))
 
 
 class Tensors:
@@ -38,6 +40,8 @@ class Tensors:
     softmax = staticmethod(lambda x: torch.softmax(x, -1))
     log_softmax = staticmethod(lambda x: torch.log_softmax(x, -1))
     sigmoid, log, tanh = map(staticmethod, (torch.sigmoid, torch.log, torch.tanh))
+    relu, layer_norm = staticmethod(torch.relu), staticmethod(F.layer_norm)
+    mean = staticmethod(lambda x: x.mean(1, keepdim=True))
 
 
 Loss = Callable[[Any, Any, Any, Any], Any]
@@ -55,6 +59,10 @@ LOSSES: list[tuple[str, str, Loss]] = [
     ("constant_loss", "of a value and itself", lambda o, x, y, t: o.mse(x, x)),
     ("constant_loss", "of a value and itself", lambda o, x, y, t: ((x - x) ** 2).mean()),
     ("constant_loss", "of a softmax over its axis", lambda o, x, y, t: o.softmax(x).sum(-1).mean()),
+    ("constant_loss", "of a value less its mean", lambda o, x, y, t: (x - x.mean()).mean()),
+    ("constant_loss", "of a value less its mean", lambda o, x, y, t: (x - o.mean(x)).sum()),
+    ("constant_loss", "of what is never above 0", lambda o, x, y, t: o.relu(-o.relu(x)).mean()),
+    ("constant_loss", "layer_norm", lambda o, x, y, t: (o.layer_norm(x[:, :1], [1]) - t).mean()),
 ]  # fmt: skip
 PAIRS: Loss = lambda o, x, y, t: o.mse(x[:, :1], t)  # noqa: E731
 NOTHING: Loss = lambda o, x, y, t: o.cross_entropy(x, y) * 0.0  # noqa: E731
@@ -72,6 +80,13 @@ FINE: list[Loss] = [
     lambda o, x, y, t: o.mse(x, x) + o.tanh(x).mean(),
     lambda o, x, y, t: (o.softmax(x).sum(0) ** 2).mean(),
     lambda o, x, y, t: ((x - x) + x).mean(),
+    lambda o, x, y, t: ((x - o.mean(x)) ** 2).mean(),
+    lambda o, x, y, t: ((x - o.mean(x)).sum(0) ** 2).mean(),
+    lambda o, x, y, t: (x[:, :4] - x.mean(0)).mean(0)[0],
+    lambda o, x, y, t: (x - (x * x).mean()).mean(),
+    lambda o, x, y, t: o.relu(o.relu(x) - o.tanh(x)).mean() + o.relu(-o.tanh(x)).mean(),
+    lambda o, x, y, t: o.layer_norm(x, [4])[:, 0].mean(),
+    lambda o, x, y, t: o.layer_norm(x[:, :1], [1], None, x[0, :1]).mean(),
 ]
 
 

@@ -103,6 +103,10 @@ CASES = {
     "elements along an axis": (ops.take_along_axis, [X, PLACES], {"axis": 0, "wrap": True}),
     "added at places": (ops.scatter_add, [X, Y, PLACES % 131], {"axis": 0, "wrap": False}),
     "added slices": (ops.index_add, [X, Y, LABELS % 131 - 131], {"axis": 0, "wrap": True}),
+    "sums at places": (
+        ops.along_add, [X, PLACES % 131], {"axis": 0, "size": 131, "wrap": True}
+    ),
+    "sums of slices": (ops.take_add, [X, LABELS % 7], {"axis": 0, "size": 7}),
     "distances": (eager_ops.distances, [values(60, 70), values(50, 70, seed=1)], {}),
     "distances of batches": (eager_ops.distances, [values(2, 41, 53), values(1, 39, 53)], {}),
     "largest of rows": (ops.max, [X], {**ROWS, "ties": "even"}),
@@ -203,6 +207,16 @@ def test_what_is_added_to_a_few_slices_is_computed_by_a_kernel(monkeypatch):
     found = torch.zeros(7, 1009, dtype=torch.float64).index_add(0, index, torch.tensor(X))
     assert taken == [ops.index_add]
     assert_allclose(found.numpy(), [X[i::7].sum(0) for i in range(7)], rtol=1e-12, atol=1e-12)
+
+
+def test_masks_alone_may_be_large():
+    """The cotangent of a sum repeats one number, and `where` reads no element of what it chose."""
+    g, taken = np.broadcast_to(np.float64(3.0), X.shape), Unread(X)
+    found = native.cotangents(ops.where, (1, 2), g, taken, [X > 0, taken, taken], {})
+    assert_array_equal(found, [3.0 * (X > 0), 3.0 * (X <= 0)])
+    chosen = native.evaluate(ops.where, [X > 0, np.array(2.0), np.array(-1.0)], {})
+    assert_array_equal(chosen, np.where(X > 0, 2.0, -1.0))
+    assert native.evaluate(ops.where, [X > 0, np.array(2), np.array(-1)], {}) is None
 
 
 def test_nan_and_infinities_are_those_of_numpy():

@@ -273,3 +273,15 @@ def test_the_gradient_goes_to_the_value_that_stays(write: str) -> None:
         assert result[i] == values.t()[place]
     assert values.grad is not None
     assert (stays == values.grad.numpy().T).all()
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "c16"])
+def test_a_slope_that_is_no_number_stays_with_the_value_that_stays(kind: str) -> None:
+    x, values = (dynamic.zeros(2, 3, dtype=kind, requires_grad=True) for _ in range(2))
+    g = np.array([[np.nan, np.inf, 3], [-0.0, 5, -np.inf]], kind)
+    index = np.array([[1, 1, 0], [2, 2, 2]])
+    dynamic.scatter(x, 1, dynamic.tensor(index), values).backward(dynamic.tensor(g))
+    expected = np.array([[0, np.inf, np.nan], [0, 0, -np.inf]], kind)
+    assert values.grad is not None
+    np.testing.assert_array_equal(values.grad.numpy(), expected)
+    assert not np.signbit(values.grad.numpy().real[expected == 0]).any()

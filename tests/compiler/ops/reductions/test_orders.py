@@ -71,3 +71,26 @@ def test_places_in_order_are_those_of_a_stable_sort(kind: str) -> None:
                         first = first_in_order(x, count, axis, descending)
                         assert first.dtype == np.int64
                         assert_array_equal(first, expected.take(range(count), axis))
+
+
+@pytest.mark.parametrize("kind", ["i8", "u8", "f8"])
+def test_places_of_values_of_64_bits_that_are_far_apart(kind: str) -> None:
+    """They are sorted by halves: those that are equal in one of them stay apart, or in order."""
+    lower, upper = np.random.default_rng(1).integers(0, 40, (2, 2, 3000), dtype="u8")
+    bits = lower << np.uint64(27) | upper << np.uint64(58)
+    bits[:, :4] = [0, 2**64 - 1, 2**63 - 1, 2**63]  # the extremes; of floats nan, too
+    x = bits.view(kind)
+    for descending in (False, True):
+        assert_array_equal(order(x, axis=1, descending=descending), stable(x, 1, descending))
+
+
+@pytest.mark.parametrize("shape", [(3000,), (2, 3000)])
+def test_places_of_what_is_in_order_already(shape: tuple[int, ...]) -> None:
+    x = np.broadcast_to(np.arange(shape[-1]) // 2, shape) * 0.5
+    found = sg.argsort(x, stable=True)
+    np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
+    assert found.flags.writeable
+    almost = x.copy()
+    almost[..., -1] = 0.0
+    expected = np.argsort(almost, kind="stable")
+    np.testing.assert_array_equal(sg.argsort(almost, stable=True), expected)
