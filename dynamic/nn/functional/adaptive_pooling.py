@@ -80,6 +80,8 @@ def _means(axes: int, input: Any, wanted: object) -> Any:
     x = pooled.image_of(input, axes)
     if x is None:
         return averaged(input, counts)
+    if axes == 1:
+        return pooled.of_one_axis(lambda one: _means(2, one, (1, *counts)), input)
     if all(count == 1 for count in counts):
         return ops.mean(input, axis=tuple(range(x.ndim - axes, x.ndim)), keepdims=True)
     attrs = pooled.adaptive_windows(f"AdaptiveAvgPool{axes}D", x.shape[x.ndim - axes :], counts)
@@ -89,6 +91,8 @@ def _means(axes: int, input: Any, wanted: object) -> Any:
 def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     sizes = _counts(f"adaptive_max_pool{axes}d", axes, input, wanted, ":")
     x = pooled.image_of(input, axes)
+    if x is not None and axes == 1:
+        return pooled.of_one_axis(lambda one: _maxima(2, one, (1, *sizes), return_indices), input)
     if x is not None:
         attrs = pooled.adaptive_windows(f"AdaptiveMaxPool{axes}D", x.shape[x.ndim - axes :], sizes)
         if attrs is not None:

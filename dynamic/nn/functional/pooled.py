@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -66,6 +66,12 @@ def _attrs(kind: str, windows: Windows | None) -> Attrs | None:
     if windows is None or windows.size >= MOST_ELEMENTS:
         return None
     return {"windows": windows, "kind": kind}
+
+
+def of_one_axis(pool: Callable[[Any], Any], input: Any) -> Any:
+    """Pooling along one axis by that of images one element high, which is what PyTorch records."""
+    found = pool(input.unsqueeze(-2))
+    return tuple([one.squeeze(-2) for one in found]) if type(found) is tuple else found.squeeze(-2)
 
 
 def largest(input: Any, x: Any, attrs: Attrs, return_indices: bool) -> Any:

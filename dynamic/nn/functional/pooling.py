@@ -11,7 +11,13 @@ from typing import Any
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.pooled import image_of, largest, means, sliding_windows
+from staticgraph.dynamic.nn.functional.pooled import (
+    image_of,
+    largest,
+    means,
+    of_one_axis,
+    sliding_windows,
+)
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 from staticgraph.dynamic.tensors.naming import called
 
@@ -20,9 +26,9 @@ __all__ = [
     "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
-_MAXIMA = {1: "MaxPool2DWithIndices", 2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}
-_MEANS = {1: "AvgPool2D", 2: "AvgPool2D", 3: "AvgPool3D"}
-"""PyTorch's names of nodes by the number of axes; that of one axis is one of two in PyTorch."""
+_MAXIMA = {2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}
+_MEANS = {2: "AvgPool2D", 3: "AvgPool3D"}
+"""PyTorch's names of nodes by the number of axes."""
 
 
 @called("SqueezeBackward1")
@@ -81,6 +87,9 @@ def _max_pool(
     spread = per_axis(dilation, axes)
     _check_padding(edge, size, spread)
     array = image_of(input, axes)
+    if array is not None and axes == 1:
+        rows = (1, *size), (1, *step), (0, *edge), (1, *spread), ceil_mode, return_indices
+        return of_one_axis(lambda x: _max_pool(2, x, *rows), input)
     if array is not None:
         sizes = array.shape[array.ndim - axes :]
         attrs = sliding_windows(_MAXIMA[axes], sizes, size, step, edge, spread, ceil_mode)
@@ -187,6 +196,9 @@ def _avg_pool(
     ones = (1,) * axes
     _check_padding(edge, size, ones)
     array = image_of(input, axes)
+    if array is not None and axes == 1:
+        rows = (1, *size), (1, *step), (0, *edge), ceil_mode, count_include_pad, divisor_override
+        return of_one_axis(lambda x: _avg_pool(2, x, *rows), input)
     if array is not None:
         given = size, step, edge, ones, ceil_mode, count_include_pad, divisor_override
         attrs = sliding_windows(_MEANS[axes], array.shape[array.ndim - axes :], *given)
