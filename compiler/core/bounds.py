@@ -76,12 +76,27 @@ class Windows:
                 one[1] > after[0] for bounds, _ in axes for one, after in pairwise(bounds)
             )
             self.even = Even((most[0], most[1], most[2]), step, apart)
-            full = [i for i, one in enumerate(axes[-1][0]) if one[1] - one[0] == most[2]]
-            begin, number = full[0], len(full)
+            begin, number = _evenly(axes[-1][0], most[2], step)
         self.numbers = (
             self._table.ctypes.data, *ones, *self.sizes, *ones, *self.counts,
             *[gap for _, gap in every], begin, number,
         )  # fmt: skip
+
+
+def _evenly(bounds: Bounds, length: int, step: int) -> tuple[int, int]:
+    """The first window of a length, and how many from it on begin `step` apart and count alike.
+
+    Of an axis shorter than the windows, several have all its elements and begin where it does.
+    """
+    begin = next(i for i, one in enumerate(bounds) if one[1] - one[0] == length)
+    start, _, counted = bounds[begin]
+    number = 1
+    for first, stop, divisor in bounds[begin + 1 :]:
+        at = start + number * step
+        if (first, stop, divisor) != (at, at + length, counted):
+            break
+        number += 1
+    return begin, number
 
 
 @lru_cache(KEPT)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import dynamic as torch
 import staticgraph as sg
@@ -86,3 +87,31 @@ def test_means_and_shares_are_what_they_expand_to(op: Any) -> None:
     x = GENERATOR.standard_normal((2, *shape))
     attrs = {"windows": windows, "kind": ""}
     np.testing.assert_allclose(op.evaluate(x, **attrs), op.expand(x, **attrs), rtol=1e-13)
+
+
+@pytest.mark.parametrize("size, step, edge", [(4, 1, 2), (5, 1, 2), (4, 2, 2), (3, 3, 1)])
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
+def test_windows_longer_than_the_axis_read_nothing_beyond_it(
+    length: int, size: int, step: int, edge: int
+) -> None:
+    """Several of them have all elements, and begin where the axis does."""
+    count = max((length + 2 * edge - size) // step + 1, 0)
+    windows = sliding((2, length), (1, size), (1, step), (0, edge), (1, 1), (2, count))
+    if windows is not None and count:
+        begin, number = windows.numbers[-2:]
+        starts = [start for start, _, _ in windows.axes[-1][0]]
+        assert starts[begin : begin + number] == [starts[begin] + step * i for i in range(number)]
+    if length + 2 * edge >= size:
+        x = torch.arange(1.0, 2 * length + 1).reshape(1, 2, length)
+        found = F.max_pool1d(x, size, step, edge)
+        padded = np.pad(x.numpy(), [(0, 0), (0, 0), (edge, edge)], constant_values=-np.inf)
+        expected = sliding_window_view(padded, size, -1)[..., ::step, :].max(-1)
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_the_place_of_an_infinite_largest_is_in_the_image() -> None:
+    x = torch.full((1, 1, 4), -float("inf"), requires_grad=True)
+    values, places = F.max_pool1d(x, 3, 1, 1, return_indices=True)
+    assert places.tolist() == [[[0, 0, 1, 2]]]
+    values.sum().backward()
+    assert x.grad.tolist() == [[[2.0, 1.0, 1.0, 0.0]]]
