@@ -32,6 +32,13 @@ def _sort(x: Any, axis: int) -> None:
     sort(x, axis)
 
 
+def _over_windows(kind: str, windows: Any, out: Any, *given: Any) -> None:
+    from staticgraph.compiler.runtime.pooling import over_windows
+
+    provided.over_windows.provide(over_windows)  # called often: without this import from now on
+    over_windows(kind, windows, out, *given)
+
+
 def _copy_into(out: Any, x: Any) -> None:
     from staticgraph.compiler.runtime.copies import copy_into
 
@@ -62,6 +69,7 @@ provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
 provided.running.provide(_running)
 provided.sort.provide(_sort)
+provided.over_windows.provide(_over_windows)
 provided.copy_into.provide(_copy_into)
 provided.add_into.provide(_add_into)
 provided.share.provide(_share)

@@ -107,6 +107,10 @@ or from it on."""
 sort: Provided[[Any, int], None] = Provided("staticgraph.compiler")
 """`sort(x, axis)`: sort a large array in place along an axis."""
 
+over_windows: Provided[..., None] = Provided("staticgraph.compiler")
+"""`over_windows(kind, windows, out, *given)`: fill an array by a loop over windows of others, as
+`compiler.runtime.pooling` says."""
+
 copy_into: Provided[[Any, Any], None] = Provided("staticgraph.compiler")
 """`copy_into(out, x)`: copy a large array into another of its dtype, which lies elsewhere."""
 

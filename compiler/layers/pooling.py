@@ -152,14 +152,15 @@ def window_counts(
 ) -> tuple[Size, ...]:
     """The number of windows per axis; with `ceil` the last one may reach past the padding."""
     return tuple(
-        _window_count(*given, ceil)
+        count_along(*given, ceil)
         for given in zip(x.shape[2:], size, step, edge, spread, strict=True)
     )
 
 
-def _window_count(
+def count_along(
     size: Size, window: int, stride: int, padding: int, dilation: int, ceil: bool
-) -> Size:
+) -> Any:
+    """The number of windows along an axis, as `window_counts` has them; an int of an int."""
     room = size + 2 * padding - dilation * (window - 1) - 1
     if not ceil:
         return room // stride + 1

@@ -6,6 +6,7 @@ They run as the loops of kernels do: `compiler.llvm.pool` cuts their outermost l
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ class SharedUnit:
     The others are addresses and ints. Parts must not depend on each other.
     """
 
-    __slots__ = ("_code", "_pool", "_program", "_run")
+    __slots__ = ("_at", "_code", "_pool", "_program", "_run", "_watch")
 
     def __init__(self, source: str) -> None:
         unit = parsed_function(source)
@@ -39,6 +40,8 @@ class SharedUnit:
         ]  # fmt: skip
         head = [SHARE, 6 + len(operands), self._code.addresses[0], _CHUNKS, _EXTENT, _POOL]
         self._program = np.array([*head, *operands, END], np.int64)
+        self._at = self._program.ctypes.data
+        self._watch = array("q", words_of_a_call().tobytes())
         self._run = _run()
         self._pool = threads.pool_address()
 
@@ -47,9 +50,8 @@ class SharedUnit:
         limit = threads.limit()
         if chunks > 1:
             threads.start(limit)
-        table = np.array((chunks, extent, self._pool, limit or 0, *given), np.int64)
-        watch = words_of_a_call()
-        self._run(self._program.ctypes.data, table.ctypes.data, watch.ctypes.data)
+        table, watch = array("q", (chunks, extent, self._pool, limit or 0, *given)), self._watch[:]
+        self._run(self._at, table.buffer_info()[0], watch.buffer_info()[0])
 
 
 @Once

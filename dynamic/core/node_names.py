@@ -84,6 +84,16 @@ def linear(node: Any) -> str:
     return "AddmmBackward0" if len(node.shape) == 2 else "ViewBackward0"
 
 
+def pooling(node: Any) -> str:
+    """What the function is called that found the windows."""
+    return f"{node.attrs['kind']}Backward0"
+
+
+def pooling_back(node: Any) -> str:
+    """The node of a node of `pooling`."""
+    return f"{node.attrs['kind']}BackwardBackward0"
+
+
 def bias_first(node: Any) -> tuple[int, ...]:
     """The bias, then the product; of more axes the product alone."""
     return (1, 0) if len(node.shape) == 2 else (0,)

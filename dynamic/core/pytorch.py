@@ -17,6 +17,7 @@ from staticgraph.compiler.core.record import frozen
 from staticgraph.dynamic.core import (
     eager_losses,
     eager_ops,
+    eager_pooling,
     gates,
     node_names as names,
     shape_texts,
@@ -313,6 +314,9 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_losses.nll_loss: PyTorchOp(
         "NllLoss", operands=("self", "target"), options=(names.mode,), bent=True
     ),
+    eager_pooling.max_pooled: PyTorchOp(names.pooling, bent=True),
+    eager_pooling.avg_pooled: PyTorchOp(names.pooling, bent=True),
+    eager_pooling.avg_shares: PyTorchOp(names.pooling_back, bent=True),
     **dict.fromkeys((eager_ops.mirrored, eager_ops.mirrored_lines), PyTorchOp("Index", bent=True)),
 }
 """Shared ops in the order of their declaration, then those of this engine."""

@@ -11,7 +11,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.layers.adaptive_pooling import averaged, largest
 from staticgraph.compiler.layers.axes import flattened
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.nn.functional import pooled
 from staticgraph.dynamic.nn.functional.windows import listed
+from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.tensor import PLAIN, wrap
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@called("SqueezeBackward1")
 def adaptive_avg_pool1d(input: object, output_size: object) -> Any:
     """The means of `output_size` parts of the last axis: (n, c, l) -> (n, c, output_size).
 
@@ -73,11 +76,27 @@ def _counts(name: str, axes: int, input: Any, wanted: Any, but: str) -> tuple[An
 
 
 def _means(axes: int, input: Any, wanted: object) -> Any:
-    return averaged(input, _counts(f"adaptive_avg_pool{axes}d", axes, input, wanted, ""))
+    counts = _counts(f"adaptive_avg_pool{axes}d", axes, input, wanted, "")
+    x = pooled.image_of(input, axes)
+    if x is None:
+        return averaged(input, counts)
+    if axes == 1:
+        return pooled.of_one_axis(lambda one: _means(2, one, (1, *counts)), input)
+    if all(count == 1 for count in counts):
+        return ops.mean(input, axis=tuple(range(x.ndim - axes, x.ndim)), keepdims=True)
+    attrs = pooled.adaptive_windows(f"AdaptiveAvgPool{axes}D", x.shape[x.ndim - axes :], counts)
+    return averaged(input, counts) if attrs is None else pooled.means(input, x, attrs)
 
 
 def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     sizes = _counts(f"adaptive_max_pool{axes}d", axes, input, wanted, ":")
+    x = pooled.image_of(input, axes)
+    if x is not None and axes == 1:
+        return pooled.of_one_axis(lambda one: _maxima(2, one, (1, *sizes), return_indices), input)
+    if x is not None:
+        attrs = pooled.adaptive_windows(f"AdaptiveMaxPool{axes}D", x.shape[x.ndim - axes :], sizes)
+        if attrs is not None:
+            return pooled.largest(input, x, attrs, return_indices)
     if type(input) not in PLAIN:
         return largest(input, sizes, return_indices)
     indices = wrap(largest(input._array, sizes, True)[1])  # one gather is one node
@@ -87,6 +106,7 @@ def _maxima(axes: int, input: Any, wanted: object, return_indices: bool) -> Any:
     return (values, indices) if return_indices else values
 
 
+@called("SqueezeBackward1")
 def adaptive_max_pool1d(input: object, output_size: object, return_indices: bool = False) -> Any:
     """The largest elements of parts of the last axis: see `adaptive_avg_pool2d` for the parts.
 

@@ -1,4 +1,4 @@
-"""Convolution and pooling of a few pixels in a short way: what was checked once is not again."""
+"""Convolution of a few pixels in a short way: what was checked once is not again."""
 
 from __future__ import annotations
 
@@ -61,8 +61,6 @@ CONVOLUTION = FewWindows(ops.conv2d, 3, ("stride", "padding", "dilation", "group
 TRANSPOSED = FewWindows(
     ops.conv_transpose2d, 3, ("stride", "padding", "output_padding", "dilation", "groups")
 )
-MAXIMA = FewWindows(ops.max_pool2d, 1, ("size", "stride", "padding"))
-MEANS = FewWindows(ops.avg_pool2d, 1, ("size", "stride", "padding"))
 
 _no_bias: dict[Any, Any] = {dtype: wrap(np.array(-0.0, dtype)) for dtype in (F32, F64)}
 

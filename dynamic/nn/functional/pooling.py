@@ -11,7 +11,13 @@ from typing import Any
 from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.layers.pooling import avg_pooled, lp_norm, max_pooled, window_counts
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.nn.functional.few_windows import MAXIMA, MEANS
+from staticgraph.dynamic.nn.functional.pooled import (
+    image_of,
+    largest,
+    means,
+    of_one_axis,
+    sliding_windows,
+)
 from staticgraph.dynamic.nn.functional.windows import Sizes, batched, listed, per_axis
 from staticgraph.dynamic.tensors.naming import called
 
@@ -19,6 +25,10 @@ __all__ = [
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
     "max_pool2d", "max_pool3d",
 ]  # fmt: skip
+
+_MAXIMA = {2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}
+_MEANS = {2: "AvgPool2D", 3: "AvgPool3D"}
+"""PyTorch's names of nodes by the number of axes."""
 
 
 @called("SqueezeBackward1")
@@ -70,24 +80,28 @@ def max_pool3d(
 
 
 def _max_pool(
-    axes: int, input: object, kernel_size: object, stride: object, padding: object,
+    axes: int, input: Any, kernel_size: object, stride: object, padding: object,
     dilation: object, ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
     size, step, edge = _options(axes, kernel_size, stride, padding)
     spread = per_axis(dilation, axes)
     _check_padding(edge, size, spread)
+    array = image_of(input, axes)
+    if array is not None and axes == 1:
+        rows = (1, *size), (1, *step), (0, *edge), (1, *spread), ceil_mode, return_indices
+        return of_one_axis(lambda x: _max_pool(2, x, *rows), input)
+    if array is not None:
+        sizes = array.shape[array.ndim - axes :]
+        attrs = sliding_windows(_MAXIMA[axes], sizes, size, step, edge, spread, ceil_mode)
+        if attrs is not None:
+            return largest(input, array, attrs, return_indices)
 
     def pool(x: object) -> Any:
         _check_room(x, size, step, edge, spread, ceil_mode)
         return max_pooled(x, size, step, edge, spread, ceil_mode, return_indices)
 
-    def general() -> Any:
-        message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
-        return batched(pool, input, axes, message)
-
-    if axes != 2 or ceil_mode or return_indices or max(spread) > 1:
-        return general()
-    return MAXIMA.value((input,), (size, step, edge), general)
+    message = f"non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input"
+    return batched(pool, input, axes, message)
 
 
 def _options(
@@ -181,22 +195,25 @@ def _avg_pool(
         raise AutogradError("divisor must be not zero")
     ones = (1,) * axes
     _check_padding(edge, size, ones)
+    array = image_of(input, axes)
+    if array is not None and axes == 1:
+        rows = (1, *size), (1, *step), (0, *edge), ceil_mode, count_include_pad, divisor_override
+        return of_one_axis(lambda x: _avg_pool(2, x, *rows), input)
+    if array is not None:
+        given = size, step, edge, ones, ceil_mode, count_include_pad, divisor_override
+        attrs = sliding_windows(_MEANS[axes], array.shape[array.ndim - axes :], *given)
+        if attrs is not None:
+            return means(input, array, attrs)
 
     def pool(x: Any) -> Any:
         _check_room(x, size, step, edge, ones, ceil_mode)
         return avg_pooled(x, size, step, edge, ceil_mode, count_include_pad, divisor_override)
 
-    def general() -> Any:
-        message = (
-            f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
-            f"{listed(input.shape)}"
-        )
-        return batched(pool, input, axes, message)
-
-    usual = divisor_override is None and not ceil_mode and (count_include_pad or not any(edge))
-    if axes != 2 or not usual:
-        return general()
-    return MEANS.value((input,), (size, step, edge), general)
+    message = (
+        f"avg_pool{axes}d(): Expected {axes + 1}D or {axes + 2}D tensor, but got "
+        f"{listed(input.shape)}"
+    )
+    return batched(pool, input, axes, message)
 
 
 def _lp_pool(axes: int, input: object, p: float, size: object, stride: object, ceil: bool) -> Any:

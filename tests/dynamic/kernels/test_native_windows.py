@@ -243,7 +243,7 @@ def test_tensors_have_the_gradients_that_they_have_with_numpy(order, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(native, "run", lambda *a: used.add(a[0][0].name) or compiled(*a))
         found = network(order)
-    assert used == {"conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"}
+    assert used == {"conv2d", "conv_transpose2d"}  # pooling has a loop of its own
     monkeypatch.setattr(native.state, "enabled", False)
     for one, other in zip(found, network(order), strict=True):
         assert_near(one, other, 1e-13)

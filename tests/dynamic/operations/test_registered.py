@@ -28,6 +28,7 @@ UNREGISTERED = {
         (
             "transpose_2d", "swap", "squeeze_dim", "sum_dim", "mean_dim", "prod_dim",
             "index_select", "masked_fill", "bmm", "add_bias", "nll_loss",
+            "max_pooled", "avg_pooled", "avg_shares",
         ),
         _NAME,
     ),
