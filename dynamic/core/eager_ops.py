@@ -344,6 +344,48 @@ masked_fill = replace(
 bmm = _renamed(ops.matmul, "bmm")
 add_bias = _renamed(ops.add, "addmm")
 picked = _renamed(ops.take_along_axis, "picked")
+ordered = _renamed(ops.take_along_axis, "ordered")
+
+
+def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """What was found along an axis, with the axis of one element that it may lack."""
+    return x if keepdims else ops.expand_dims(x, axes[0])
+
+
+def _found(x: Any, places: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+    found = ops.take_along_axis(x, _kept(places, axes, keepdims), axes[0], wrap=False)
+    return found if keepdims else ops.squeeze(found, axes[0])
+
+
+def _found_vjp(
+    g: Any, o: object, x: Any, places: Any, *, axes: tuple[int, ...], keepdims: bool
+) -> Any:
+    index, rule = _kept(places, axes, keepdims), ops.take_along_axis.rule(0)
+    assert rule is not None
+    return rule(_kept(g, axes, keepdims), None, x, index, axis=axes[0], wrap=False)
+
+
+def _found_vjp_arrays(
+    wanted: Sequence[int], g: Any, o: object, x: Any, places: Any, *, axes: tuple[int, ...],
+    keepdims: bool,
+) -> Sequence[Any]:  # fmt: skip
+    result = np.zeros(x.shape, g.dtype)
+    index, parts = _kept(places, axes, keepdims), _kept(g, axes, keepdims)
+    np.put_along_axis(result, index, parts, axes[0])
+    return (result,)
+
+
+largest_at = Op(
+    name="largest_at",
+    infer_type=lambda x, places, **attrs: TensorType(places.shape, x.dtype),
+    evaluate=_found,
+    vjp=(_found_vjp, None),
+    vjp_arrays=_found_vjp_arrays,
+    saves=("b", ""),
+    expand=_found,
+    doc="The element of each row at a place that is known, where `max` found it.",
+)
+smallest_at = replace(largest_at, name="smallest_at", doc="`largest_at` of what `min` found.")
 mirrored = _renamed(ops.take, "mirrored")
 mirrored_lines = replace(mirrored, evaluate=padded_along, vjp_arrays=padded_along_vjp, sweep="")
 

@@ -167,6 +167,11 @@ def reduced(node: Any) -> Options:
     return {"dim": attrs["axes"][0] if first else attrs["axes"], "keepdim": attrs["keepdims"]}
 
 
+def chosen(node: Any) -> Options:
+    """The axis that something was found along."""
+    return {"dim": node.attrs["axes"][0], "keepdim": node.attrs["keepdims"]}
+
+
 def along(node: Any) -> Options:
     """The only axis."""
     return {"dim": node.attrs["axis"]}

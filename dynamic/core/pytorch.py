@@ -310,6 +310,12 @@ PYTORCH: dict[Op, PyTorchOp] = {
         operands=("self", "mat2"), called="bmm", misfit=shape_texts.batches, one_dtype="expected"
     ),
     eager_ops.add_bias: PyTorchOp(names.linear, order=names.bias_first, absorbs=0),
+    eager_ops.largest_at: PyTorchOp(
+        "Max", operands=("self", "indices"), options=(names.chosen,), bent=True
+    ),
+    eager_ops.smallest_at: PyTorchOp(
+        "Min", operands=("self", "indices"), options=(names.chosen,), bent=True
+    ),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_losses.nll_loss: PyTorchOp(
         "NllLoss", operands=("self", "target"), options=(names.mode,), bent=True

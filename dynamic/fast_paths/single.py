@@ -317,15 +317,16 @@ def reduction(
     return state.counts(method)
 
 
-def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
+def extremum(op: Op, position: Op, at: Op, whole: Any, result: Any) -> Any:
     """A method that finds the largest or smallest element of all, or along an axis with its place.
 
-    `position` is the op that finds the place, and `result` makes one of both.
+    `position` is the op that finds the place, `at` that of the element there, which is what is
+    recorded, and `result` makes one of both.
     """
     general = getattr(Tensor, op.name)
     of_all = reduction(op.name, op, None, general, whole, ties="even")
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
-    recorder, places_of = Recorder(op, 1), methodcaller(position.name, 1)
+    recorder, places_of = Recorder(at, 2), methodcaller(position.name, 1)
     state = Watched(WAYS[of_all])
     every, _ = _ready({"ties": "even"})
     _, ready = _ready({"ties": "first"})
@@ -341,19 +342,20 @@ def extremum(op: Op, position: Op, whole: Any, result: Any) -> Any:
                     return new_value(blank, plan, self, value, attrs)
                 return new_value(state.count((self,)), plan, self, value, attrs)
         usual = not options and (keepdim is False or keepdim is True) and 0 < x.size < LARGE
-        if not usual or type(dim) is not int or type(self) not in PLAIN:
+        seen = paused and mode.capture is not None
+        if not usual or type(dim) is not int or type(self) not in PLAIN or seen:
             return of_all(self, dim, keepdim, **options)
         try:
             attrs, of_place = ready[keepdim][x.ndim][dim], places[keepdim][x.ndim][dim]
         except IndexError:  # no such axis, or more than are ready
             return general(self, dim, keepdim)
         if keepdim is False and x.ndim == 2 and attrs["axes"] == _LAST and x.flags.c_contiguous:
-            at = places_of(x)  # where they are: to look for the values as well takes twice as long
-            found = x.take(at + row_starts(*x.shape))
+            index = places_of(x)  # to look for the values as well takes twice as long
+            found = x.take(index + row_starts(*x.shape))
         else:
-            found, at = op.evaluate(x, **attrs), position.evaluate(x, **of_place)
-        values = recorder.function(found, attrs, self)
-        return result(values, new_value(_new(Tensor), of_places, self, at, of_place))
+            found, index = op.evaluate(x, **attrs), position.evaluate(x, **of_place)
+        indices = new_value(_new(Tensor), of_places, self, index, of_place)
+        return result(recorder.function(found, of_place, self, indices), indices)
 
     method.__doc__ = general.__doc__
     return state.counts(method)
@@ -464,11 +466,12 @@ _REDUCTIONS: tuple[tuple[str, Op, Op | None, Any, Attrs], ...] = (
 )
 
 
-_EXTREMA: tuple[tuple[Op, Op, Any, Any], ...] = (
-    (ops.max, ops.argmax, largest_of_all, Max),
-    (ops.min, ops.argmin, smallest_of_all, Min),
+_EXTREMA: tuple[tuple[Op, Op, Op, Any, Any], ...] = (
+    (ops.max, ops.argmax, eager_ops.largest_at, largest_of_all, Max),
+    (ops.min, ops.argmin, eager_ops.smallest_at, smallest_of_all, Min),
 )
-"""Per method: the op, that of the place, of all elements, the names of both results."""
+"""Per method: the op, those of the place and of the element there, of all elements, the names of
+both results."""
 _functions = UNARY | ALONG_AXIS
 
 METHODS: dict[str, Any] = {
@@ -488,6 +491,6 @@ METHODS |= {
         name: reduction(name, op, along, getattr(Tensor, name), whole, **options)
         for name, op, along, whole, options in _REDUCTIONS
     },
-    **{op.name: extremum(op, place, whole, result) for op, place, whole, result in _EXTREMA},
+    **{row[0].name: extremum(*row) for row in _EXTREMA},
 }
 """Operators and methods of Tensor."""

@@ -11,6 +11,7 @@ from staticgraph.compiler.core.errors import ShapeError
 from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.dynamic.core.dtypes import BOOL, DTYPES
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 
 
@@ -72,17 +73,24 @@ def total(op: Op, over_dims: Op) -> Any:
     return _named(op.name, method)
 
 
-def extremum(op: Op, position: Op, pairwise: Op, result: Any) -> Any:
-    """The method of a maximum or minimum, of which `position` finds the index."""
+def extremum(op: Op, position: Op, at: Op, pairwise: Op, result: Any) -> Any:
+    """The method of a maximum or minimum, of which `position` finds the index.
 
-    def method(self: object, dim: object = None, keepdim: bool = False) -> Any:
+    `at` is the op of the element at that index, whose node keeps nothing else.
+    """
+
+    def method(self: Any, dim: object = None, keepdim: bool = False) -> Any:
         if isinstance(dim, Operand):
             return pairwise(self, dim)
         if dim is None and keepdim is False:
             return op(self)
         if dim is None:
             raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
-        return result(over(op, self, dim, keepdim), over(position, self, dim, keepdim))
+        places = over(position, self, dim, keepdim)
+        if not self.ndim or (paused and mode.capture is not None):
+            return result(over(op, self, dim, keepdim), places)
+        attrs = {"axes": axes_of(op.name, dim, self.ndim), "keepdims": bool(keepdim)}
+        return result(self._apply(at, (self, places), attrs), places)
 
     method.__doc__ = (
         f"{op.doc} With `dim`, a named tuple (values, indices); with a tensor, element by element."
