@@ -56,7 +56,7 @@ nll_loss = Op(
     evaluate=_losses,
     vjp=(_by_scores, None),
     vjp_arrays=_by_scores_arrays,
-    saves=("b", ""),
+    saves=("ab", ""),  # PyTorch keeps the scores too: who changes them in place is told
     expand=_in_ops,
     doc="-x[target], x (n, c), target the class indices (n,); reduction as `cross_entropy`'s.",
 )

@@ -344,7 +344,10 @@ masked_fill = replace(
 bmm = _renamed(ops.matmul, "bmm")
 add_bias = _renamed(ops.add, "addmm")
 picked = _renamed(ops.take_along_axis, "picked")
-ordered = _renamed(ops.take_along_axis, "ordered")
+gathered = replace(
+    _renamed(ops.take_along_axis, "gather"),
+    saves=("ab", ""),  # PyTorch keeps x too: who changes it in place is told
+)
 
 
 def _kept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

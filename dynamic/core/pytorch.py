@@ -316,6 +316,7 @@ PYTORCH: dict[Op, PyTorchOp] = {
     eager_ops.smallest_at: PyTorchOp(
         "Min", operands=("self", "indices"), options=(names.chosen,), bent=True
     ),
+    eager_ops.gathered: PyTorchOp(operands=("self", "index"), options=(names.along,)),
     eager_ops.picked: PyTorchOp("Gather", bent=True),
     eager_losses.nll_loss: PyTorchOp(
         "NllLoss", operands=("self", "target"), options=(names.mode,), bent=True

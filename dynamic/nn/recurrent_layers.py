@@ -28,6 +28,7 @@ from staticgraph.dynamic.nn.recurrent_sweep import fits, sweep
 from staticgraph.dynamic.nn.utils.rnn import PackedSequence
 from staticgraph.dynamic.tensors.creation import empty
 from staticgraph.dynamic.tensors.devices import check_device
+from staticgraph.dynamic.tensors.narrowing import narrowing
 
 
 class _Recurrent(Module):
@@ -39,6 +40,8 @@ class _Recurrent(Module):
 
     _gates: int
     _projects = False
+    _narrow = False
+    """Whether `autocast` has states and outputs in its dtype, as PyTorch: not those of a GRU."""
 
     def __init__(
         self,
@@ -173,11 +176,23 @@ class _Recurrent(Module):
         """One layer in one direction: the outputs (length, n, size), and the last state."""
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         *weights, projection = (weight_of(self, name + key) for name in names)
-        if projection is None and fits(input, state, weights):
+        if projection is not None:
+            return self._stepwise(input, state, weights, backwards, projection)
+        run = self._narrowed if self._narrow else self._unprojected
+        found: tuple[Any, tuple[Any, ...]] = run(input, state, weights, backwards)
+        return found
+
+    def _unprojected(
+        self, input: object, state: tuple[object, ...], weights: list[Any], backwards: bool
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """`_sweep` without a projection."""
+        if fits(input, state, weights):
             return sweep(
                 self._kind(), self._advance, self._stepwise, input, state, weights, backwards
             )
-        return self._stepwise(input, state, weights, backwards, projection)
+        return self._stepwise(input, state, weights, backwards)
+
+    _narrowed = narrowing(_unprojected)
 
     def _stepwise(
         self,
@@ -287,6 +302,7 @@ class RNN(_Single):
     """
 
     _gates = 1
+    _narrow = True
 
     def __init__(
         self,
@@ -351,6 +367,7 @@ class LSTM(_Recurrent):
 
     _gates = 4
     _projects = True
+    _narrow = True
 
     def _advance(
         self, x: object, state: tuple[object, ...], weight: object, bias: object

@@ -73,7 +73,7 @@ def _extrema(input: Any, dim: int, largest: bool) -> tuple[Any, Any]:
     return ops.take_along_axis(input, places, axis), places
 
 
-@called("Cummax")
+@called("Cummax", "input")
 def cummax(input: object, dim: int) -> Any:
     """The largest element up to each along an axis, and where it is; of equal ones the last.
 
@@ -84,7 +84,7 @@ def cummax(input: object, dim: int) -> Any:
     return CumMax(*_extrema(input, dim, True))
 
 
-@called("Cummin")
+@called("Cummin", "input")
 def cummin(input: object, dim: int) -> Any:
     """The smallest element up to each along an axis, and where it is; of equal ones the last.
 
@@ -129,7 +129,7 @@ def cumulative_trapezoid(y: object, x: object = None, *, dx: float = 1, dim: int
     return cumsum(_trapezoids(y, x, dx, dim), dim)
 
 
-@called("Logcumsumexp")
+@called("Logcumsumexp", "result")
 @along
 def logcumsumexp(input: object, dim: int) -> Any:
     """log(cumsum(exp(x))), scaled by the largest element of each row.

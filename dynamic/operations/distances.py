@@ -12,7 +12,7 @@ from staticgraph.compiler.layers.distances import row_pairs
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import require_dtype
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.narrowing import widening as _wide
 from staticgraph.dynamic.tensors.tensor import PLAIN
 
@@ -26,7 +26,8 @@ def dist(input: object, other: Any, p: float = 2) -> Any:
         >>> dynamic.dist(dynamic.tensor([0.0, 0.0]), dynamic.tensor([3.0, 4.0]))
         tensor(5.)
     """
-    return (input - other).norm(p)
+    found = (input - other).norm(p)
+    return keep(found, found)
 
 
 @_wide

@@ -21,6 +21,7 @@ from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
 from staticgraph.dynamic.tensors.creation import as_tensor, linspace
 from staticgraph.dynamic.tensors.dims import axis_of
+from staticgraph.dynamic.tensors.naming import keep
 from staticgraph.dynamic.tensors.outputs import put_out
 from staticgraph.dynamic.tensors.short_ways import joining
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, strided_view, wrap
@@ -47,9 +48,9 @@ def put(input: Any, index: Any, source: object, accumulate: bool = False) -> Any
         tensor([10.,  2., 30.])
     """
     require_index("put_(): Expected a long tensor for index, but got {0}", index, True)
-    source = ops.reshape(source, tuple(index.shape))
+    given, source = source, ops.reshape(source, tuple(index.shape))
     if not accumulate:
-        return ops.put.bound((input, source, index), {})
+        return keep(ops.put.bound((input, source, index), {}), given)
     places = ops.reshape(index, (-1,))
     added = ops.take_add(ops.reshape(source, (-1,)), places, 0, input.numel())
     return input + ops.reshape(added, tuple(input.shape))

@@ -18,7 +18,7 @@ from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import axes_of
 from staticgraph.dynamic.tensors.inplace_methods import as_weight
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.reductions import with_numpy_names
 from staticgraph.dynamic.tensors.required import require_number
 from staticgraph.dynamic.tensors.shapes import common_shape
@@ -87,7 +87,8 @@ def lerp(input: Any, end: object, weight: Any) -> Any:
     away = end - input
     low = input + weight * away
     high = end - away * (1 - weight)
-    return ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
+    found = ops.where(ops.less(ops.absolute(weight), 0.5), low, high)
+    return keep(found, input, end)
 
 
 @called("Addcmul")
@@ -287,7 +288,7 @@ def bitwise_not(input: Any) -> Any:
     return ~input
 
 
-@called("Nansum")
+@called("Nansum", "input")
 def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:
     """The sum of the elements that are not nan.
 

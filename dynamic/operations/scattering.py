@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.indexing.scattering import cut
+from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     INT64,
     element,
@@ -21,7 +22,7 @@ from staticgraph.dynamic.core.errors import AutogradError, MissingKernelError
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tensors.dims import along, axis_of
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
 from staticgraph.dynamic.tensors.short_ways import small_arrays
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values, wrap
@@ -80,10 +81,11 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     if input.ndim == 1 and not index.ndim:
         return gather(input, dim, ops.reshape(index, (1,)))[0]
     axis = _check("gather", input, dim, index)
-    return ops.take_along_axis(cut(input, index, axis), index, axis, wrap=False)
+    take = eager_ops.gathered if type(input) in PLAIN else ops.take_along_axis
+    return take(cut(input, index, axis), index, axis, wrap=False)
 
 
-_recorder = Recorder(ops.take_along_axis, 2)
+_recorder = Recorder(eager_ops.gathered, 2)
 
 
 def _of_few(input: Any, dim: object, index: Any) -> Any:
@@ -252,7 +254,8 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: object = 
     require_dtype(
         "index_add_(): self ({0}) and source ({1}) must have the same scalar type", input, source
     )
-    return _slices(ops.index_add, input, axis, index, source if alpha == 1 else source * alpha)
+    scaled = source if alpha == 1 else source * alpha
+    return keep(_slices(ops.index_add, input, axis, index, scaled), source)
 
 
 @along
@@ -283,10 +286,10 @@ def index_copy(input: Any, dim: int, index: object, source: object) -> Any:
         "index_copy_(): self and source expected to have the same dtype, but got (self) {0} and "
         "(source) {1}", input, source,
     )  # fmt: skip
-    return _slices(ops.index_copy, input, axis, index, source)
+    return keep(_slices(ops.index_copy, input, axis, index, source), source)
 
 
-@called("MaskedSelect")
+@called("MaskedSelect", "input", "mask")
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where the mask holds, in one axis; both broadcast.
 

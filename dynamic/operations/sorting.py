@@ -14,7 +14,7 @@ from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.tape.grad_mode import mode
 from staticgraph.dynamic.tape.nodes import NAMESPACE, Failing
 from staticgraph.dynamic.tensors.dims import axis_of
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.tensor import has_values, wrap
 from staticgraph.dynamic.tensors.values import sizing_values, values_of
 from staticgraph.dynamic.tensors.views import computed
@@ -149,6 +149,13 @@ def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return values.squeeze(dim), place.squeeze(dim)
 
 
+def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
+    """The elements at one place of each row along an axis."""
+    if keepdim:
+        return ops.take_along_axis(input, places, dim)
+    return ops.take_along_axis(input, places.unsqueeze(dim), dim).squeeze(dim)
+
+
 @called("Kthvalue")
 @computed
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
@@ -177,15 +184,16 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         if not flat.shape[0]:
             return wrap(np.array(np.nan, input._array.dtype))
         middle = median(flat, 0).values
-        return middle if not input.requires_grad else shared_by_ties(flat, middle)
+        return middle if not input.requires_grad else keep(shared_by_ties(flat, middle), input)
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
     if is_float(input.dtype):
-        last, at = _at_rank(input, size - 1, dim, keepdim)
-        missing = ops.isnan(last)
-        values, places = ops.where(missing, last, values), ops.where(missing, at, places)
+        last, at = _at_rank(input.detach(), size - 1, dim, keepdim)
+        places = ops.where(ops.isnan(last), at, places)
+        if input.ndim:
+            values = _found(input, places, dim, keepdim)
     return Median(values, places)
 
 

@@ -14,7 +14,7 @@ from staticgraph.dynamic.core.results import named
 from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.narrowing import widening as _wide
 from staticgraph.dynamic.tensors.tensor import Tensor, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
@@ -181,7 +181,9 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     if dim is None:
         flat = ops.reshape(input, (-1,))
         middle: Any = nanmedian(flat, 0)
-        return middle.values if not input.requires_grad else shared_by_ties(flat, middle.values)
+        if not input.requires_grad:
+            return middle.values
+        return keep(shared_by_ties(flat, middle.values), input)
     axis = axis_of("nanmedian", dim, input.ndim)
     order = argsort(input, axis)
     counts = (~ops.isnan(input)).sum(axis, True)

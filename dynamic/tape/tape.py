@@ -8,7 +8,7 @@ Nodes are numbered as they are made, so the order of the reverse pass needs no s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,15 +56,17 @@ class Node(GraphNode):
         saved: per operand its array or what stands in for it, then the output's array or None;
             None once freed.
         guards: the version counters of what is saved, and the `versions` that they had.
+        kept: of a `KeepingNode`.
     """
 
-    __slots__ = ("attrs", "guards", "recipe", "saved", "versions")
+    __slots__ = ("attrs", "guards", "kept", "recipe", "saved", "versions")
 
     recipe: Recipe
     saved: tuple[Any, ...] | None
     guards: tuple[Any, ...]
     versions: tuple[Any, ...]
     attrs: Attrs
+    kept: tuple[tuple[Any, int, Spec, Any], ...]
 
     @property
     def turned(self) -> bool:
@@ -247,6 +249,22 @@ class Node(GraphNode):
         return sorted({*super().__dir__(), *saved_names(self)})
 
 
+class KeepingNode(Node):
+    """A node of which PyTorch's keeps more tensors than its rule reads: they may not change.
+
+    `kept` has of each the version counter, what that was, its type, and the node that made it.
+    """
+
+    __slots__ = ()
+
+    def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
+        """The cotangents of the operands."""
+        for counter, version, spec, maker in self.kept:
+            if counter[0] != version:
+                raise AutogradError(mutated(spec, maker, counter, version, self.name()))
+        return super().pull(g, create_graph)
+
+
 class PackedNode(Node):
     """A node whose saved arrays are packed."""
 
@@ -287,6 +305,23 @@ def mutated(array: Any, maker: object, counter: Any, version: int, saver: str) -
         f"check_nan=False). {saver} saved it; it was modified last at "
         f"{line_of(counter[1])}."
     )
+
+
+def keep(node: Any, tensors: Iterable[Any]) -> None:
+    """Have a node of the class `Node` keep these, as a `KeepingNode`; no other node."""
+    if type(node) is Node:
+        node.__class__ = KeepingNode
+        node.kept = noted(node, tensors)
+
+
+def noted(node: object, tensors: Iterable[Any]) -> tuple[tuple[Any, int, Spec, Any], ...]:
+    """What a node keeps of tensors, without a reference to itself."""
+    found = []
+    for one in tensors:
+        counter, array, maker = one._counter, one._array, one._maker
+        spec = Spec(array.shape, array.dtype)
+        found.append((counter, counter[0], spec, None if maker is node else maker))
+    return tuple(found)
 
 
 def short_name(node: Any) -> str:

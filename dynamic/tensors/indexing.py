@@ -16,6 +16,7 @@ from staticgraph.dynamic.core.eager_ops import is_all
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.tape import keep
 from staticgraph.dynamic.tensors.dims import along
 
 _ALL = slice(None)
@@ -54,7 +55,9 @@ class Indexing(Operand):
             if isinstance(key, Indexing) and advanced[0] is key._array:
                 index = key
             return ops.take(view, index, 0)
-        return ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
+        found = ops.take(ops.reshape(view, (-1,)), view._places(advanced), 0)
+        keep_key(found, key)
+        return found
 
     def _selected(self, basic: object) -> Any:
         """The view that a key of numbers and slices makes."""
@@ -122,6 +125,14 @@ class Indexing(Operand):
             return positions[keys]
         except IndexError as error:
             raise OutOfRangeError(_index_text(error, array)) from None
+
+
+def keep_key(result: Any, key: object) -> None:
+    """Have the node of what a key selected, or set, tell if the key's tensors were changed."""
+    node = getattr(result, "_maker", None)
+    if node is not None:
+        entries = key if type(key) is tuple or type(key) is list else (key,)
+        keep(node, [one for one in entries if isinstance(one, Indexing)])
 
 
 def _keys_of(key: object) -> tuple[Any, ...]:

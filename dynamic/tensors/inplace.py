@@ -23,7 +23,7 @@ from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.tape import Node, record
 from staticgraph.dynamic.tape.versions import UNTRACKED
-from staticgraph.dynamic.tensors.indexing import is_whole
+from staticgraph.dynamic.tensors.indexing import is_whole, keep_key
 from staticgraph.dynamic.tensors.strided import may_overlap
 from staticgraph.dynamic.tensors.views import OVERLAPPING, rebase, refusal, writable
 
@@ -284,6 +284,7 @@ def assign(tensor: Any, key: object, value: Any, exact: bool = False) -> None:
     if advanced is not None:
         _refuse_bytes(key, advanced, value)
         _put(tensor, advanced, value, exact)
+        keep_key(tensor, key)
     elif isinstance(value, bool | int | float | complex):
         value = element(value, tensor._array.dtype).item()
         replace(tensor, eager_ops.fill_of_tensor, (), {"value": value}, value)

@@ -31,6 +31,7 @@ from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
+from staticgraph.dynamic.tensors.indexing import keep_key
 from staticgraph.dynamic.tensors.inplace import (
     assign,
     check_result,
@@ -258,7 +259,9 @@ class InPlace(Operand):
             0,
             self._array.size,
         )
-        return overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
+        added = overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
+        keep_key(added, key)
+        return added
 
     def scatter_(
         self, dim: int, index: Any, src: object = None, *, value: object = None, reduce: Any = None

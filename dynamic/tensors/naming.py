@@ -1,31 +1,72 @@
-"""Names of nodes for functions that are composed of ops here, and are one node in PyTorch."""
+"""Nodes of functions that are composed of ops here, and are one node in PyTorch.
+
+They carry its name, and tell of what it keeps if that was changed in place.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from staticgraph.dynamic.tape import tape
 from staticgraph.dynamic.tape.nodes import class_named
-from staticgraph.dynamic.tape.tape import Node
+from staticgraph.dynamic.tape.tape import KeepingNode, Node
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
-def called(label: str) -> Callable[[Any], Any]:
-    """Have the last node of what a function computes carry PyTorch's name, without `Backward0`."""
+def called(label: str, *keeps: str) -> Callable[[Any], Any]:
+    """Have the last node of what a function computes carry PyTorch's name, without `Backward0`.
+
+    Of the arguments `keeps`, and of the result where it has that name, PyTorch's node keeps the
+    tensors: RuntimeError in the reverse pass if they were changed in place.
+    """
     name = label if "Backward" in label else f"{label}Backward0"
 
     def decorate(function: Any) -> Any:
+        places = _places(function, keeps)
+
         @functools.wraps(function)
         def method(*args: Any, **options: Any) -> Any:
             result = function(*args, **options)
             first = result[0] if isinstance(result, tuple) else result
             if type(first) is Tensor and not any(first is one for one in args):
                 node = first._maker
-                if type(node) is Node:
-                    node.__class__ = class_named(name, Node)
+                kind = type(node)
+                if kind is Node or kind is KeepingNode:
+                    if places:
+                        kind = KeepingNode
+                        given = _given(places, args, options, first)
+                        node.kept = tape.noted(node, given)
+                    node.__class__ = class_named(name, kind)
             return result
 
         return method
 
     return decorate
+
+
+def _places(function: Any, keeps: Sequence[str]) -> list[tuple[int, str]]:
+    """The positions and names of arguments; -1 for the result."""
+    names = list(inspect.signature(function).parameters) if keeps else []
+    return [(-1 if one == "result" else names.index(one), one) for one in keeps]
+
+
+def _given(
+    places: Sequence[tuple[int, str]], args: Sequence[Any], options: dict[str, Any], result: Any
+) -> Iterable[Any]:
+    for position, name in places:
+        if position < 0:
+            one = result
+        else:
+            one = args[position] if position < len(args) else options.get(name)
+        if isinstance(one, Tensor):
+            yield one
+
+
+def keep(result: Any, *tensors: Any) -> Any:
+    """`result`, whose node tells of these in the reverse pass if they were changed in place."""
+    if type(result) is Tensor and result._maker is not None:
+        tape.keep(result._maker, [one for one in tensors if isinstance(one, Tensor)])
+    return result

@@ -107,7 +107,7 @@ def selu(input: object, inplace: bool = False) -> Any:
     return _applied(activations.selu, input, inplace)
 
 
-@called("Celu")
+@called("Celu", "input")
 def celu(input: object, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha * (exp(x / alpha) - 1) below (Barron 2017).
 
@@ -178,7 +178,7 @@ def softsign(input: object) -> Any:
     return input / (1 + ops.absolute(input))
 
 
-@called("LogSigmoid")
+@called("LogSigmoid", "input")
 def logsigmoid(input: Any) -> Any:
     """log(sigmoid(x)), without overflow.
 

@@ -32,7 +32,7 @@ from staticgraph.dynamic.kernels.quick import FEW, losses_of
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import reduction_of
-from staticgraph.dynamic.tensors.naming import called
+from staticgraph.dynamic.tensors.naming import called, keep
 from staticgraph.dynamic.tensors.recorders import Recorder
 from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, has_values
 
@@ -172,7 +172,8 @@ def nll_loss(
     _check_weight(input, weight)
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
-    return of_scores(input, target, weight, index, reduction, _picked_in_bounds)
+    loss = of_scores(input, target, weight, index, reduction, _picked_in_bounds)
+    return keep(loss, input, target, weight)
 
 
 _recorder_of_scores = Recorder(eager_losses.nll_loss, 2)
@@ -308,7 +309,8 @@ def binary_cross_entropy_with_logits(
         raise OptionError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    return of_logits(input, target, weight, pos_weight, reduction)
+    loss = of_logits(input, target, weight, pos_weight, reduction)
+    return loss if pos_weight is None else keep(loss, input, target, pos_weight)
 
 
 def kl_div(

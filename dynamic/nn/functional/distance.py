@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.layers import distances
+from staticgraph.dynamic.tensors.naming import keep
 
 __all__ = ["cosine_similarity", "pairwise_distance"]
 
@@ -32,4 +33,5 @@ def pairwise_distance(
         ... )
         tensor([5.])
     """
-    return distances.distance(x1, x2, p, eps, keepdim)
+    found = distances.distance(x1, x2, p, eps, keepdim)
+    return keep(found, found)

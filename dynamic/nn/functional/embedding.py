@@ -145,7 +145,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     return ops.one_hot(tensor, num_classes, "int64")
 
 
-@called("EmbeddingBag")
+@called("EmbeddingBag", "offsets")
 def embedding_bag(
     input: Any,
     weight: Any,

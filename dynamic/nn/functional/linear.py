@@ -21,6 +21,7 @@ from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.tape import new_node, record_pair
 from staticgraph.dynamic.tape.watching import watching
+from staticgraph.dynamic.tensors.naming import keep
 from staticgraph.dynamic.tensors.narrowing import in_dtype
 from staticgraph.dynamic.tensors.short_ways import Products
 from staticgraph.dynamic.tensors.tensor import PLAIN, Plans, Tensor, fresh
@@ -153,4 +154,4 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: object = None) -> Any:
                 f"bilinear(): input{number} size does not match weight size: got "
                 f"{operand.shape[-1]} but expected {size}"
             )
-    return products(input1, input2, weight, bias)
+    return keep(products(input1, input2, weight, bias), weight)

@@ -103,7 +103,7 @@ def hinge_embedding_loss(
     return reduced(by_hinge(input, target, margin), reduction)
 
 
-@called("SoftMarginLoss")
+@called("SoftMarginLoss", "input", "target")
 def soft_margin_loss(
     input: object,
     target: Any,
@@ -159,7 +159,7 @@ def triplet_margin_loss(
     return reduced(by_triplets(anchor, positive, negative, apart, margin, swap), reduction)
 
 
-@called("MultiMarginLoss")
+@called("MultiMarginLoss", "input")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -191,7 +191,7 @@ def multi_margin_loss(
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
 
 
-@called("MultilabelMarginLoss")
+@called("MultilabelMarginLoss", "input", "target")
 def multilabel_margin_loss(
     input: Any,
     target: Any,

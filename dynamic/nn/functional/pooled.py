@@ -77,8 +77,13 @@ def of_one_axis(pool: Callable[[Any], Any], input: Any) -> Any:
 def largest(input: Any, x: Any, attrs: Attrs, return_indices: bool) -> Any:
     """The largest element of each window of a tensor that has this array, and where they are."""
     values, found = eager_pooling.largest(np.ascontiguousarray(x), attrs["windows"])
-    result = _maxima.function(values, attrs, input, wrap(found))
-    return (result, wrap(found.astype(INT64))) if return_indices else result
+    places = wrap(found)
+    result = _maxima.function(values, attrs, input, places)
+    if not return_indices:
+        return result
+    indices = wrap(found.astype(INT64))
+    indices._counter = places._counter  # what changes them changes, as in PyTorch, what is kept
+    return result, indices
 
 
 def means(input: Any, x: Any, attrs: Attrs) -> Any:

@@ -102,7 +102,7 @@ def l1_loss(
     return weighted(ops.absolute(input - target), reduction, weight)
 
 
-@called("SmoothL1Loss")
+@called("SmoothL1Loss", "input", "target")
 def smooth_l1_loss(
     input: object,
     target: Any,
@@ -126,7 +126,7 @@ def smooth_l1_loss(
     return reduced(smooth(input - target, beta), reduction)
 
 
-@called("HuberLoss")
+@called("HuberLoss", "input", "target")
 def huber_loss(
     input: object, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
 ) -> Any:

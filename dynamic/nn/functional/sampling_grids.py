@@ -12,6 +12,7 @@ from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.sampling_grids import MODES, PADDINGS, affine_points, sampled
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.tensors.naming import keep
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
@@ -90,4 +91,5 @@ def grid_sample(
         )
     if mode == "bicubic" and rank == 3:
         raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
-    return sampled(input, grid, mode, padding_mode, bool(align_corners))
+    found = sampled(input, grid, mode, padding_mode, bool(align_corners))
+    return keep(found, input, grid)

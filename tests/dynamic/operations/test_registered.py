@@ -27,7 +27,7 @@ UNREGISTERED = {
     **dict.fromkeys(
         (
             "transpose_2d", "swap", "squeeze_dim", "sum_dim", "mean_dim", "prod_dim",
-            "index_select", "masked_fill", "bmm", "add_bias", "nll_loss",
+            "index_select", "masked_fill", "bmm", "add_bias", "nll_loss", "gathered",
             "max_pooled", "avg_pooled", "avg_shares",
         ),
         _NAME,
@@ -35,7 +35,7 @@ UNREGISTERED = {
     **dict.fromkeys(
         (
             "picked", "mirrored", "mirrored_lines", "_tril", "_triu", "_diagonal_planes",
-            "_addcdiv", "lerp_by_number", "distances",
+            "_addcdiv", "lerp_by_number", "distances", "largest_at", "smallest_at",
         ),
         _PATTERN,
     ),

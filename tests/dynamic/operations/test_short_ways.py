@@ -92,13 +92,12 @@ def test_places_that_are_none_are_refused(call: Callable[[], Any], text: str) ->
         call()
 
 
-def test_an_index_that_is_changed_later_is_noticed_or_copied() -> None:
+def test_an_index_that_is_changed_later_is_noticed() -> None:
     rows = torch.tensor([1, 0])
     value = X[rows, rows]
     rows.fill_(2)
-    expected = np.zeros((4, 3))
-    expected[[1, 0], [1, 0]] = 1
-    np.testing.assert_array_equal(torch.autograd.grad(value.sum(), X)[0].numpy(), expected)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(value.sum(), X)
     labels = torch.tensor([0, 1, 2, 0])
     loss = F.nll_loss(X, labels)
     labels.fill_(1)
