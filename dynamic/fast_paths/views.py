@@ -20,8 +20,9 @@ from staticgraph.dynamic.fast_paths.loops import as_method, shown
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.recipes import recipe
+from staticgraph.dynamic.tape.versions import Versions
 from staticgraph.dynamic.tensors import tensor
-from staticgraph.dynamic.tensors.indexing import Indexing, keep_key
+from staticgraph.dynamic.tensors.indexing import Indexing
 from staticgraph.dynamic.tensors.recorders import reshaped_by, viewed_by
 from staticgraph.dynamic.tensors.shapes import reshaped
 from staticgraph.dynamic.tensors.tensor import (
@@ -111,7 +112,7 @@ def _rows(self: Any, key: Any) -> Any:
             return Indexing.__getitem__(self, key)
         return new_value_of_two(_new(Tensor), _take, self, key, x, index, value, _FIRST)
     if index.dtype is BOOL and index.shape == x.shape and 0 < x.size < LARGE and not paused:
-        return _at(self, np.flatnonzero(index), key)
+        return _at(self, np.flatnonzero(index), key._cell or key._counter)
     return Indexing.__getitem__(self, key)
 
 
@@ -131,18 +132,16 @@ def _elements(self: Any, key: tuple[Any, ...]) -> Any:
         except OutOfRangeError:
             return Indexing.__getitem__(self, key)
         places = places * size + index
-    found = _at(self, places, first)
-    if found._maker is not None and len(key) > 1:
-        keep_key(found, key[1:])
-    return found
+    counters = [one._cell or one._counter for one in key]
+    return _at(self, places, counters[0] if len(counters) == 1 else Versions(counters))
 
 
-def _at(self: Any, places: Any, named_by: Any) -> Any:
-    """The elements at these positions in the flat tensor, which a mask or index names."""
+def _at(self: Any, places: Any, counter: Any) -> Any:
+    """The elements at these positions in the flat tensor; `counter` is of what names them."""
     flat = self.reshape(-1)
     value = flat._array.take(places)
     key = wrap(places)
-    key._cell = named_by._counter  # who changes what names them changes what is kept
+    key._cell = counter  # who changes what names them changes, as in PyTorch, what is kept
     return new_value_of_two(_new(Tensor), _take, flat, key, flat._array, places, value, _FIRST)
 
 

@@ -137,23 +137,12 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return TopK(_pick(input, indices, dim), indices)
 
 
-def _at_rank(input: Any, rank: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The element at a rank along an axis, from 0, and its place."""
-    indices = argsort(input, dim)
-    if not input.ndim:
-        return input.clone(), indices
-    place = indices.narrow(dim, rank, 1)
-    values = ops.take_along_axis(input, place, dim)
+def _found(input: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The elements at one place of each row along an axis, and the places."""
+    values = ops.take_along_axis(input, places, dim)
     if keepdim:
-        return values, place
-    return values.squeeze(dim), place.squeeze(dim)
-
-
-def _found(input: Any, places: Any, dim: int, keepdim: bool) -> Any:
-    """The elements at one place of each row along an axis."""
-    if keepdim:
-        return ops.take_along_axis(input, places, dim)
-    return ops.take_along_axis(input, places.unsqueeze(dim), dim).squeeze(dim)
+        return values, places
+    return values.squeeze(dim), places.squeeze(dim)
 
 
 @called("Kthvalue")
@@ -168,7 +157,10 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    return KthValue(*_at_rank(input, k - 1, dim, keepdim))
+    indices = argsort(input, dim)
+    if not input.ndim:
+        return KthValue(input.clone(), indices)
+    return KthValue(*_found(input, indices.narrow(dim, k - 1, 1), dim, keepdim))
 
 
 @called("Median")
@@ -188,13 +180,15 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     size = input.shape[axis_of("median", dim, input.ndim)] if input.ndim else 1
     if not size:
         raise AutogradError(f"median(): Expected reduction dim {dim} to have non-zero size.")
-    values, places = _at_rank(input, (size - 1) // 2, dim, keepdim)
+    indices = argsort(input, dim)
+    if not input.ndim:
+        return Median(input.clone(), indices)
+    places = indices.narrow(dim, (size - 1) // 2, 1)
     if is_float(input.dtype):
-        last, at = _at_rank(input.detach(), size - 1, dim, keepdim)
+        at = indices.narrow(dim, size - 1, 1)
+        last = ops.take_along_axis(input.detach(), at, dim)
         places = ops.where(ops.isnan(last), at, places)
-        if input.ndim:
-            values = _found(input, places, dim, keepdim)
-    return Median(values, places)
+    return Median(*_found(input, places, dim, keepdim))
 
 
 def shared_by_ties(flat: Any, middle: Any) -> Any:

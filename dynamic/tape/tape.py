@@ -44,6 +44,9 @@ from staticgraph.dynamic.tape.recipes import Recipe, recipe
 from staticgraph.dynamic.tape.saved_tensors import Packed, saved_tensor
 from staticgraph.dynamic.tape.saved_values import saved_names, saved_value
 
+Kept = tuple[Any, int, tuple[int, ...], Any, Any]
+"""Of a tensor its version counter, what that was, shape, dtype, and the node that made it."""
+
 _NOTHING = ((None, 0), (None, 0))
 _TURNING = (transpose_2d, swap, ops.transpose)
 _NOT_DERIVED = "derivative for aten::hardsigmoid_backward is not implemented"
@@ -66,7 +69,7 @@ class Node(GraphNode):
     guards: tuple[Any, ...]
     versions: tuple[Any, ...]
     attrs: Attrs
-    kept: tuple[tuple[Any, int, Spec, Any], ...]
+    kept: tuple[Kept, ...]
 
     @property
     def turned(self) -> bool:
@@ -252,15 +255,17 @@ class Node(GraphNode):
 class KeepingNode(Node):
     """A node of which PyTorch's keeps more tensors than its rule reads: they may not change.
 
-    `kept` has of each the version counter, what that was, its type, and the node that made it.
+    Attributes:
+        kept: what is known of them.
     """
 
     __slots__ = ()
 
     def pull(self, g: object, create_graph: bool) -> list[tuple[Any, Any]]:
         """The cotangents of the operands."""
-        for counter, version, spec, maker in self.kept:
+        for counter, version, shape, dtype, maker in self.kept:
             if counter[0] != version:
+                spec = Spec(shape, dtype)
                 raise AutogradError(mutated(spec, maker, counter, version, self.name()))
         return super().pull(g, create_graph)
 
@@ -314,13 +319,14 @@ def keep(node: Any, tensors: Iterable[Any]) -> None:
         node.kept = noted(node, tensors)
 
 
-def noted(node: object, tensors: Iterable[Any]) -> tuple[tuple[Any, int, Spec, Any], ...]:
+def noted(node: object, tensors: Iterable[Any]) -> tuple[Kept, ...]:
     """What a node keeps of tensors, without a reference to itself."""
     found = []
     for one in tensors:
-        counter, array, maker = one._counter, one._array, one._maker
-        spec = Spec(array.shape, array.dtype)
-        found.append((counter, counter[0], spec, None if maker is node else maker))
+        counter, array, maker = one._cell or one._counter, one._array, one._maker
+        if maker is node:
+            maker = None
+        found.append((counter, counter[0], array.shape, array.dtype, maker))
     return tuple(found)
 
 

@@ -38,4 +38,21 @@ class TrackedInference(list[Any]):
     __slots__ = ()
 
 
+class Versions:
+    """The version of what depends on several tensors: the sum of theirs. Final."""
+
+    __slots__ = ("counters",)
+
+    def __init__(self, counters: list[list[Any]]) -> None:
+        self.counters = counters
+
+    def __getitem__(self, index: int) -> Any:
+        if index:
+            return next((one[1] for one in self.counters if one[1] is not None), None)
+        total = 0
+        for one in self.counters:
+            total += one[0]
+        return total
+
+
 UNTRACKED: Any = _Untracked()

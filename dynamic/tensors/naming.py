@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.dynamic.tape import tape
@@ -55,14 +55,16 @@ def _places(function: Any, keeps: Sequence[str]) -> list[tuple[int, str]]:
 
 def _given(
     places: Sequence[tuple[int, str]], args: Sequence[Any], options: dict[str, Any], result: Any
-) -> Iterable[Any]:
+) -> list[Any]:
+    found = []
     for position, name in places:
         if position < 0:
             one = result
         else:
             one = args[position] if position < len(args) else options.get(name)
         if isinstance(one, Tensor):
-            yield one
+            found.append(one)
+    return found
 
 
 def keep(result: Any, *tensors: Any) -> Any:

@@ -341,3 +341,44 @@ def test_a_captured_step_of_a_model_is_the_eager_one() -> None:
     assert losses == pytest.approx(eager, rel=1e-5)
     for one, other in zip(parameters, expected, strict=True):
         assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+RECURRENT: dict[str, tuple[Any, list[Any]]] = {
+    "RNN": (lambda: torch.nn.RNN(3, 4, 2), [BF16, BF16]),
+    "RNN both ways": (lambda: torch.nn.RNN(3, 4, bidirectional=True), [BF16, BF16]),
+    "LSTM": (lambda: torch.nn.LSTM(3, 4, 2), [BF16, BF16, BF16]),
+    "LSTM with a projection": (lambda: torch.nn.LSTM(3, 4, proj_size=2), [BF16, BF16, F32]),
+    "GRU": (lambda: torch.nn.GRU(3, 4), [F32, F32]),
+    "RNNCell": (lambda: torch.nn.RNNCell(3, 4), [BF16]),
+    "LSTMCell": (lambda: torch.nn.LSTMCell(3, 4), [F32, F32]),
+    "GRUCell": (lambda: torch.nn.GRUCell(3, 4), [F32]),
+}
+"""Layers, and the dtypes of the output and the states."""
+
+
+def _flat(one: Any) -> list[Any]:
+    return [two for part in one for two in _flat(part)] if isinstance(one, tuple) else [one]
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_layers(name: str) -> None:
+    make, dtypes = RECURRENT[name]
+    torch.manual_seed(0)
+    layer, x = make(), _x(2, 3) if "Cell" in name else _x(5, 2, 3)
+    x.requires_grad_()
+    with torch.autocast("cpu"):
+        found = _flat(layer(x))
+    assert [one.dtype for one in found] == dtypes
+    for one, other in zip(found, _flat(layer(x)), strict=True):
+        assert torch.allclose(one.float(), other, rtol=0.03, atol=0.01)
+    sum(one.float().sum() for one in found).backward()
+    assert {x.grad.dtype, *(p.grad.dtype for p in layer.parameters())} == {F32}
+
+
+def test_recurrent_layers_of_float64_and_packed_sequences() -> None:
+    layer = torch.nn.LSTM(3, 4)
+    packed = torch.nn.utils.rnn.pack_sequence([_x(3, 3), _x(2, 3)])
+    with torch.autocast("cpu"):
+        found, states = layer(packed)
+        assert found.data.dtype == states[0].dtype == F32
+        assert layer.double()(_x(5, 2, 3).double())[0].dtype == torch.float64
