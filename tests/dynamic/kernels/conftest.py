@@ -10,13 +10,17 @@ from staticgraph.dynamic.kernels import quick
 from staticgraph.dynamic.tensors import recorders, tensor
 
 
+@pytest.fixture(autouse=True)
+def _methods_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although a class with a `__torch_function__`, in another test, has them stay for ever."""
+    monkeypatch.setattr(activity._total, "methods_stay", False)
+
+
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ops are looked at at every second call."""
     for module in (loops, quick, recorders):
         monkeypatch.setattr(module, "OFTEN", 2)
     monkeypatch.setattr(activity, "ENOUGH", 0)
-    # which a class with a `__torch_function__` in another test asks for, for ever
-    monkeypatch.setattr(activity._total, "methods_stay", False)
     for state in loops._states.values():
         monkeypatch.setattr(state, "blanks", tensor.blanks(1))
