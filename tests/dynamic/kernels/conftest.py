@@ -10,12 +10,6 @@ from staticgraph.dynamic.kernels import quick
 from staticgraph.dynamic.tensors import recorders, tensor
 
 
-@pytest.fixture(autouse=True)
-def _methods_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Although a class with a `__torch_function__`, in another test, has them stay for ever."""
-    monkeypatch.setattr(activity._total, "methods_stay", False)
-
-
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ops are looked at at every second call."""
