@@ -159,7 +159,7 @@ def window_counts(
 
 def count_along(
     size: Size, window: int, stride: int, padding: int, dilation: int, ceil: bool
-) -> Any:
+) -> Size:
     """The number of windows along an axis, as `window_counts` has them; an int of an int."""
     room = size + 2 * padding - dilation * (window - 1) - 1
     if not ceil:

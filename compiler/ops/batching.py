@@ -81,7 +81,7 @@ def of_one_shape(
 
 def unchanged(
     op: Op, examples: Sequence[Example], size: Size, attrs: Attrs, apply: Apply = evaluated
-) -> Any:
+) -> Value:
     """Ops of one operand on its last axes."""
     return apply(op, [examples[0].tensor], attrs)
 

@@ -16,7 +16,5 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (loops, quick, recorders):
         monkeypatch.setattr(module, "OFTEN", 2)
     monkeypatch.setattr(activity, "ENOUGH", 0)
-    # which a class with a `__torch_function__` in another test asks for, for ever
-    monkeypatch.setattr(activity._total, "methods_stay", False)
     for state in loops._states.values():
         monkeypatch.setattr(state, "blanks", tensor.blanks(1))
