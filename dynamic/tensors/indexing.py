@@ -129,7 +129,7 @@ class Indexing(Operand):
 
 def keep_key(result: Any, key: object) -> None:
     """Have the node of what a key selected, or set, tell if the key's tensors were changed."""
-    node = getattr(result, "_maker", None)
+    node = None if paused and mode.capture is not None else result._maker
     if node is not None:
         entries = key if type(key) is tuple or type(key) is list else (key,)
         keep(node, [one for one in entries if isinstance(one, Indexing)])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.dynamic.tape import tape
+from staticgraph.dynamic.tape.grad_mode import mode, paused
 from staticgraph.dynamic.tape.nodes import class_named
 from staticgraph.dynamic.tape.tape import KeepingNode, Node
 from staticgraph.dynamic.tensors.tensor import Tensor
@@ -33,7 +34,7 @@ def called(label: str, *keeps: str) -> Callable[[Any], Any]:
             first = result[0] if isinstance(result, tuple) else result
             if type(first) is Tensor and not any(first is one for one in args):
                 node = first._maker
-                kind = type(node)
+                kind: type = type(node)
                 if kind is Node or kind is KeepingNode:
                     if places:
                         kind = KeepingNode
@@ -69,6 +70,7 @@ def _given(
 
 def keep(result: Any, *tensors: Any) -> Any:
     """`result`, whose node tells of these in the reverse pass if they were changed in place."""
-    if type(result) is Tensor and result._maker is not None:
+    captured = paused and mode.capture is not None
+    if type(result) is Tensor and not captured and result._maker is not None:
         tape.keep(result._maker, [one for one in tensors if isinstance(one, Tensor)])
     return result

@@ -86,10 +86,11 @@ def extremum(op: Op, position: Op, at: Op, pairwise: Op, result: Any) -> Any:
             return op(self)
         if dim is None:
             raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
+        axes = axes_of(op.name, dim, self.ndim)
+        if len(axes) != 1 or (paused and mode.capture is not None):
+            return result(over(op, self, dim, keepdim), over(position, self, dim, keepdim))
         places = over(position, self, dim, keepdim)
-        if not self.ndim or (paused and mode.capture is not None):
-            return result(over(op, self, dim, keepdim), places)
-        attrs = {"axes": axes_of(op.name, dim, self.ndim), "keepdims": bool(keepdim)}
+        attrs = {"axes": axes, "keepdims": bool(keepdim)}
         return result(self._apply(at, (self, places), attrs), places)
 
     method.__doc__ = (
