@@ -195,7 +195,8 @@ def _avg_pool(
         raise AutogradError("divisor must be not zero")
     ones = (1,) * axes
     _check_padding(edge, size, ones)
-    array = image_of(input, axes)
+    usual = divisor_override is None or type(divisor_override) is int
+    array = image_of(input, axes) if usual else None  # what is no number is told of below
     if array is not None and axes == 1:
         rows = (1, *size), (1, *step), (0, *edge), ceil_mode, count_include_pad, divisor_override
         return of_one_axis(lambda x: _avg_pool(2, x, *rows), input)
