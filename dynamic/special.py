@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,9 @@ from staticgraph.compiler.functions import orthogonal as _orthogonal, special as
 from staticgraph.compiler.ops.public_special import *
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_kinds
+from staticgraph.dynamic.operations.numeric_types import result_type
 from staticgraph.dynamic.tensors.outputs import taking_out
+from staticgraph.dynamic.tensors.tensor import Tensor
 
 
 def _cast_before(function: Callable[..., Any]) -> Any:
@@ -31,6 +34,23 @@ def _cast_before(function: Callable[..., Any]) -> Any:
     return cast
 
 
+def _of_degree(function: Callable[..., Any]) -> Any:
+    """A polynomial whose degrees may be floats, which are cut off at the point, as in PyTorch."""
+    taking = taking_input(function, "n")
+
+    @functools.wraps(taking)
+    def polynomial(input: Any, n: Any, **options: Any) -> Any:
+        if isinstance(n, float):
+            n = int(n) if math.isfinite(n) else -1
+        elif isinstance(n, Tensor) and n.is_floating_point():
+            if isinstance(input, Tensor):
+                input = input.to(result_type(input, n))
+            n = n.long()
+        return taking(input, n, **options)
+
+    return taking_out(polynomial)
+
+
 entr = taking_out(taking_input(_special.entr))
 erfcx = taking_out(taking_input(_special.erfcx))
 expit = taking_out(taking_input(_special.expit))
@@ -42,26 +62,18 @@ ndtr = taking_out(taking_input(_special.ndtr))
 softmax = _cast_before(_special.softmax)
 xlog1py = taking_out(taking_input(_special.xlog1py, "other"))
 zeta = taking_out(taking_input(_special.zeta, "other"))
-chebyshev_polynomial_t = taking_out(taking_input(_orthogonal.chebyshev_polynomial_t, "n"))
-chebyshev_polynomial_u = taking_out(taking_input(_orthogonal.chebyshev_polynomial_u, "n"))
-chebyshev_polynomial_v = taking_out(taking_input(_orthogonal.chebyshev_polynomial_v, "n"))
-chebyshev_polynomial_w = taking_out(taking_input(_orthogonal.chebyshev_polynomial_w, "n"))
-hermite_polynomial_h = taking_out(taking_input(_orthogonal.hermite_polynomial_h, "n"))
-hermite_polynomial_he = taking_out(taking_input(_orthogonal.hermite_polynomial_he, "n"))
-laguerre_polynomial_l = taking_out(taking_input(_orthogonal.laguerre_polynomial_l, "n"))
-legendre_polynomial_p = taking_out(taking_input(_orthogonal.legendre_polynomial_p, "n"))
-shifted_chebyshev_polynomial_t = taking_out(
-    taking_input(_orthogonal.shifted_chebyshev_polynomial_t, "n")
-)
-shifted_chebyshev_polynomial_u = taking_out(
-    taking_input(_orthogonal.shifted_chebyshev_polynomial_u, "n")
-)
-shifted_chebyshev_polynomial_v = taking_out(
-    taking_input(_orthogonal.shifted_chebyshev_polynomial_v, "n")
-)
-shifted_chebyshev_polynomial_w = taking_out(
-    taking_input(_orthogonal.shifted_chebyshev_polynomial_w, "n")
-)
+chebyshev_polynomial_t = _of_degree(_orthogonal.chebyshev_polynomial_t)
+chebyshev_polynomial_u = _of_degree(_orthogonal.chebyshev_polynomial_u)
+chebyshev_polynomial_v = _of_degree(_orthogonal.chebyshev_polynomial_v)
+chebyshev_polynomial_w = _of_degree(_orthogonal.chebyshev_polynomial_w)
+hermite_polynomial_h = _of_degree(_orthogonal.hermite_polynomial_h)
+hermite_polynomial_he = _of_degree(_orthogonal.hermite_polynomial_he)
+laguerre_polynomial_l = _of_degree(_orthogonal.laguerre_polynomial_l)
+legendre_polynomial_p = _of_degree(_orthogonal.legendre_polynomial_p)
+shifted_chebyshev_polynomial_t = _of_degree(_orthogonal.shifted_chebyshev_polynomial_t)
+shifted_chebyshev_polynomial_u = _of_degree(_orthogonal.shifted_chebyshev_polynomial_u)
+shifted_chebyshev_polynomial_v = _of_degree(_orthogonal.shifted_chebyshev_polynomial_v)
+shifted_chebyshev_polynomial_w = _of_degree(_orthogonal.shifted_chebyshev_polynomial_w)
 modified_bessel_i0, modified_bessel_i1 = ops.i0, ops.i1
 digamma, erf, erfc, exp2, expm1 = ops.digamma, ops.erf, ops.erfc, ops.exp2, ops.expm1
 log1p, sinc = ops.log1p, ops.sinc

@@ -198,16 +198,24 @@ def _extended(
 
 
 def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Any:
-    """Where the largest element of each window is, in the flat spatial axes of the input."""
+    """Where the largest element of each window is, in the flat spatial axes of the input.
+
+    Of nothing but -inf the padding, which comes first, is as large: the first element of the input.
+    """
     inside = ops.argmax(ops.stop_gradient(flat), -1)
     place: Any = 0
+    first: Any = 0
+    in_padding: Any = False
     axes = len(size)
     for axis in range(axes):
         offset = inside // math.prod(size[axis + 1 :]) % size[axis]
         start = numbers(flat.shape[2 + axis], x) * step[axis] - edge[axis]
         start = ops.reshape(start, (-1,) + (1,) * (axes - axis - 1))
-        place = place * number(x.shape[2 + axis], x) + beside(start, x) + offset * spread[axis]
-    return place
+        begin = ops.where(start < 0, start % spread[axis], start)
+        at, length = beside(start, x) + offset * spread[axis], number(x.shape[2 + axis], x)
+        place, first = place * length + at, first * length + beside(begin, x)
+        in_padding = in_padding | (at < 0) if edge[axis] else in_padding
+    return place if in_padding is False else ops.where(in_padding, first, place)
 
 
 def avg_pool1d(

@@ -66,7 +66,7 @@ def gamma_attempt(a, key, counter):
     rest = f64(4095 - (bits & 4095)) * 0.000244140625
     if shape < 1.0:
         found = found * exp(gamma_power(shape, key, counter))
-    least = (x * x) * (x * x) / (108.0 * d)
+    least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     return type(a)(select(rest * minimum(root, 1.0) > least, found, -1.0))
 
 
@@ -93,7 +93,7 @@ def log_gamma_attempt(a, key, counter):
     rest = f64(4095 - (bits & 4095)) * 0.000244140625
     if shape < 1.0:
         found = found + gamma_power(shape, key, counter)
-    least = (x * x) * (x * x) / (108.0 * d)
+    least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     return type(a)(select(rest * minimum(root, 1.0) > least, found, 1e30))
 
 

@@ -104,11 +104,16 @@ def _max_pool(
     return batched(pool, input, axes, message)
 
 
+def _is_empty(stride: object) -> bool:
+    """Whether it is what PyTorch has for None."""
+    return isinstance(stride, list | tuple) and not stride
+
+
 def _options(
     axes: int, kernel_size: object, stride: object, padding: object
 ) -> tuple[Sizes, Sizes, Sizes]:
     size = per_axis(kernel_size, axes)
-    step = size if stride is None or stride == () else per_axis(stride, axes)
+    step = size if stride is None or _is_empty(stride) else per_axis(stride, axes)
     if any(one == 0 for one in step):
         raise AutogradError("stride should not be zero")
     return size, step, per_axis(padding, axes)

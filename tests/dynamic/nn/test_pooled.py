@@ -115,3 +115,18 @@ def test_the_place_of_an_infinite_largest_is_in_the_image() -> None:
     assert places.tolist() == [[[0, 0, 1, 2]]]
     values.sum().backward()
     assert x.grad.tolist() == [[[2.0, 1.0, 1.0, 0.0]]]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("spread", [1, 2])
+def test_places_of_infinite_elements_are_the_same_in_captured_code(axes: int, spread: int) -> None:
+    x = torch.full((1, 2) + (5,) * axes, -float("inf"))
+    x[..., 4] = 1.0
+
+    def pool(x: Any) -> Any:
+        name = f"max_pool{axes}d"
+        return getattr(F, name)(x, 3, 2, 1, spread, return_indices=True)[1]
+
+    found = sg.function(pool)(x)
+    assert found.tolist() == pool(x).tolist()
+    assert int(found.min()) >= 0

@@ -175,3 +175,24 @@ def test_histograms_refuse_the_same_eagerly_and_captured(name: str, captured: bo
 def test_histc_of_limits_the_wrong_way_round() -> None:
     with pytest.raises(RuntimeError, match="max must be larger than min, but got 1 and 5"):
         torch.histc(torch.ones(2), 2, 5, 1)
+
+
+@pytest.mark.parametrize("n", [2.9, -0.5, math.nan, torch.tensor([2.9, 2.0])])
+def test_degrees_of_polynomials_are_cut_off(n: Any) -> None:
+    x = torch.tensor([0.5, 2.0])
+    whole = 2 if not isinstance(n, float) or n > 0 else 0 if n == n else -1
+    for name in ("chebyshev_polynomial_t", "laguerre_polynomial_l"):
+        polynomial = getattr(torch.special, name)
+        assert polynomial(x, n).tolist() == polynomial(x, n=whole).tolist()
+    assert torch.special.legendre_polynomial_p(x, torch.tensor(2.0).double()).dtype == (
+        torch.float32
+    )
+    wide = torch.tensor([2.0, 3.0], dtype=torch.float64)
+    assert torch.special.legendre_polynomial_p(x, wide).dtype == torch.float64
+
+
+def test_windows_with_an_empty_stride_do_not_overlap() -> None:
+    x = torch.arange(16.0).reshape(1, 4, 4)
+    functional = torch.nn.functional
+    assert torch.equal(functional.max_pool2d(x, 2, []), functional.max_pool2d(x, 2))
+    assert torch.equal(functional.avg_pool2d(x, 2, ()), functional.avg_pool2d(x, 2))

@@ -93,6 +93,9 @@ def test_small_and_large_parameters() -> None:
     assert stats.kstest((large - 1e12) / 1e6, "norm").pvalue > LEAST
     ends = sg.random.gamma(KEY, np.array([0.0, np.inf, np.nan]))
     assert_array_equal(ends, [0.0, np.inf, np.nan])
+    for draw in (sg.random.gamma, sg.random.loggamma):  # known when they are drawn
+        found = sg.function(lambda a, draw=draw: draw(KEY, a))(np.full(64, -0.3))
+        assert np.isnan(found).all()
     rates = sg.random.poisson(KEY, np.array([0.0] * 9 + [1e15]))
     assert not rates[:9].any()
     assert abs(rates[9] - 1e15) < 5 * np.sqrt(1e15)
