@@ -142,6 +142,7 @@ def _ours() -> Sources:
     return Sources(ROOT, PACKAGES)
 
 
+@pytest.mark.slow
 def test_no_signature_where_packages_meet_says_any() -> None:
     assert _ours().vague() == []
 

@@ -36,6 +36,7 @@ def units(made: sg.Executable) -> str:
     return "".join(made.kernel.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_every_scatter_is_numpys_in_the_order_of_the_index(known: bool) -> None:
     for count in (513, 1100):

@@ -157,6 +157,7 @@ def _interpreted_gradient(loss: Callable[[Any], Any], at: Any) -> Any:
     return interpret(gradients(loss(leaf), [leaf]), {leaf: at})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_in_both_paradigms(name: str) -> None:
     loss, at = LOSSES[name]
@@ -171,6 +172,7 @@ def test_gradients_in_both_paradigms(name: str) -> None:
     np.testing.assert_allclose(tensor.grad.numpy(), found, rtol=1e-10, atol=1e-12 * largest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

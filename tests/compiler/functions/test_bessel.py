@@ -48,6 +48,7 @@ CASES: dict[str, tuple[np.ndarray, Callable[[Any], Any], Callable[[Any], Any], f
 """Where, the function, its envelope, and the units in the last place of the larger of both."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_errors_are_units_in_the_last_place_of_value_or_envelope(name: str, dtype: str) -> None:

@@ -31,6 +31,7 @@ def worlds(function, arrays):
     yield function(*map(dynamic.tensor, arrays)).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:Mean of empty")
 @pytest.mark.parametrize(("name", "options"), REDUCTIONS)
 def test_reductions_take_where(name, options):
@@ -217,6 +218,7 @@ PADS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
 def test_pads_in_all_of_numpys_modes(dtype):
     x = (RNG.normal(size=(3, 4)) * 10).astype(dtype)

@@ -111,6 +111,7 @@ def _derivative(name: str, at: tuple[np.ndarray, ...], times: int) -> Any:
     return interpret([slope], {x: last})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_slopes_are_mpmaths(name: str) -> None:
     _check(name, 8)
@@ -129,6 +130,7 @@ def _check(name: str, count: int) -> None:
     assert_allclose(_derivative(name, at, 1), _exact(slope, at), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_second_derivatives_are_mpmaths(name: str) -> None:
     at, _, slope = CASES[name]

@@ -119,6 +119,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[np.ndarray,
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_numpys_and_gradients_those_of_known_sizes(name: str) -> None:
     ours, numpys, arrays = CASES[name]
@@ -167,6 +168,7 @@ INTEGERS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INTEGERS)
 def test_sets_places_and_bits_of_unknown_sizes(name: str) -> None:
     ours, numpys = INTEGERS[name]

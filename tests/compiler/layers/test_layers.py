@@ -127,6 +127,7 @@ def test_arrays_have_pytorchs_values(family: str) -> None:
             same(results(name, case.args, case.options), values_of(name, place)[0], EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_expressions_have_pytorchs_values(family: str) -> None:
     for name, place, case in calls(family):

@@ -16,6 +16,7 @@ def _normal(*shape: int) -> Any:
     return RANDOM.standard_normal(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right", "calls"),
     [
@@ -74,6 +75,7 @@ def test_rows_of_both_operands_are_multiplied_by_sums() -> None:
     assert "gemm" in columns.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [(), (6,)])
 def test_in_loops_and_branches(batch: tuple[int, ...]) -> None:
     f, p = (sg.placeholder(name, (*batch, 3, 3), "float64") for name in "fp")

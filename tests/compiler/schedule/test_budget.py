@@ -97,6 +97,7 @@ NETWORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_have_the_same_bits(name: str) -> None:
     network, given = NETWORKS[name]

@@ -98,6 +98,7 @@ def test_values_of_ops_that_are_dear_are_kept() -> None:
     assert not count(late(sg.erf(h)), "recompute")
 
 
+@pytest.mark.slow
 def test_what_is_computed_again_beside_a_product_that_puts_columns_by_piece() -> None:
     """A fusion lets the product take the place of a transpose, which the graph still has."""
     rng = np.random.default_rng(0)

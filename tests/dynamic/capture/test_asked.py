@@ -185,6 +185,7 @@ def _check(make: Callable[[], Any], names: list[str], changes: Mapping[str, Chan
     return follow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TENSORS)
 def test_what_a_tensor_says_is_what_it_says_at_each_call(kind: str) -> None:
     follow = _check(TENSORS[kind], _names(nn.Parameter), OF_TENSORS)
@@ -193,6 +194,7 @@ def test_what_a_tensor_says_is_what_it_says_at_each_call(kind: str) -> None:
     assert ("_backward_hooks" in follow) is (kind in ("parameter", "made"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_what_an_object_says_is_what_it_says_at_each_call(kind: str) -> None:
     make, changes = OBJECTS[kind]

@@ -89,6 +89,7 @@ def test_a_finalizer_may_change_the_operands_meanwhile(name: str) -> None:
         assert gc.isenabled()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("_testcapi") is None, reason="no allocation can be made to fail")
 @pytest.mark.parametrize("name", ["add", "multiply", "cat", "stack", "view", "linear"])
 def test_nothing_is_kept_where_memory_ends(name: str) -> None:

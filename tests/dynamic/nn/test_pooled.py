@@ -29,6 +29,7 @@ WINDOWS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", SHAPES)
 @pytest.mark.parametrize(("name", "options"), WINDOWS.items(), ids=list(WINDOWS))
 def test_values_places_and_gradients_are_those_of_the_composition(
@@ -117,6 +118,7 @@ def test_the_place_of_an_infinite_largest_is_in_the_image() -> None:
     assert x.grad.tolist() == [[[2.0, 1.0, 1.0, 0.0]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("spread", [1, 2])
 def test_places_of_infinite_elements_are_the_same_in_captured_code(axes: int, spread: int) -> None:

@@ -68,6 +68,7 @@ def test_lbfgs_in_float32_ends_as_low_as_pytorch(i):
     assert abs(reached - expected) < 1e-3**2 / (2 * 0.04)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", CASES)
 def test_options_and_state_are_those_of_pytorch(i):
     _, optimizer = run(i, "float32")

@@ -117,6 +117,7 @@ def _mpiexec(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _run(command, os.environ)
 
 
+@pytest.mark.slow
 def test_ranks_combine_over_mpi() -> None:
     """All collectives in all ways, on no columns too; replays; children that are no ranks."""
     done = _mpiexec(EVERYTHING)
@@ -125,6 +126,7 @@ def test_ranks_combine_over_mpi() -> None:
     assert "rank 1 is done" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "said"),
     [

@@ -45,6 +45,7 @@ def _losses(size: int, drop_last: bool) -> tuple[list[float], Any]:
     return losses, w1.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "size", "drop_last"), [(2, 20, True), (3, 59, False)])
 def test_losses_are_those_of_one_process(ranks: int, size: int, drop_last: bool) -> None:
     """With shares that are equal; that differ, and that are empty: 1 row for 3 ranks."""

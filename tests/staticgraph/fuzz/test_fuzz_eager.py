@@ -278,6 +278,7 @@ def test_the_reference_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found(stored.program).startswith("grad differs from PyTorch\nx")
 
 
+@pytest.mark.slow
 def test_a_reference_that_dies_says_nothing(tmp_path: Path) -> None:
     process = reference.Reference(other_python(tmp_path, "import os; os._exit(1)"))
     assert process.ask(SINE) is None

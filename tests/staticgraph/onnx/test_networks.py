@@ -61,6 +61,7 @@ RECURRENT: list[tuple[str, int, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "gates", "options"), RECURRENT)
 def test_recurrent_layers(operator: str, gates: int, options: dict[str, Any]) -> None:
     ways = 2 if options.get("direction") == "bidirectional" else 1

@@ -43,6 +43,7 @@ def _eager(name, parameter, complex_of):
     return optimizer, lambda: float(optimizer.step(closure))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_they_are_pairs_of_real_numbers_and_runs_change_paradigm(name):
     pairs = torch.tensor(START.copy().view(np.float64).reshape(2, 2, 2), requires_grad=True)

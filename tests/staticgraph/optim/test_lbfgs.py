@@ -92,6 +92,7 @@ def test_a_step_goes_where_the_eager_one_goes_and_keeps_the_same(i: int) -> None
             same(mine["state"][0][kind], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", [CASES[1], CASES[4]])
 def test_100_compiled_steps_follow_pytorch(i: int) -> None:
     run = Static(OPTIMIZERS[i][1], debug=False)

@@ -99,6 +99,7 @@ def test_the_first_steps_follow_pytorch(i: int) -> None:
     follow(paths("float64", compiled=False)[i].rows, i, "float64", 1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("i", "dtype"), [*((i, "float64") for i in COMPILED[:-1]), *((i, "float32") for i in NARROW)]
 )
@@ -107,6 +108,7 @@ def test_100_compiled_steps_follow_pytorch(i: int, dtype: str) -> None:
     follow(paths(dtype, compiled=True)[i].rows, i, dtype, bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("i", "compiled"), [*((i, False) for i in range(len(CASES))), *((i, True) for i in COMPILED)]
 )

@@ -24,6 +24,7 @@ CASES: dict[str, tuple[tuple[float, ...], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_are_of_their_distribution_and_the_same_in_both(name: str) -> None:
     parameters, distribution = CASES[name]
@@ -63,6 +64,7 @@ def test_counts_and_signs() -> None:
     assert abs(signs.mean()) < 4 / np.sqrt(N)
 
 
+@pytest.mark.slow
 def test_shares_and_vectors() -> None:
     alpha = np.array([1.0, 2.0, 3.0])
     mean, cov = np.array([1.0, -1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])

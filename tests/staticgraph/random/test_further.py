@@ -23,6 +23,7 @@ CASES: dict[str, tuple[tuple[float, ...], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_are_of_their_distribution_and_the_same_in_both(name: str) -> None:
     parameters, distribution = CASES[name]
@@ -43,6 +44,7 @@ def test_two_sided_numbers_are_of_either_sign() -> None:
     assert abs(np.mean(found > 1) - 0.5) < 2 / np.sqrt(N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["loggamma", "generalized_normal"])
 def test_gradients_average_to_the_slopes_of_means(name: str) -> None:
     # d E[x^2] / da, of both: by numbers, and by numerical slopes of SciPy's moments

@@ -35,6 +35,7 @@ OUTER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outer", OUTER.values(), ids=OUTER)
 @pytest.mark.parametrize("make", [sg.function, sg.grad, sg.value_and_grad, sg.hessian])
 def test_one_that_was_called_and_reads_by_reflection(make: Any, outer: Any) -> None:

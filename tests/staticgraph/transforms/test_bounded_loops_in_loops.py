@@ -53,6 +53,7 @@ def test_values_and_gradients_are_those_of_one_call_after_the_other(f: Callable[
     assert_allclose(sg.grad(lambda x: sg.sum(sg.vmap(f)(x)))(X), slopes, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_an_example_that_goes_on_is_an_error_and_one_that_is_done_is_none() -> None:
     with pytest.raises(sg.CheckError, match="while_loop goes on after max_steps=6 steps"):
         sg.vmap(lambda a: in_scan(a * 1e-3))(X)

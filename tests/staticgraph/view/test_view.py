@@ -67,6 +67,7 @@ def test_every_node_is_in_one_box_and_its_links_lead_somewhere(name: str, which:
         assert any(role.startswith("next value of") for role in nodes[new]["roles"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_kernel_is_the_listing_and_its_lines_name_nodes(name: str) -> None:
     executable, _ = {"step": step, "loops": loops}[name]()

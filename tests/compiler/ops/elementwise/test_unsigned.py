@@ -29,6 +29,7 @@ def _numbers(dtype: str) -> tuple[Any, Any, Any]:
     return a, random.permutation(a), np.resize(counts, a.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "backend"), [*((d, "llvm") for d in UNSIGNED), ("uint64", "numba")]
 )

@@ -66,6 +66,7 @@ SAME: dict[str, tuple[Any, Callable[..., Any], tuple[np.ndarray, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAME)
 def test_they_are_those_of_the_same_in_ops(name: str) -> None:
     own, ops, arrays = SAME[name]
