@@ -224,7 +224,9 @@ class Autograd(Operand):
                     f"{type(value).__name__}"
                 )
             check_gradient(self, value)
-            home = self._home = self._home or Cell()
+            home = self._home
+            if home is None:
+                home = self._home = Cell()
             home.grad = value
             if value._cell is not None and type(home) is AccumulateGrad:
                 hooks_of(home)  # not before the last node has run: they may have saved its memory

@@ -53,7 +53,7 @@ def check_gradient(tensor: Any, value: Any) -> None:
             f"'{list(wanted.shape)}'. Please ensure that the gradient and the tensor are the same "
             "size"
         )
-    if given.dtype != wanted.dtype:
+    if given.dtype is not wanted.dtype and given.dtype != wanted.dtype:  # mostly the same object
         raise AutogradError(
             f"attempting to assign a gradient with dtype '{DTYPES[given.dtype].legacy.lower()}' to "
             f"a tensor with grad_dtype '{DTYPES[wanted.dtype].legacy}'."
