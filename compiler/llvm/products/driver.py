@@ -8,9 +8,10 @@ the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a
 operand is packed, to be read from one end to the other, and a few rows of the left one, which stay
 in the first cache. The rows after them are fetched meanwhile, some with each tile: they would be
 waited for if they were fetched at once. Products of few columns, or of little depth, go by strips
-(`compiler.llvm.products.strips`). An element is a sum in the order of the depth, in parts
-whose number depends on the depth alone: it has the same bits whatever part of the result is
-computed at a time, and by how many threads.
+(`compiler.llvm.products.strips`). The last columns, if they are no whole vectors, are computed with
+those before them again. An element is a sum in the order of the depth, in parts whose number
+depends on the depth alone: it has the same bits whatever part of the result is computed at a time,
+and by how many threads.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ def multiply(
                     at = work + p * {LINE}
                     for j in range(left, right, {COLUMNS}):
                         columns = min({COLUMNS}, right - j)
-                        if packs | (columns & {REST} != 0):
+                        if packs | ((columns & {REST} != 0) & (j == left)):
                             packed = pack(
                                 columns, min({STEP}, depth - p),
                                 b + (start + p) * under + j * {S}, under, at,
@@ -262,26 +263,30 @@ def multiply(
                             ahead = ahead - pace
                             next = next + pace * across
                         columns = min({COLUMNS}, right - j)
-                        rights = b + start * under + j * {S}
+                        back = (columns + {REST}) // {LANES} * {LANES} - columns
+                        if packs | (j == left):
+                            back = i64(0)
+                        rights = b + start * under + (j - back) * {S}
                         step = under
-                        if packs | (columns & {REST} != 0):
+                        if packs | ((columns & {REST} != 0) & (j == left)):
                             rights = at
                             step = i64({LINE})
                             at = at + size
                         to = c + top * following + j * {S}
-                        if columns & {REST} == 0:
+                        wide = to - back * {S}
+                        if ((columns + back) & {REST} == 0) & ((back == 0) | (weight == 0)):
                             summed = tile(
-                                rows, columns, depth, lefts, down, along, rights, step,
-                                to, following, alpha, weight,
+                                rows, columns + back, depth, lefts, down, along, rights, step,
+                                wide, following, alpha, weight,
                             )
                         else:
                             if weight != 0:
-                                packed = pack(columns, rows, to, following, edge)
+                                packed = pack(columns + back, rows, wide, following, edge)
                             summed = tile(
                                 rows, (columns + {REST}) // {LANES} * {LANES}, depth,
                                 lefts, down, along, rights, step, edge, i64({LINE}), alpha, weight,
                             )
-                            placed = unpack(columns, rows, edge, to, following)
+                            placed = unpack(columns, rows, edge + back * {S}, to, following)
     if number >= 0:
         stored = atomic_store(places, {FLAG} * (number + 1), 0)
     return 0
