@@ -47,7 +47,8 @@ WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
 ROWS = 72  # that gemm multiplies by a block where it lies: for more, it packs that again
-MOST_PARTS = 8  # chunks that share a block
+MOST_PARTS = 8  # of the rows, that share a block
+PARTS = 6  # for each processor: with fewer, one that has a part more than others is waited for
 SLAB = 576  # rows of windows, which are added to a part of the result, at a time
 SUMMED = 1 << 18  # elements of that part, unless it has few rows: it stays in the second cache
 FEW_ROWS = 144  # for which the other operand is worth packing
@@ -185,8 +186,8 @@ class Windows(Pieces):
     @property
     def _lacking(self) -> Size:
         """1 if there are too few blocks, 0 if there are enough."""
-        lacking = SHARES * PROCESSORS - self.blocks * self.matrices
-        return minimum(1, maximum(0, lacking))
+        few, _ = self._row_parts
+        return minimum(1, maximum(0, PARTS * PROCESSORS - few * self.blocks * self.matrices))
 
     @property
     def is_gathered(self) -> bool:
