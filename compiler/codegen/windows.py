@@ -18,7 +18,7 @@ from staticgraph.compiler.codegen.chunks import FEW_CHUNKS, MOST, MOST_GATHERED,
 from staticgraph.compiler.codegen.packing import MOST_PACKED, Pieces, copy_of
 from staticgraph.compiler.codegen.scalar import CONSTRUCTORS, literal
 from staticgraph.compiler.codegen.statements import Memory
-from staticgraph.compiler.core.dims import Size, floor_divide, maximum, minimum, product
+from staticgraph.compiler.core.dims import Size, floor_divide, product
 from staticgraph.compiler.core.record import record
 from staticgraph.compiler.ir.records import (
     ONE,
@@ -46,13 +46,11 @@ if TYPE_CHECKING:
 WIDTH = TILE[1]  # columns of a tile: two vectors of 16 float32
 MOST_COLUMNS = 512  # of a block
 LEAST_ROWS = 32  # of the result that a chunk computes at least
-ROWS = 72  # that gemm multiplies by a block where it lies: for more, it packs that again
-MOST_PARTS = 8  # of the rows, that share a block
-PARTS = 6  # for each processor: with fewer, one that has a part more than others is waited for
+MOST_PARTS = 8  # chunks that share a block
 SLAB = 576  # rows of windows, which are added to a part of the result, at a time
 SUMMED = 1 << 18  # elements of that part, unless it has few rows: it stays in the second cache
 FEW_ROWS = 144  # for which the other operand is worth packing
-SHARES = 2  # chunks for each processor: one may be held up, but each packs a block it shares
+SHARES = 4  # chunks for each processor: one may be held up
 
 
 @record
@@ -154,40 +152,17 @@ class Windows(Pieces):
         return self.block
 
     @property
-    def row_parts(self) -> Size:
-        """In how many parts the rows of the result are divided, where a block gives columns.
-
-        In as few as gemm likes; in more where there are too few blocks for the processors.
-        """
-        few, many = self._row_parts
-        return few + self._lacking * (many - few)
+    def row_parts(self) -> int:
+        """In how many parts the rows of the result are divided, where a block gives columns."""
+        if self.is_left or not isinstance(self.other, int):
+            return 1
+        return max(1, min(MOST_PARTS, self.other // LEAST_ROWS))
 
     @property
     def part_rows(self) -> Size:
         """How many rows of the result a part has, unless it is the last one."""
-        few, many = map(self._rows_of, self._row_parts)
-        return few + self._lacking * (many - few)
-
-    def _rows_of(self, parts: int) -> Size:
-        rows = self.other
+        parts, rows = self.row_parts, self.other
         return rows if parts == 1 or not isinstance(rows, int) else -(-rows // parts // 8) * 8
-
-    @property
-    def _row_parts(self) -> tuple[int, int]:
-        """The parts if there are blocks enough for the processors, and if there are not."""
-        if self.is_left or not isinstance(self.other, int):
-            return 1, 1
-        few = -(-self.other // ROWS)
-        many = max(1, min(MOST_PARTS, self.other // LEAST_ROWS))
-        if many > PROCESSORS:  # so that no processor has one more than the others
-            many -= many % PROCESSORS
-        return min(few, MOST_PARTS), max(min(few, MOST_PARTS), many)
-
-    @property
-    def _lacking(self) -> Size:
-        """1 if there are too few blocks, 0 if there are enough."""
-        few, _ = self._row_parts
-        return minimum(1, maximum(0, PARTS * PROCESSORS - few * self.blocks * self.matrices))
 
     @property
     def is_gathered(self) -> bool:
@@ -216,8 +191,7 @@ class Windows(Pieces):
         elif self.cut == "blocks":
             extent, most = self.blocks, MOST if self._is_small else FEW_CHUNKS
         if self.is_gathered:
-            few, many = map(self._rows_of, self._row_parts)
-            memory["block", node] = padded(maximum(few, many) * self.columns)
+            memory["block", node] = padded(self.part_rows * self.columns)
         sums = self.cut == "blocks"
         if sums:
             memory["partial", node] = padded(self.other * (self.rows * self.matrices))
@@ -333,25 +307,20 @@ def in_block(
     `call` to its rows and to where its columns of the result begin.
     """
     parts, first, unit = windows.row_parts, Name("first"), Name("unit")
-    found, at = _found_matrix(windows, unit, size(windows.blocks * parts))
-    if parts != 1:
-        found.append(Assign("parts", size(parts)))
-    found += _found_block(windows, at if parts == 1 else at // Name("parts"), size)
-    found += before
+    found, at = _found_matrix(windows, unit, times(size(windows.blocks), Const(parts)))
+    found += [*_found_block(windows, at if parts == 1 else at // Const(parts), size), *before]
     if windows.by_piece:
         call.c, call.ldc = _place_by_piece(windows, size), size(windows.lines * windows.width)
     else:
         call.c = total_of((call.c, _start(windows, size)))
     if parts == 1:
         return [*found, *packs]
-    number, rows = at % Name("parts"), size(windows.other)
+    number, rows, each = at % Const(parts), windows.other, windows.part_rows
+    assert isinstance(rows, int)
+    assert isinstance(each, int)
     is_new = Binary("|", Binary("==", number, ZERO), Binary("==", unit, first))
-    found += [
-        If(is_new, tuple(packs)),
-        Assign("each", size(windows.part_rows)),
-        Assign("top", number * Name("each")),
-    ]
-    call.rows(Name("top"), Call("max", (ZERO, least(Name("each"), rows - Name("top")))))
+    found += [If(is_new, tuple(packs)), Assign("top", number * Const(each))]
+    call.rows(Name("top"), Call("max", (ZERO, least(Const(each), Const(rows) - Name("top")))))
     return found
 
 

@@ -26,7 +26,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # several slabs of channels, several blocks of an image, several parts of the filters
     ((2, 96, 20, 20), (96, 48, 3, 3), {"padding": 1, "groups": 2}),
     ((1, 130, 12, 12), (140, 130, 3, 3), {}),
-    # more blocks than processors: few parts of the filters, the last of other rows
+    # more blocks than processors, the last part of the filters of other rows
     ((23, 64, 12, 9), (150, 64, 3, 3), {"padding": 1}),
     # as many places as columns, of which every other one meets padding
     ((2, 36, 18, 3), (63, 12, 4, 3), {"stride": (1, 2), "padding": (3, 2), "groups": 3}),
