@@ -324,11 +324,11 @@ def extremum(op: Op, position: Op, at: Op, whole: Any, result: Any) -> Any:
     recorded, and `result` makes one of both.
     """
     general = getattr(Tensor, op.name)
-    of_all = reduction(op.name, op, None, general, whole, ties="even")
+    of_all = reduction(op.name, op, None, general, whole, ties="all")
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
     recorder, places_of = Recorder(at, 2), methodcaller(position.name, 1)
     state = Watched(WAYS[of_all])
-    every, _ = _ready({"ties": "even"})
+    every, _ = _ready({"ties": "all"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
 

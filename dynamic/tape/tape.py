@@ -149,12 +149,15 @@ class Node(GraphNode):
         return parts
 
     def _tensors(self, like: Any, saved: tuple[object, ...]) -> tuple[Any, ...]:
-        """The saved arrays as tensors that belong to the graph."""
-        makers = (*self.edges, self)
+        """The saved arrays as tensors that belong to the graph; a number as an array.
+
+        So rules know it, and do not keep it as if it were a tensor.
+        """
+        makers, number = (*self.edges, self), self.recipe.number
         counters = self.guards or (None,) * len(saved)
         tensors = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) and not (number and node is counter is None):
                 value = like._constant(value)
                 value._node = node
                 if counter is not None:

@@ -19,7 +19,7 @@ from staticgraph.compiler.core.types import TensorType, unify
 from staticgraph.compiler.ops.batching import images
 from staticgraph.compiler.ops.declare import as_operand, composite
 from staticgraph.compiler.ops.elementwise.arithmetic import power
-from staticgraph.compiler.ops.elementwise.comparison import equal, isnan, logical_or, where
+from staticgraph.compiler.ops.elementwise.comparison import equal, isnan, where
 from staticgraph.compiler.ops.linalg.products import matmul
 from staticgraph.compiler.ops.reductions.reduction import max, min, sum
 from staticgraph.compiler.ops.shapes.shape import (
@@ -291,12 +291,14 @@ def _max_pool2d(x: object, *, size: Pair, stride: Pair, padding: Pair) -> Any:
 def _max_pool2d_vjp(
     g: object, o: object, x: object, *, size: Pair, stride: Pair, padding: Pair
 ) -> Any:
-    # the first largest element of a window takes the gradient, as PyTorch's
-    windows = _windows(x, size, stride, padding, -np.inf)
+    # the first largest element of a window, or the last nan, takes the gradient, as PyTorch's
+    windows = _windows(x, size, stride, padding, np.nan)  # the padding is equal to nothing
+    missing = _windows(isnan(x), size, stride, padding, False) if any(padding) else isnan(windows)
     number = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
-    largest = logical_or(equal(windows, expand_dims(o, (4, 5))), isnan(windows))
-    first = min(where(largest, number, number.size), axis=(4, 5), keepdims=True)
-    return _restored(where(equal(first, number), expand_dims(g, (4, 5)), 0), x, stride, padding)
+    equals = where(equal(windows, expand_dims(o, (4, 5))), number, number.size)
+    order = where(missing, ~number, equals)
+    first = min(order, axis=(4, 5), keepdims=True)
+    return _restored(where(equal(first, order), expand_dims(g, (4, 5)), 0), x, stride, padding)
 
 
 max_pool2d = composite(
@@ -306,7 +308,7 @@ max_pool2d = composite(
     batching=images, sweep="windows",
     smooth=False,
     doc="The largest element of each window: (n, c, h, w) -> (n, c, oh, ow); the padding never "
-    "wins. The first winner takes the gradient.",
+    "wins. The first winner takes the gradient, but of nan the last.",
     example=">>> sg.max_pool2d(np.arange(8.0).reshape(1, 1, 2, 4), 2)\narray([[[[5., 7.]]]])",
 )  # fmt: skip
 
