@@ -88,8 +88,25 @@ def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -
     return sparse.to_sparse(self, sparseDims, layout)
 
 
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The tensor as one of a subclass, on the same memory and recorded; TypeError for no subclass.
+
+    What else such an object has, an `__init__` sets, which is not called.
+
+    Example:
+        >>> class Named(dynamic.Tensor):
+        ...     name = "x"
+        >>> dynamic.ones(2).as_subclass(Named).name
+        'x'
+    """
+    from staticgraph.dynamic.tensors import overriding
+
+    return overriding.as_subclass(self, cls)
+
+
 METHODS: dict[str, Any] = {
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "as_subclass": as_subclass,
     "to_sparse": to_sparse,
     "_call": staticmethod(call),
     "_perform": staticmethod(perform),

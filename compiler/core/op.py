@@ -91,6 +91,9 @@ class Operand:
     shape: Value
     dtype: Value
 
+    def _mistaken(self, op: Op, given: Sequence[object], options: Attrs, error: Exception) -> None:
+        """Raise, if this kind of handle has other words for it, what was wrong with a call."""
+
     def _standing(self) -> Value:
         """What stands for it in the function that is being captured; itself where none is."""
         return self
@@ -233,9 +236,12 @@ class Op:
                 if isinstance(operand, Operand):
                     return self._of_handle(operand, operands, attrs)
             return self._of_arrays(operands, attrs)
-        except Exception:
+        except Exception as error:
             if (said := answer(self, given, options)) is not None:
                 return said[0]
+            handle = next((one for one in given if isinstance(one, Operand)), None)
+            if handle is not None:
+                handle._mistaken(self, given, options, error)
             raise
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:

@@ -7,6 +7,7 @@ as fast as without. The function that the user called is asked for, not one that
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any, TypeVar
@@ -18,6 +19,15 @@ from staticgraph.compiler.core.whose_code import is_own
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ASKING: set[CodeType] = set()
 """The code of the functions that ask."""
+
+
+class _State(threading.local):
+    """What computes with such objects where their classes are not asked, or None: they are."""
+
+    unasked: Callable[..., tuple[Value] | None] | None = None
+
+
+state = _State()
 
 
 class OverriddenError(StaticGraphError, TypeError):
@@ -68,11 +78,14 @@ def answer(
     """What an argument's class says that a function of these is, in a tuple.
 
     None where no class does, or where a function that asks too has called this one. TypeError where
-    all that were asked said NotImplemented.
+    all that were asked said NotImplemented. Where classes are not asked it is what the function is
+    of the objects without them, if there is such a thing.
     """
     given = (*args, *options.values())
     if not any(map(overrides, _each(given))) or _is_within():
         return None
+    if state.unasked is not None:
+        return state.unasked(function, args, options)
     return (said_of(function, given, args, options),)
 
 

@@ -149,15 +149,15 @@ class Node(GraphNode):
         return parts
 
     def _tensors(self, like: Any, saved: tuple[object, ...]) -> tuple[Any, ...]:
-        """The saved arrays as tensors that belong to the graph; a number as an array.
-
-        So rules know it, and do not keep it as if it were a tensor.
-        """
+        """The saved arrays as tensors that belong to the graph, and a number as one."""
         makers, number = (*self.edges, self), self.recipe.number
         counters = self.guards or (None,) * len(saved)
         tensors = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
-            if isinstance(value, np.ndarray) and not (number and node is counter is None):
+            if isinstance(value, np.ndarray):
+                if number and node is None:
+                    tensors.append(value[()])
+                    continue
                 value = like._constant(value)
                 value._node = node
                 if counter is not None:
@@ -230,12 +230,16 @@ class Node(GraphNode):
         """Keep what the first function makes of each saved tensor; the second one reverts it."""
         if type(self) is not Node or not self.recipe.holds:
             return
-        makers = (*self.edges, None)
+        makers, number = (*self.edges, None), self.recipe.number
         saved = [
-            Packed(saved_tensor(value, maker, counter), pair)
+            value
+            if number and maker is None and i < len(self.edges)
+            else Packed(saved_tensor(value, maker, counter), pair)
             if isinstance(value, np.ndarray) and isinstance(counter, list)
             else value
-            for value, maker, counter in zip(self.saved or (), makers, self.guards, strict=True)
+            for i, (value, maker, counter) in enumerate(
+                zip(self.saved or (), makers, self.guards, strict=True)
+            )
         ]
         self.keep_packed(tuple(saved), (), ())
 
