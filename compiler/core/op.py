@@ -42,7 +42,13 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
-from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, refuse_overriding
+from staticgraph.compiler.core.overrides import (
+    OverriddenError,
+    answer,
+    asking,
+    is_within,
+    refuse_overriding,
+)
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -240,7 +246,7 @@ class Op:
             if (said := answer(self, given, options)) is not None:
                 return said[0]
             handle = next((one for one in given if isinstance(one, Operand)), None)
-            if handle is not None:
+            if handle is not None and not is_within():
                 handle._mistaken(self, given, options, error)
             raise
 

@@ -82,7 +82,7 @@ def answer(
     of the objects without them, if there is such a thing.
     """
     given = (*args, *options.values())
-    if not any(map(overrides, _each(given))) or _is_within():
+    if not any(map(overrides, _each(given))) or is_within(2):
         return None
     if state.unasked is not None:
         return state.unasked(function, args, options)
@@ -108,9 +108,9 @@ def said_of(
     )
 
 
-def _is_within() -> bool:
-    """Whether a function that asks lies between who asks `answer` and the user's code."""
-    frame = sys._getframe(2).f_back  # that of the function which asks is the first
+def is_within(depth: int = 1) -> bool:
+    """Whether a function that asks lies between who calls this, `depth` calls up, and the user."""
+    frame = sys._getframe(depth).f_back  # that of the function which asks is the first
     while frame is not None and is_own(frame.f_code.co_filename):
         if frame.f_code in _ASKING:
             return True

@@ -55,8 +55,8 @@ def max_pool2d(
     """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
     The stride is the window if None; the padding never wins, and the first of equal elements,
-    but of nan the last, takes the gradient. With `ceil_mode` the last windows may reach past the end. With `return_indices`
-    also the places in the flat (h, w) of the input.
+    but of nan the last, takes the gradient. With `ceil_mode` the last windows may reach past the
+    end. With `return_indices` also the places in the flat (h, w) of the input.
 
     Raises:
         OptionError: an option is out of range: a padding may be half a window.

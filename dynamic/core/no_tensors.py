@@ -127,9 +127,9 @@ def refuse_kinds(
         raise ArgumentError(text) from None
     if isinstance(error, StaticGraphError) and _NO_NUMBER.match(str(error)):
         shown = args[1:] if method else args
-        if any(map(_is_tensor, (*shown[1 - method :], *options.values()))):
-            if _is_ours(error.__traceback__, 1):
-                raise ArgumentError(_combination(name, shown, options)) from None
+        tensors = any(map(_is_tensor, (*shown[1 - method :], *options.values())))
+        if tensors and _is_ours(error.__traceback__, 1):
+            raise ArgumentError(_combination(name, shown, options)) from None
 
 
 def _says_so(name: str, text: str) -> bool:

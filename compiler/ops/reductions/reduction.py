@@ -164,7 +164,7 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
         if ties == "first":
             (axis,) = axes
             return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
-        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as those of PyTorch's amax
+        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as in PyTorch's amax
         won = equal(a, _restore(o, a, axes, keepdims))
         if ties == "all" and not (isinstance(o, _HELD_BY_NUMPY) and o == o):
             won = logical_or(won, not_equal(a, a))
