@@ -42,13 +42,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
-from staticgraph.compiler.core.overrides import (
-    OverriddenError,
-    answer,
-    asking,
-    is_within,
-    refuse_overriding,
-)
+from staticgraph.compiler.core.overrides import OverriddenError, answered, asking, refuse_overriding
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -96,9 +90,6 @@ class Operand:
 
     shape: Value
     dtype: Value
-
-    def _mistaken(self, op: Op, given: Sequence[object], options: Attrs, error: Exception) -> None:
-        """Raise, if this kind of handle has other words for it, what was wrong with a call."""
 
     def _standing(self) -> Value:
         """What stands for it in the function that is being captured; itself where none is."""
@@ -243,12 +234,7 @@ class Op:
                     return self._of_handle(operand, operands, attrs)
             return self._of_arrays(operands, attrs)
         except Exception as error:
-            if (said := answer(self, given, options)) is not None:
-                return said[0]
-            handle = next((one for one in given if isinstance(one, Operand)), None)
-            if handle is not None and not is_within():
-                handle._mistaken(self, given, options, error)
-            raise
+            return answered(self, given, options, error)
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:

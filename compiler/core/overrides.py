@@ -73,7 +73,7 @@ def _each(values: Sequence[object]) -> Iterator[object]:
 
 
 def answer(
-    function: object, args: Sequence[object], options: Mapping[str, object]
+    function: object, args: Sequence[object], options: Mapping[str, object], depth: int = 2
 ) -> tuple[Value] | None:
     """What an argument's class says that a function of these is, in a tuple.
 
@@ -82,11 +82,28 @@ def answer(
     of the objects without them, if there is such a thing.
     """
     given = (*args, *options.values())
-    if not any(map(overrides, _each(given))) or is_within(2):
+    if not any(map(overrides, _each(given))) or is_within(depth):
         return None
     if state.unasked is not None:
         return state.unasked(function, args, options)
     return (said_of(function, given, args, options),)
+
+
+def answered(
+    op: object, args: Sequence[object], options: Mapping[str, object], error: Exception
+) -> Value:
+    """What an argument's class says that an op is of these arguments, where a call has failed.
+
+    Else the error, or in words of an operand that has some what was wrong with the user's own call.
+    """
+    if (said := answer(op, args, options, 3)) is not None:
+        return said[0]
+    if not is_within(2):
+        for one in args:
+            mistaken = getattr(type(one), "_mistaken", None)
+            if mistaken is not None:
+                mistaken(op, args, options, error)
+    raise error
 
 
 def said_of(
@@ -108,7 +125,7 @@ def said_of(
     )
 
 
-def is_within(depth: int = 1) -> bool:
+def is_within(depth: int) -> bool:
     """Whether a function that asks lies between who calls this, `depth` calls up, and the user."""
     frame = sys._getframe(depth).f_back  # that of the function which asks is the first
     while frame is not None and is_own(frame.f_code.co_filename):

@@ -127,7 +127,7 @@ KINDS: dict[str, Kind] = {name: kind for kind, names in _NAMES for name in names
 OWN: dict[tuple[str, str], Kind | None] = {
     **{("select", "index"): _INT, ("select_scatter", "index"): _INT},
     **{(name, "input"): _VALUE for name in ("pow", "float_power", "result_type", "where")},
-    **{(name, "condition"): _VALUE for name in ("where",)},
+    **{("where", name): _VALUE for name in ("condition", "x")},
     **{(name, "other"): _TENSOR for name in (
         "allclose", "isclose", "equal", "dist", "inner", "kron", "cross", "expand_as", "view_as",
         "reshape_as", "type_as", "atan2", "hypot", "nextafter", "logaddexp", "logaddexp2", "fmax",

@@ -27,9 +27,9 @@ from staticgraph.dynamic.core.dtypes import (
 )
 from staticgraph.dynamic.core.eager_ops import clone
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError
-from staticgraph.dynamic.core.no_tensors import check, refuse_kinds
+from staticgraph.dynamic.core.no_tensors import check
 from staticgraph.dynamic.core.operands import explain, validate
-from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS, called
+from staticgraph.dynamic.core.pytorch import PLACING, TOTALS, VIEWS
 from staticgraph.dynamic.core.whole_numbers import keeps_whole_numbers
 from staticgraph.dynamic.kernels.dispatch import evaluate
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused, recording
@@ -150,9 +150,6 @@ class Tensor(Autograd, InPlace, Methods, Operators):
             self._array = np.empty(data or (0,), dtype)
         self._cell = UNTRACKED if mode.inference else None
         self._home = self._maker = self._note = None
-
-    def _mistaken(self, op: Op, given: Sequence[object], options: Attrs, error: Exception) -> None:
-        refuse_kinds(called(op) or op.name, op, given, options, error)
 
     def _apply_into(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Any:
         rest = {name: value for name, value in attrs.items() if name != "out"}
