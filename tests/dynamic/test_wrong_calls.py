@@ -111,7 +111,7 @@ def test_the_function_the_argument_and_what_was_got_are_named() -> None:
          "dimensions, but got input with 2 dimension(s)"),
         (lambda: torch.pixel_unshuffle(torch.ones(1, 2, 3), 2), "pixel_unshuffle expects width to "
          "be divisible by downscale_factor, but input.size(-1)=3 is not divisible by 2"),
-        (lambda: x.copysign([]), "copysign(): argument 'other' (position 2) must be Tensor or "
+        (lambda: x.copysign([]), "copysign(): argument 'other' (position 1) must be Tensor or "
          "Number, not list"),
         (lambda: torch.mean(x, dim=x), "mean(): argument 'dim' (position 2) must be tuple of "
          "ints, not Tensor"),
