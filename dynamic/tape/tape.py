@@ -152,7 +152,7 @@ class Node(GraphNode):
         """The saved arrays as tensors that belong to the graph, and a number as one."""
         makers, number = (*self.edges, self), self.recipe.number
         counters = self.guards or (None,) * len(saved)
-        tensors = []
+        tensors: list[Any] = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
             if isinstance(value, np.ndarray):
                 if number and node is None:

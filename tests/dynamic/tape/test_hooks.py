@@ -309,3 +309,12 @@ def test_numbers_are_not_packed_where_a_derivative_is_derived(exponent: float) -
     (curve,) = torch.autograd.grad(slope.sum(), x)
     expected = exponent * (exponent - 1) * np.array([2.0, 3.0]) ** (exponent - 2)
     np.testing.assert_allclose(curve.numpy(), expected, rtol=1e-14)
+
+
+def test_what_was_unpacked_is_packed_again_where_a_derivative_is_derived() -> None:
+    """Doubled each time: the operand twice, the cotangent once; PyTorch has 8 times the slope."""
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: 2 * t, lambda t: t):
+        (slope,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        slope.sum().backward()
+    assert x.grad.tolist() == [96.0, 144.0]
