@@ -149,13 +149,17 @@ class Node(GraphNode):
         return parts
 
     def _tensors(self, like: Any, saved: tuple[object, ...]) -> tuple[Any, ...]:
-        """The saved arrays as tensors that belong to the graph, and a number as one."""
-        makers, number = (*self.edges, self), self.recipe.number
+        """The saved arrays as tensors that belong to the graph; an exponent may be a number.
+
+        Its rule meets tensors of the right dtype alone, which others of a number may not.
+        """
+        makers = (*self.edges, self)
+        number = self.recipe.number and self.recipe.op is ops.power and self.edges[1] is None
         counters = self.guards or (None,) * len(saved)
         tensors: list[Any] = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
             if isinstance(value, np.ndarray):
-                if number and node is None:
+                if number and len(tensors) == 1:
                     tensors.append(value[()])
                     continue
                 value = like._constant(value)
