@@ -50,8 +50,8 @@ def bessel_jn(z: Value, *, v: int) -> Value:
         >>> sg.special.bessel_jn(np.array(1.0), v=2)
         array([0.76519769, 0.44005059, 0.11490348])
     """
-    if v < 0:
-        raise OptionError(f"bessel_jn: v={v} is negative")
+    if not isinstance(v, int) or v < 0:
+        raise OptionError(f"bessel_jn: v={v!r} is no whole number from 0 on")
     x = _floats(z)
     size = ops.abs(x)
     quotients: list[Any] = [0.0] * (v + 1)
@@ -72,10 +72,10 @@ def bessel_jn(z: Value, *, v: int) -> Value:
 def sph_harm_y(n: Value, m: Value, theta: Value, phi: Value, *, n_max: int | None = None) -> Value:
     """Spherical harmonics of degree n and order m at the polar angle theta and the azimuth phi.
 
-    Degrees and orders are integers that broadcast with the angles; `n_max`, the largest degree,
-    is needed where they are neither numbers nor arrays. Complex, with the phase of Condon and
-    Shortley; 0 for |m| > n, nan for n < 0. By recurrence over degrees (Abramowitz and Stegun
-    8.5.3) of normalised functions, so that the time is proportional to the largest one.
+    Degrees and orders are integers that broadcast with the angles, theta from 0 to pi; `n_max`, the
+    largest degree, is needed where they are neither numbers nor arrays. Complex, with the phase of
+    Condon and Shortley; 0 for |m| > n, nan for n < 0 and n > n_max. By recurrence over degrees
+    (Abramowitz and Stegun 8.5.3) of normalised functions: the time is proportional to the largest.
 
     Example:
         >>> sg.special.sph_harm_y(1, 0, np.array([0.0]), 0.0)
@@ -116,4 +116,5 @@ def _legendre(degree: Any, order: Any, theta: Any, n_max: int) -> Any:
         before = ops.where(rising, 0, ops.where(inside, current, before))
         current = ops.where(rising, by_order, kept)
     current = ops.where(ops.greater(order, degree), 0, current)
-    return ops.where(ops.less(degree, 0), math.nan, current)
+    unknown = ops.logical_or(ops.less(degree, 0), ops.greater(degree, n_max))
+    return ops.where(unknown, math.nan, current)

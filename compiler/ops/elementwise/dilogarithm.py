@@ -13,7 +13,13 @@ from typing import Any
 from staticgraph.compiler.ops.declare import composite
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute, maximum, minimum
 from staticgraph.compiler.ops.elementwise.bessel_waves import even_series
-from staticgraph.compiler.ops.elementwise.comparison import equal, less, less_equal, where
+from staticgraph.compiler.ops.elementwise.comparison import (
+    equal,
+    less,
+    less_equal,
+    logical_or,
+    where,
+)
 from staticgraph.compiler.ops.elementwise.exponential import log, log1p
 
 __all__ = ["spence"]
@@ -51,9 +57,10 @@ def _slope(a: Any) -> Any:
     near = less_equal(absolute(a - 1), _BORDER)
     inside = where(near, a, 1)
     series = even_series(_ATANH, (inside - 1) / (inside + 1)) * (-2 / (inside + 1))
-    beyond = where(near, 2, a)
-    far = where(equal(a, math.inf), 0, log(beyond) / (1 - beyond))
-    return where(near, series, far)
+    endless = equal(a, math.inf)
+    beyond = where(logical_or(near, endless), 2, a)
+    far = log(beyond) / (1 - beyond)
+    return where(near, series, where(endless, 0, far))
 
 
 spence: Any = composite(

@@ -165,8 +165,17 @@ exp1: Any = composite(
     doc="The integral of exp(-t) / t from x on: inf at 0, nan below.",
     example=">>> sg.special.exp1(np.array([0.0, 1.0]))\narray([       inf, 0.21938393])",
 )  # fmt: skip
+
+
+def _expi_slope(a: Any) -> Any:
+    """exp(x) / x, which overflows later than exp does."""
+    inside = minimum(a, _VANISHED)
+    half = exp(inside * 0.5)
+    return half / inside * half
+
+
 expi: Any = composite(
-    "expi", _expi, vjp=(lambda g, o, a: g * (exp(a) / a),), saves=("a",), elementwise=True,
+    "expi", _expi, vjp=(lambda g, o, a: g * _expi_slope(a),), saves=("a",), elementwise=True,
     floating=True,
     doc="Ei, the integral of exp(t) / t up to x, beyond 0 its principal value: -inf at 0.",
     example=">>> sg.special.expi(np.array([-1.0, 0.0, 1.0]))\n"

@@ -119,7 +119,7 @@ def _expn_slope(g: object, o: object, n: Any, x: Any) -> Any:
     """-expn(n - 1, x), and of exp(-x) / x."""
     plain = equal(n, 0)
     below = expn(where(plain, 1, n) - 1, x)
-    return where(plain, -(exp(-x) * (1 + x) / (x * x)), -below) * g
+    return where(plain, -(exp(-x) / x * (1 + 1 / x)), -below) * g
 
 
 expn: Op = _host(

@@ -192,8 +192,12 @@ def _waves(size: Any) -> tuple[Any, Any, Any, Any]:
     inverse = 1 / maximum(size, _WAVES[1])
     f = _auxiliary(_CI_F_MIDDLE, _CI_F_FAR, size, _WAVES) * inverse
     g = _auxiliary(_CI_G_MIDDLE, _CI_G_FAR, size, _WAVES) * inverse * inverse
-    turning = where(equal(size, math.inf), 0, size)
+    turning = _finite(size)
     return f, g, sin(turning), cos(turning)
+
+
+def _finite(size: Any) -> Any:
+    return where(equal(size, math.inf), 0, size)
 
 
 sine_integral: Any = composite(
@@ -204,8 +208,9 @@ sine_integral: Any = composite(
     "array([0.        , 0.94608307, 1.57079633])",
 )  # fmt: skip
 cosine_integral: Any = composite(
-    "cosine_integral", _cosine_integral, vjp=(lambda g, o, a: g * (cos(a) / a),), saves=("a",),
-    elementwise=True, floating=True, domain="positive",
+    "cosine_integral", _cosine_integral,
+    vjp=(lambda g, o, a: g * (cos(_finite(absolute(a))) / a),), saves=("a",), elementwise=True,
+    floating=True, domain="positive",
     doc="Ci, less the integral of cos(t) / t from x on: -inf at 0, and below 0 the real part, "
     "Ci(-x).",
     example=">>> sg.special.cosine_integral(np.array([0.0, 1.0, np.inf]))\n"
@@ -222,6 +227,10 @@ def _turn(size: Any) -> Any:
     square, rest = product_and_rest(inside, inside)
     turn = square - 4 * round(square * 0.25) + (rest - 4 * round(rest * 0.25))
     return turn * (math.pi / 2)
+
+
+def _turn_or_nan(size: Any) -> Any:
+    return where(equal(size, math.inf), math.nan, _turn(size))
 
 
 def _spiral(size: Any) -> tuple[Any, Any, Any, Any]:
@@ -270,13 +279,13 @@ fresnel_cosine: Any = composite(
     "array([0.        , 0.77989340, 0.5       ])",
 )  # fmt: skip
 fresnel_sine_slope: Any = composite(
-    "fresnel_sine_slope", lambda x: sin(_turn(absolute(x))),
+    "fresnel_sine_slope", lambda x: sin(_turn_or_nan(absolute(x))),
     vjp=(lambda g, o, a: g * (a * math.pi * fresnel_cosine_slope(a)),), saves=("a",),
     elementwise=True, floating=True,
     doc="sin(pi x**2 / 2), the slope of fresnel_sine.",
 )  # fmt: skip
 fresnel_cosine_slope: Any = composite(
-    "fresnel_cosine_slope", lambda x: cos(_turn(absolute(x))),
+    "fresnel_cosine_slope", lambda x: cos(_turn_or_nan(absolute(x))),
     vjp=(lambda g, o, a: -g * (a * math.pi * fresnel_sine_slope(a)),), saves=("a",),
     elementwise=True, floating=True,
     doc="cos(pi x**2 / 2), the slope of fresnel_cosine.",

@@ -62,8 +62,10 @@ def _owens_t(h: Any, a: Any) -> Any:
 
 
 def _times(h: Any, a: Any) -> Any:
-    """h a, and 0 of h = 0 and a = inf."""
-    return h * where(logical_and(equal(h, 0), equal(absolute(a), math.inf)), 1, a)
+    """h a, and 0 of 0 and inf."""
+    of_zero = logical_and(equal(h, 0), equal(absolute(a), math.inf))
+    of_endless = logical_and(equal(absolute(h), math.inf), equal(a, 0))
+    return where(of_endless, 1, h) * where(of_zero, 1, a)
 
 
 def _by_h(g: Any, o: object, h: Any, a: Any) -> Any:

@@ -112,8 +112,11 @@ def test_edges() -> None:
     slopes = [
         (s.spence, 0.0, -inf), (s.spence, 1.0, -1), (s.expi, 0.0, inf), (s.exp1, 0.0, -inf),
         (s.dawsn, inf, 0), (s.dawsn, 0.0, 1), (s.sine_integral, 0.0, 1),
-        (s.cosine_integral, 0.0, inf),
+        (s.cosine_integral, 0.0, inf), (s.cosine_integral, inf, 0), (s.expi, inf, inf),
+        (s.spence, inf, 0),
     ]  # fmt: skip
+    assert np.isfinite(sg.grad(s.expi)(np.array(712.0)))
+    assert np.isnan(sg.grad(s.fresnel_sine)(np.array(inf)))
     for function, place, slope in slopes:
         assert sg.grad(function)(np.array(place)) == slope
 
@@ -178,8 +181,9 @@ def test_owens_t_at_its_ends() -> None:
     for found in (t(h, a), sg.function(t)(h, a), sg.vmap(t)(h, a)):
         assert_allclose(found, expected, rtol=1e-15)
     assert np.signbit(t(h, a))[4]
+    h, a = np.append(h[:5], inf), np.append(a[:5], 0)
     for argnum in (0, 1):
-        slopes = sg.grad(lambda h, a: sg.sum(t(h, a)), argnums=argnum)(h[:5], a[:5])
+        slopes = sg.grad(lambda h, a: sg.sum(t(h, a)), argnums=argnum)(h, a)
         assert np.isfinite(slopes).all()
 
 
@@ -209,6 +213,8 @@ def test_exponential_integrals_at_their_ends() -> None:
         np.array([0, 1, 2, 3, 2, -1, 1.5, 2, nan]), np.array([0, 0, 0, 0, inf, 1, 1, -1, 1])
     )
     assert_array_equal(found, [inf, inf, 1, 0.5, 0, nan, nan, nan, nan])
+    slope = sg.grad(lambda x: sg.sum(sg.special.expn(0, x)))(np.array([0.0, inf]))
+    assert_array_equal(slope, [-inf, 0])
     assert sg.special.expn(2, np.array([1.0], "float32")).dtype == "float32"
     assert sg.special.expn(2, np.array([])).shape == (0,)
 
@@ -255,8 +261,9 @@ def test_bessel_functions_of_many_orders_at_their_ends() -> None:
     half = sg.special.bessel_jn(np.array([1.5], "float16"), v=9)
     assert half.dtype == "float16"
     assert half[9] == sg.special.bessel_jn(np.array([1.5]), v=9)[9].astype("float16")
-    with pytest.raises(OptionError, match="bessel_jn: v=-1 is negative"):
-        sg.special.bessel_jn(x, v=-1)
+    for v in (-1, 2.5):
+        with pytest.raises(OptionError, match=f"bessel_jn: v={v} is no whole number from 0 on"):
+            sg.special.bessel_jn(x, v=v)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -303,6 +310,7 @@ def test_spherical_harmonics_of_what_there_is_not() -> None:
     harmonics, x = sg.special.sph_harm_y, np.array([0.5])
     assert harmonics(1, 2, x, 0.0) == 0
     assert np.isnan(harmonics(-1, 0, x, 0.0)).all()
+    assert np.isnan(harmonics(2, 0, x, 0.0, n_max=1)).all()
     assert harmonics(2, 1, x.astype("float32"), 1).dtype == "complex64"
     assert harmonics(2, 1, x.astype("float16"), 1).dtype == "complex64"
     assert harmonics(np.zeros(0, int), 0, 0.5, 0.5).shape == (0,)
