@@ -109,7 +109,8 @@ def average(
         dtype = common_dtype(x, weights)
         x, weights = ops.astype(x, dtype), ops.astype(weights, dtype)
         if weights.ndim == len(axes) != x.ndim:
-            given = [normalise_axis("average", one, x.ndim) for one in np.atleast_1d(axis)]
+            listed = axis if isinstance(axis, Sequence) else axes
+            given = [normalise_axis("average", one, x.ndim) for one in listed]
             weights = ops.transpose(weights, sorted(range(len(given)), key=given.__getitem__))
             others = [one for one in range(x.ndim) if one not in axes]
             weights = ops.expand_dims(weights, others)

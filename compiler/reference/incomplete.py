@@ -147,7 +147,7 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
 _PSI_TERMS = 24
 
 
-def expn(n: object, x: object) -> Any:
+def expn(n: Any, x: Any) -> Any:
     """The integral of exp(-x t) / t**n from 1 on."""
     dtype, (n, x) = _wide(n, x)
     with np.errstate(all="ignore"):

@@ -379,3 +379,13 @@ def test_orders_axes_and_flat_places_are_numpys():
         sg.reshape(x, (7, 4), order="Z")
     with pytest.raises(sg.OptionError, match="histogram: bins='auto' is a rule by which values"):
         sg.histogram(x, bins="auto")
+
+
+def test_diagonals_of_linalg_are_of_the_last_axes():
+    h = RNG.normal(size=(2, 3, 4))
+    calls = [
+        lambda m, h: m.linalg.diagonal(h, offset=1), lambda m, h: m.linalg.trace(h, offset=-1),
+        lambda m, h: m.linalg.trace(h, dtype="float32"),
+        lambda m, h: m.trace(h), lambda m, h: m.diagonal(h),
+    ]  # fmt: skip
+    compared(calls, [h], 1e-6)
