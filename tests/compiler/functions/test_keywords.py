@@ -389,3 +389,18 @@ def test_diagonals_of_linalg_are_of_the_last_axes():
         lambda m, h: m.trace(h), lambda m, h: m.diagonal(h),
     ]  # fmt: skip
     compared(calls, [h], 1e-6)
+
+
+def test_keywords_that_there_are_not_are_refused_by_the_ops_name():
+    x, out = np.array([0.5, 1.5]), np.empty(2)
+    assert sg.sin(x, out=out) is out
+    for function in (sg.frac, sg.cbrt, sg.reciprocal, sg.special.bessel_j0, sg.special.dawsn):
+        name = function.name
+        with pytest.raises(
+            TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'out'"
+        ):
+            function(x, out=out)
+    with pytest.raises(TypeError, match=r"softmax\(\) got an unexpected keyword argument 'dtype'"):
+        sg.softmax(x, dtype="float32")
+    found = dynamic.frac(dynamic.tensor(x), out=dynamic.tensor(out))
+    np.testing.assert_array_equal(found.numpy(), [0.5, 0.5])
