@@ -23,7 +23,7 @@ from staticgraph.compiler.core.pickling import STREAM, Stream
 from staticgraph.compiler.core.refusals import is_traced, refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
-from staticgraph.compiler.core.values import Tree, Value
+from staticgraph.compiler.core.values import Array, Tree, Value
 from staticgraph.compiler.core.whose_code import caller, is_own
 from staticgraph.compiler.graph.applied import Applied
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
@@ -286,6 +286,14 @@ class Handle(Operand):
     @property
     def expression(self) -> Expression:
         """What it stands for."""
+        raise NotImplementedError
+
+    @property
+    def latest(self) -> Expression | Array | None:
+        """What it stood for when that was last asked for; None if that may be another by now.
+
+        Unlike `expression`, it can be read at any time, and refuses nothing.
+        """
         raise NotImplementedError
 
 
