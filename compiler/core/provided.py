@@ -73,7 +73,7 @@ derivatives_of: Provided[[Any, Any, int], Callable[[Sequence[Any]], Sequence[Any
 that gives one by each, None where it is 0."""
 
 while_of_tracers: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynamic.func.loops")
-"""`(cond, body, init, max_steps)`: a loop of examples, or of dual numbers, of what is captured, in a
+"""`(cond, body, init, max_steps)`: a loop of examples, or dual numbers, of what is captured, in a
 tuple, or None."""
 
 lifted: Provided[[Any, Any], Any] = Provided("staticgraph.dynamic.func.loops")

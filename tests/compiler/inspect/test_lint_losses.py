@@ -65,7 +65,7 @@ LOSSES: list[tuple[str, str, Loss]] = [
     ("constant_loss", "of a value less its mean", lambda o, x, y, t: (x - x.mean()).mean()),
     ("constant_loss", "of a value less its mean", lambda o, x, y, t: (x - o.mean(x)).sum()),
     ("constant_loss", "of what is never above 0", lambda o, x, y, t: o.relu(-o.relu(x)).mean()),
-    ("layer_norm_of_one", "gives its bias", 
+    ("layer_norm_of_one", "gives its bias",
      lambda o, x, y, t: o.layer_norm(x[:, :1], [1], o.weight, o.bias).mean()),
     ("constant_loss", "layer_norm", lambda o, x, y, t: (o.layer_norm(x[:, :1], [1]) - t).mean()),
 ]  # fmt: skip
