@@ -128,8 +128,8 @@ def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> 
 def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[int]]:
     """The nodes of a kernel that are meant by a line, an op or the name of a value.
 
-    What has been rewritten, such as a composite or a loop, is found by the line where it was
-    written.
+    What has been rewritten, such as a composite, and what a loop gives, is found by the line where
+    it was written.
     """
     nodes = made.nodes
     if _LINE.fullmatch(wanted):
@@ -137,7 +137,12 @@ def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[
         return
     named = {number for number, name in made.names.items() if name == wanted}
     yield named | {number for number, node in nodes.items() if node.op.name == wanted}
-    defined = (node for node in definition.nodes if wanted in (node.op.name, node.name))
+    number = made.defined.get(wanted)
+    defined = (
+        node
+        for node in definition.nodes
+        if wanted in (node.op.name, node.name) or node.id == number
+    )
     places = {node.source for node in defined}
     yield {number for number, node in nodes.items() if node.source in places}
 

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.traversal import ancestors
 from staticgraph.compiler.ops import leaves
 
 MOST = 64
-"""The items of a tuple, list or dict that is kept."""
+"""The items of a tuple, list or dict that is kept, and the elements of an array of NumPy."""
 
 _PLAIN = (bool, int, float, complex, str, type(None))
 _calls: ContextVar[list[dict[str, object]] | None] = ContextVar("calls", default=None)
@@ -115,4 +115,6 @@ def _kept(value: Any) -> object:
         return {key: _kept(one) for key, one in value.items() if type(key) in _PLAIN}
     if (kind is list or issubclass(kind, tuple)) and len(value) <= MOST:
         return (list if kind is list else tuple)(map(_kept, value))
+    if kind is np.ndarray and value.size <= MOST:
+        return value.copy()
     raise NotKeptError

@@ -436,3 +436,13 @@ def test_the_names_of_a_graph_have_values_in_all_frames() -> None:
     p = 1 / (1 + np.exp(-inputs[0] @ np.array([0.5, -1.0, 2.0])))
     assert found[2] == str(round(float(np.mean((p - inputs[1]) ** 2)), 3))
     assert found[3] == "(4,)"
+
+
+def test_the_result_of_a_loop_is_a_place_to_stop_by_its_name() -> None:
+    @sg.function
+    def f(x: Any) -> Any:
+        n = sg.while_loop(lambda v: v < 9.0, lambda v: v * 2.0, x)
+        return n + 1.0
+
+    found = _answers(f, [np.array(1.0)], ["p n"], break_at="n")
+    assert found == ["array(16.)", "array(17.)"]
