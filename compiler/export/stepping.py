@@ -240,7 +240,7 @@ class _Debugger(pdb.Pdb):
                 return
         super().user_line(frame)
 
-    @property  # type: ignore[override]
+    @property
     def curframe_locals(self) -> dict[str, Any]:
         """What names mean at the prompt."""
         frame = self.curframe

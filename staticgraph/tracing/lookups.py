@@ -32,7 +32,9 @@ def lookups(
         args, kwargs: those of the call.
         arrays: one per input of the trace.
     """
-    called: Any = function.forward if is_module(function) else function
+    called: Any = function
+    if is_module(function):
+        called = called.forward
     if hasattr(called, "__self__"):
         args = [called.__self__, *args]
     called = getattr(called, "__func__", called)

@@ -113,8 +113,10 @@ def _kept(value: Any) -> object:
         return value.latest
     if kind is dict and len(value) <= MOST:
         return {key: _kept(one) for key, one in value.items() if type(key) in _PLAIN}
-    if (kind is list or issubclass(kind, tuple)) and len(value) <= MOST:
-        return (list if kind is list else tuple)(map(_kept, value))
+    if kind is list and len(value) <= MOST:
+        return list(map(_kept, value))
+    if issubclass(kind, tuple) and len(value) <= MOST:
+        return tuple(map(_kept, value))
     if kind is np.ndarray and value.size <= MOST:
         return value.copy()
     raise NotKeptError
