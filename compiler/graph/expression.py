@@ -274,6 +274,7 @@ class Handle(Operand):
 
     Attributes:
         like: `like(expression)` is a handle of the same kind.
+        latest: what it stood for when that was last asked for, None if it may be another by now.
         in_body: `in_body()` is a context for a function that becomes a part of the graph of its
             own, such as a branch: handles from outside must not be changed in it.
     """
@@ -281,19 +282,12 @@ class Handle(Operand):
     __slots__ = ()
 
     like: Callable[[Expression], Value]
+    latest: Expression | Array | None
     in_body: Callable[[], AbstractContextManager[None]]
 
     @property
     def expression(self) -> Expression:
         """What it stands for."""
-        raise NotImplementedError
-
-    @property
-    def latest(self) -> Expression | Array | None:
-        """What it stood for when that was last asked for; None if that may be another by now.
-
-        Unlike `expression`, it can be read at any time, and refuses nothing.
-        """
         raise NotImplementedError
 
 

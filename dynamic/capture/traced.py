@@ -152,13 +152,12 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         return value if isinstance(value, Expression) else constant(value)
 
     @property
-    def latest(self) -> Any:
+    def latest(self) -> Any:  # type: ignore[override]
         """Its value as it was last asked for; None if it has to be made again."""
         link = self._link
-        is_old = link is not None and (
-            link.parent._stamp != self._seen or link.parent.latest is None
-        )
-        return None if self._lost or is_old else self._value
+        if link is not None and (link.parent._stamp != self._seen or link.parent.latest is None):
+            return None
+        return None if self._lost else self._value
 
     def _current(self) -> Any:
         """The value, made again if that of which this is a view was changed."""
