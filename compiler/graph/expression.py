@@ -23,7 +23,7 @@ from staticgraph.compiler.core.pickling import STREAM, Stream
 from staticgraph.compiler.core.refusals import is_traced, refuse, remembered
 from staticgraph.compiler.core.source import Scope, in_scope, scope_of
 from staticgraph.compiler.core.types import DType, Shape, TensorType, as_dtype
-from staticgraph.compiler.core.values import Array, Tree, Value
+from staticgraph.compiler.core.values import Tree, Value
 from staticgraph.compiler.core.whose_code import caller, is_own
 from staticgraph.compiler.graph.applied import Applied
 from staticgraph.compiler.graph.promoted import is_weak, note_promoted
@@ -274,7 +274,6 @@ class Handle(Operand):
 
     Attributes:
         like: `like(expression)` is a handle of the same kind.
-        latest: what it stood for when that was last asked for, None if it may be another by now.
         in_body: `in_body()` is a context for a function that becomes a part of the graph of its
             own, such as a branch: handles from outside must not be changed in it.
     """
@@ -282,7 +281,6 @@ class Handle(Operand):
     __slots__ = ()
 
     like: Callable[[Expression], Value]
-    latest: Expression | Array | None
     in_body: Callable[[], AbstractContextManager[None]]
 
     @property

@@ -152,7 +152,7 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         return value if isinstance(value, Expression) else constant(value)
 
     @property
-    def latest(self) -> Any:  # type: ignore[override]
+    def latest(self) -> Any:
         """Its value as it was last asked for; None if it has to be made again."""
         link = self._link
         if link is not None and (link.parent._stamp != self._seen or link.parent.latest is None):

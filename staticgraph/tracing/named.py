@@ -109,8 +109,10 @@ def _kept(value: Any) -> object:
         return value
     if kind is Dim:
         return construct(leaves.size_of, (), {"size": value})
-    if issubclass(kind, Handle) and value.latest is not None:
-        return value.latest
+    if issubclass(kind, Handle):
+        latest: Any = getattr(value, "latest", None)  # refuses nothing, unlike `expression`
+        if latest is not None:
+            return latest
     if kind is dict and len(value) <= MOST:
         return {key: _kept(one) for key, one in value.items() if type(key) in _PLAIN}
     if kind is list and len(value) <= MOST:
