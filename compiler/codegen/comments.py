@@ -6,6 +6,7 @@ that a comment ends where its line does. Of a name only letters, digits, `_` and
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import re
@@ -56,14 +57,17 @@ class Comments:
         self.names: dict[int, str] = {}
         loops = {node.source for node in nodes.values() if isinstance(node.op.lowering, Nested)}
         for first, graph in kernel.graphs:
-            self.names |= self._assigned(first, graph, loops)
+            found = self.assigned_in(graph, loops)
+            self.names |= {first + number: name for number, name in found.items()}
         self.names |= {number: node.name for number, node in nodes.items() if node.name}
 
-    def _assigned(self, first: int, graph: Definition, loops: Collection[str]) -> dict[int, str]:
+    def assigned_in(self, graph: Definition, loops: Collection[str] = ()) -> dict[int, str]:
         """The names of the variables that lines assign, each for the last node of its line.
 
         What the line of a loop, of a branch or of an optimizer assigns is no value in a kernel. A
         copy, as of what a loop hands on, is not what the line computes.
+
+        `loops`: the lines of loops and branches.
         """
         last: dict[str, int] = {}
         for number, node in enumerate(graph.nodes):
@@ -71,13 +75,17 @@ class Comments:
                 last[node.source] = number
         for source in (*loops, *(graph.nodes[new].source for _, new in graph.updates)):
             last.pop(source, None)
-        found = {first + number: self.assigned(source) for source, number in last.items()}
+        found = {number: self.assigned(source) for source, number in last.items()}
         return {number: name for number, name in found.items() if name}
 
     def assigned(self, place: str) -> str:
-        """The variable that the user's line at a place assigns; empty if it assigns none."""
-        match = _ASSIGNED.match(self.text(place))
-        return match[1] if match else ""
+        """The variable that the user's line at a place assigns; empty if it assigns none.
+
+        What a line puts into a tuple, list or dict is not the variable's value.
+        """
+        text = self.text(place)
+        match = _ASSIGNED.match(text)
+        return match[1] if match and not _makes_container(text) else ""
 
     def unit(self, unit: Function, nodes: Sequence[int], head: str = "") -> str:
         """The text of `rows`."""
@@ -167,6 +175,15 @@ def readable_files() -> set[str]:
     modules = (getattr(one, "__dict__", {}) for one in list(sys.modules.values()))
     files = (one.get("__file__") for one in modules)
     return {*linecache.cache, *(one for one in files if isinstance(one, str))}
+
+
+def _makes_container(line: str) -> bool:
+    """Whether a statement on one line assigns a tuple, list, dict or set that it makes."""
+    try:
+        (one,) = ast.parse(line).body
+    except (SyntaxError, ValueError):  # a part of a statement
+        return False
+    return isinstance(getattr(one, "value", None), ast.Tuple | ast.List | ast.Dict | ast.Set)
 
 
 def escaped(text: str) -> str:

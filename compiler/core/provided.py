@@ -72,8 +72,12 @@ derivatives_of: Provided[[Any, Any, int], Callable[[Sequence[Any]], Sequence[Any
 """`(function, dtype, arity)`: the derivatives of a function of numbers, as a function of operands
 that gives one by each, None where it is 0."""
 
-while_of_examples: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynamic.func.loops")
-"""`(cond, body, init, max_steps)`: a loop of examples of what is captured, in a tuple, or None."""
+while_of_tracers: Provided[..., tuple[Any] | None] = Provided("staticgraph.dynamic.func.loops")
+"""`(cond, body, init, max_steps)`: a loop of examples, or dual numbers, of what is captured, in a
+tuple, or None."""
+
+lifted: Provided[[Any, Any], Any] = Provided("staticgraph.dynamic.func.loops")
+"""`(tree, like)`: a tree whose leaves are examples, or dual numbers, as one that is given is."""
 
 cond_cotangents: Provided[..., Sequence[Any]] = Provided(
     "staticgraph.compiler.transforms.control_gradients"

@@ -63,6 +63,7 @@ class Plain:
         nodes: the nodes by these numbers.
         names: what the user calls their values, of some.
         variables: the names that `run` gives to the variables, in the order of the runner's.
+        defined: the nodes of the graph as it was defined, by the user's names for their values.
     """
 
     run: Callable[..., Any]
@@ -71,6 +72,7 @@ class Plain:
     nodes: Mapping[int, Node]
     names: Mapping[int, str]
     variables: tuple[str, ...]
+    defined: Mapping[str, int]
 
     @property
     def text(self) -> str:
@@ -110,7 +112,16 @@ def plain(runner: KernelRunner, sizes: Mapping[Unknown, int]) -> Plain:
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     exec(compile(text, name, "exec"), module)
     weakref.finalize(module["run"], linecache.cache.pop, name, None)  # a traceback may hold it
-    return Plain(module["run"], name, rows, nodes, file.comments.names, tuple(file.variables))
+    names, variables = file.comments.names, tuple(file.variables)
+    return Plain(module["run"], name, rows, nodes, names, variables, _defined(file))
+
+
+def _defined(file: KernelFile) -> dict[str, int]:
+    """The nodes of a graph as it was defined by the names of their values, of several the last."""
+    definition = file.runner.definition
+    given = {node.id: node.name for node in definition.nodes if node.name}
+    named = file.comments.assigned_in(definition) | given
+    return {name: number for number, name in sorted(named.items())}
 
 
 def _apart(

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from staticgraph.compiler.core.arrays import row_major
 from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.export.plain import LIBRARY, Plain, comes_from, plain
+from staticgraph.compiler.export.prompt import Around, Locals, Lookup, of_definition
 from staticgraph.compiler.graph.definition import LEAVES, Definition
 from staticgraph.compiler.graph.state import holding, write
 from staticgraph.compiler.runtime.arguments import as_inputs, in_order
@@ -24,39 +25,50 @@ from staticgraph.compiler.runtime.sizes import check_sizes, sizes_of
 if TYPE_CHECKING:
     from staticgraph.compiler.inspect.kernel_runner import KernelRunner
 
-_NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
 _LINE = re.compile(r".*:\d+", re.DOTALL)
 MOST = 12  # lines, ops or names that an error lists
+
+
+@frozen
+class Session:
+    """How a kernel is stepped through: what `Executable.step` is given."""
+
+    break_at: object = None
+    commands: Sequence[str] | None = None
+    stdin: TextIO | None = None
+    stdout: TextIO | None = None
+    update: bool = False
 
 
 def step(
     runner: KernelRunner,
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    break_at: object,
-    commands: Sequence[str] | None,
-    stdin: TextIO | None,
-    stdout: TextIO | None,
-    update: bool,
+    session: Session,
     told: KernelRunner,
+    names: tuple[Sequence[Lookup], Sequence[Lookup]] = ((), ()),
 ) -> list[Array] | None:
     """The results of a kernel run under pdb; see `Executable.step`. None if it was left.
 
-    `told`: who is told of inf and nan before anything is updated.
+    Args:
+        told: who is told of inf and nan before anything is updated.
+        names: who is asked for names that the kernel does not have, before the graph and after.
     """
+    commands, stdin = session.commands, session.stdin
     if commands is not None and (isinstance(commands, str) or stdin is not None):
         raise OptionError(
             f"step: commands is a list of lines for pdb, instead of stdin; not {commands!r:.80}"
         )
     given = in_order(runner.name, runner.feeds, args, dict(kwargs)) if kwargs else args
-    inputs = list(map(row_major, as_inputs(runner.name, runner.feeds, given)))
+    inputs = [np.array(one, order="C") for one in as_inputs(runner.name, runner.feeds, given)]
     sizes = sizes_of(runner.feeds, inputs)
     check_sizes(runner.definition, sizes)
     made = plain(runner, sizes)
-    stops = _stops(made, runner.definition, runner.name, break_at)
+    stops = _stops(made, runner.definition, runner.name, session.break_at)
     with holding(runner.states, changes=False):
         copies = [state.array.copy() for state in runner.states]
-    debugger = _Debugger(made.file, stops, commands, stdin, stdout)
+    around = _around(runner, made, inputs, copies, names)
+    debugger = _Debugger(made.file, stops, session, around)
     with np.errstate(all="ignore"):
         found = debugger.runs(made.run, inputs, dict(zip(made.variables, copies, strict=True)))
     made.forget()  # but for a traceback
@@ -65,7 +77,7 @@ def step(
     results = list(found) if isinstance(found, tuple) else [found]
     nodes = runner.definition.nodes
     changed = {nodes[variable].attrs["key"] for variable, _ in runner.definition.updates}
-    if update and changed:
+    if session.update and changed:
         new = {one: copy for one, copy in zip(runner.states, copies, strict=True) if one in changed}
         if told.lost is not None and not all(
             np.isfinite(one).all() for one in (*results, *new.values())
@@ -74,6 +86,25 @@ def step(
         with holding(list(new), changes=True):
             write(list(new), list(new.values()))
     return results
+
+
+def _around(
+    runner: KernelRunner,
+    made: Plain,
+    inputs: Sequence[Array],
+    variables: Sequence[Array],
+    names: tuple[Sequence[Lookup], Sequence[Lookup]],
+) -> Around:
+    """What names mean that a frame of the kernel does not have."""
+    nodes = [node for _, node in runner.launch_plan.variables]
+    known = [runner.definition.nodes[node].name for node in nodes]
+    given = dict(zip(made.variables, variables, strict=True))
+    given |= {name: one for name, one in zip(known, variables, strict=True) if name}
+    given |= {feed.name: one for feed, one in zip(runner.feeds, inputs, strict=True)}
+    before = {node: one.copy() for node, one in zip(nodes, variables, strict=True)}
+    graph = of_definition(runner.definition, made.defined, [*map(np.copy, inputs)], before)
+    first, last = names
+    return Around(given, [*first, graph, *last], {*made.names.values(), *given})
 
 
 def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> list[int]:
@@ -97,8 +128,8 @@ def _stops(made: Plain, definition: Definition, name: str, break_at: object) -> 
 def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[int]]:
     """The nodes of a kernel that are meant by a line, an op or the name of a value.
 
-    What has been rewritten, such as a composite or a loop, is found by the line where it was
-    written.
+    What has been rewritten, such as a composite, and what a loop gives, is found by the line where
+    it was written.
     """
     nodes = made.nodes
     if _LINE.fullmatch(wanted):
@@ -106,7 +137,12 @@ def _matching(made: Plain, definition: Definition, wanted: str) -> Iterator[set[
         return
     named = {number for number, name in made.names.items() if name == wanted}
     yield named | {number for number, node in nodes.items() if node.op.name == wanted}
-    defined = (node for node in definition.nodes if wanted in (node.op.name, node.name))
+    number = made.defined.get(wanted)
+    defined = (
+        node
+        for node in definition.nodes
+        if wanted in (node.op.name, node.name) or node.id == number
+    )
     places = {node.source for node in defined}
     yield {number for number, node in nodes.items() if node.source in places}
 
@@ -163,14 +199,9 @@ class _Echoed:
 class _Debugger(pdb.Pdb):
     """pdb over one text. It stops at lines that are given, or else at the first one."""
 
-    def __init__(
-        self,
-        file: str,
-        stops: Sequence[int],
-        commands: Sequence[str] | None,
-        stdin: TextIO | None,
-        stdout: TextIO | None,
-    ) -> None:
+    def __init__(self, file: str, stops: Sequence[int], session: Session, around: Around) -> None:
+        commands, stdin, stdout = session.commands, session.stdin, session.stdout
+        self._around = around
         shown = sys.stdout if stdout is None else stdout
         is_typed = commands is None and stdin is None
         given: Any = stdin if commands is None else _Echoed(commands, shown)
@@ -209,17 +240,15 @@ class _Debugger(pdb.Pdb):
                 return
         super().user_line(frame)
 
-    def setup(self, frame: Any, traceback: Any) -> None:
-        """Let values be asked for by the user's names, without the numbers behind them.
+    @property
+    def curframe_locals(self) -> dict[str, Any]:
+        """What names mean at the prompt."""
+        frame = self.curframe
+        return {} if frame is None else Locals(frame, self._around)
 
-        Of several with one name it is the last that was computed.
-        """
-        super().setup(frame, traceback)
-        known: Any = self.curframe_locals
-        numbered = [(name, found) for name in known if (found := _NUMBERED.fullmatch(name))]
-        for name, found in sorted(numbered, key=lambda one: int(one[1][2])):
-            if found[1] not in frame.f_locals:
-                known[found[1]] = known[name]
+    @curframe_locals.setter
+    def curframe_locals(self, value: object) -> None:
+        """Nothing: what pdb keeps are the names of the frame alone."""
 
     def do_EOF(self, arg: str) -> Any:  # noqa: N802 - the name is that of pdb
         """After the last of the lines that were given as `commands`, run to the end."""

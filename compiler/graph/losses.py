@@ -54,6 +54,48 @@ def logits_message(name: str, made: str, of: str) -> str:
     )
 
 
+SUMS = ("add", "add_bias", "addmm")
+PRODUCTS = ("conv1d", "conv2d", "conv3d", "matmul", "tensordot")
+VIEWS = ("astype", "expand_dims", "reshape", "squeeze", "swapaxes", "t", "transpose")
+
+
+def scores_message(name: str, made: str) -> str | None:
+    """What to say where `nll_loss` is given what an op of this name makes; None if it may be meant.
+
+    Args:
+        name: of the op; one of `PRODUCTS` if it is a layer whose weights are trained.
+        made: how the message names what it has made.
+    """
+    if name in NEVER_NEGATIVE:
+        why = "which is never below 0, and the logarithm of a probability never above"
+    elif name in PRODUCTS:
+        why = "which has no bounds: the loss falls without end, and no class becomes more likely"
+    else:
+        return None
+    return (
+        f"nll_loss takes log-probabilities, and is given {made}, {why}: give it log_softmax(x) of "
+        "the logits x, or those to cross_entropy"
+    )
+
+
+def relu_message(name: str, made: str) -> str:
+    """What to say where `name` applies softmax to what a relu has made."""
+    return (
+        f"{name} of {made}: of all classes with a score below 0 it sees 0, and these get no "
+        "gradient: give it what relu is given"
+    )
+
+
+def why_useless(attrs: Attrs, shape: Sequence[object]) -> str | None:
+    """What to say of a layer_norm of what has this shape, with a bias that is learnt, or None."""
+    if why_same("layer_norm", attrs, [shape], False) is None:
+        return None
+    return (
+        "layer_norm over an axis of 1 element gives its bias, whatever it is given: nothing "
+        "before it gets a gradient: normalize over an axis of more elements, or leave it out"
+    )
+
+
 def why_same(
     name: str, attrs: Attrs, shapes: Sequence[Sequence[object]], is_pair: bool
 ) -> str | None:

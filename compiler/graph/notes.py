@@ -93,7 +93,18 @@ class ConstantLoss(Record):
     blocks: tuple[str, ...]
 
 
-Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient | ConstantLoss"
+@record
+class Scores(Record):
+    """A loss that takes what it is given for log-probabilities.
+
+    Attributes:
+        given: the expression of that.
+    """
+
+    given: Any
+
+
+Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient | ConstantLoss | Scores"
 
 _notes: dict[int, list[Note]] = {}  # by the serial of the expression; dropped with it
 

@@ -224,7 +224,7 @@ class _Places:
             return self._slot(node, memory.place[node.id])
         if index is not None and (index, ("scratch", node.id)) in memory.own:
             return f"a row of scratch memory, {self._bytes(index, node)}"
-        if node.id in fusion.virtual:
+        if node.id in fusion.virtual or (is_free(node) and not node.operands):
             return "none: computed where it is read"
         if is_free(node):
             return "none: read from its operand, at other places"

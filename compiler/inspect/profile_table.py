@@ -150,11 +150,11 @@ class Profile:
 
     def _rows(self, step: StepTime, longest: float, indent: str) -> Iterator[str]:
         bar = "" if indent else "#" * round(WIDTH * step.share / longest)
-        times = f" ({step.runs} times)" if step.runs > 1 else ""
+        times = f" ({step.runs} times)" if step.runs != 1 else ""
         lines = ", ".join(dict.fromkeys(map(os.path.basename, step.lines)))
         what = f"{', '.join(_counted(step.ops))}{times}"
         text = f"{indent}{what}  <- {lines}" if lines else f"{indent}{what or 'bookkeeping'}"
-        cells = _amounts(step.seconds, step.bytes, step.flops)
+        cells = _amounts(step.seconds, step.bytes, step.flops, rates=self._is_told(step))
         limit = ""
         if self.limits is not None and self._is_told(step):
             share = step.bound(self.limits).seconds / step.seconds
@@ -202,9 +202,9 @@ def _time(seconds: float) -> str:
 
 
 def _amounts(
-    seconds: float, moved: int, flops: int | None, rates: bool = True
+    seconds: float, moved: int, flops: int | None, rates: bool
 ) -> tuple[str, str, str, str]:
-    """Bytes, GB/s, flops and GFLOP/s."""
+    """Bytes, GB/s, flops and GFLOP/s; `rates`: whether the time is one to divide by."""
     known = rates and seconds > 0
     return (
         _scaled(moved, "B"),

@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from staticgraph.compiler.codegen.bytecode import OF_A_CHUNK
 from staticgraph.compiler.ir.records import Function
+from staticgraph.compiler.ir.verify import verify
 from staticgraph.compiler.ir.walk import calls, expressions, statements
 from staticgraph.compiler.llvm import vecmath
 from staticgraph.compiler.llvm.lower.functions import is_long
@@ -104,6 +105,7 @@ def _define_unit(module: object, unit: Function, outlines: bool) -> Any:
     names = [one.name for one in unit.parameters]
     types = [type_named(one.type) for one in unit.parameters]
     function = declare_unit(module, [type.ir for type in types])
+    verify(unit)
     Translator(function, names, types, INT64, outlines).run(unit.body)
     return function
 

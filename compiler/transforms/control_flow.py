@@ -67,12 +67,16 @@ def scan(
         raise OptionError(f"scan: reverse is True or False, not {reverse!r}")
     init, xs = mapped(standing, (init, xs))
     handle = handle_among(leaves((init, xs)))
-    if handle is not None:
+    has_tracers = handle is not None and any(map(_is_eager, leaves((init, xs))))
+    if handle is not None and not has_tracers:
         given = mapped(opened, (init, xs))
-        carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+        try:
+            carry, ys = scan(on_handles(step, handle), given[0], given[1], length, reverse)
+        except TracerResultError as error:
+            return scan(step, provided.lifted(init, error.tracer), xs, length, reverse)
         return _closed(carry, handle), _closed(ys, handle)
     size = _length(xs, length)
-    if not _is_symbolic((init, xs)) and not isinstance(size, Dim):
+    if (has_tracers or not _is_symbolic((init, xs))) and not isinstance(size, Dim):
         try:
             return eager.scan(step, init, xs, size, reverse)
         except eager.SymbolicResultError:
@@ -138,14 +142,17 @@ def while_loop(
         np.int64(192)
     """
     init = mapped(standing, init)
+    if any(map(_is_eager, leaves(init))):
+        found = provided.while_of_tracers(cond, body, init, max_steps)
+        if found is not None:
+            return found[0]
     handle = handle_among(leaves(init))
     if handle is not None:
         test, step = on_handles(cond, handle), on_handles(body, handle)
-        return _closed(while_loop(test, step, mapped(opened, init), max_steps), handle)
-    if any(map(_is_eager, leaves(init))):
-        examples = provided.while_of_examples(cond, body, init, max_steps)
-        if examples is not None:
-            return examples[0]
+        try:
+            return _closed(while_loop(test, step, mapped(opened, init), max_steps), handle)
+        except TracerResultError as error:
+            return while_loop(cond, body, provided.lifted(init, error.tracer), max_steps)
     if max_steps is not None:
         if type(max_steps) is not int or max_steps < 0:
             raise OptionError(f"while_loop: max_steps is a number of steps, not {max_steps!r}")
@@ -212,7 +219,10 @@ def cond(
         return eager.both(pred, true_fn, false_fn, operands)
     if handle is not None:
         on_true, on_false = on_handles(true_fn, handle), on_handles(false_fn, handle)
-        return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
+        try:
+            return _closed(cond(opened(pred), on_true, on_false, *mapped(opened, operands)), handle)
+        except TracerResultError:
+            return eager.both(pred, true_fn, false_fn, operands)
     if is_symbolic(pred):
         from staticgraph.compiler.transforms import control_symbolic as symbolic
 
@@ -220,6 +230,18 @@ def cond(
             return overruns.chosen(symbolic.cond, pred, (true_fn, false_fn), operands)
         return symbolic.cond(pred, true_fn, false_fn, operands)
     return eager.own(eager.chosen(pred, true_fn, false_fn, operands))
+
+
+class TracerResultError(Exception):
+    """A function of what is captured gave an example, or a dual number: it reads such around it.
+
+    Attributes:
+        tracer: that.
+    """
+
+    def __init__(self, tracer: object) -> None:
+        super().__init__()
+        self.tracer = tracer
 
 
 def _is_eager(leaf: object) -> bool:
@@ -232,7 +254,11 @@ def on_handles(function: Callable[..., object], handle: Handle) -> Callable[...,
     @functools.wraps(function)
     def wrapper(*args: object) -> Any:
         with handle.in_body():
-            return mapped(lambda one: opened(standing(one)), function(*_closed(args, handle)))
+            results = mapped(standing, function(*_closed(args, handle)))
+            tracer = next(filter(_is_eager, leaves(results)), None)
+            if tracer is not None:
+                raise TracerResultError(tracer)
+            return mapped(opened, results)
 
     return wrapper
 

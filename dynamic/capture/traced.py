@@ -151,6 +151,14 @@ class Traced(Handle, OnTape, Asked, Numbers, Moved, Tracer, plain=False):
         value = self._current()
         return value if isinstance(value, Expression) else constant(value)
 
+    @property
+    def latest(self) -> Any:
+        """Its value as it was last asked for; None if it has to be made again."""
+        link = self._link
+        if link is not None and (link.parent._stamp != self._seen or link.parent.latest is None):
+            return None
+        return None if self._lost else self._value
+
     def _current(self) -> Any:
         """The value, made again if that of which this is a view was changed."""
         if mode.capture is None or self._level is not mode.capture.level:

@@ -93,10 +93,11 @@ def look(root: object, value: float) -> None:
         one.passes += 1
         if one.passes in LOOKED_AT:
             walk = walk or _Walk(root)
-            for rule, message in slips_of_loss(root, walk.nodes, walk.leaves):
+            advises = state.level in ("warn", "error")
+            for rule, message in slips_of_loss(root, walk.nodes, walk.leaves, advises):
                 tell(rule, line_of(user_place()), message)
             _never_updated(walk.leaves, partial(_weights_of, nodes=walk.nodes), one)
-            if state.level in ("warn", "error"):
+            if advises:
                 _left_out(walk, one)
         if one.passes < LOOKED_AT[-1] and one.optimizer() is not None:
             waiting.append(one)

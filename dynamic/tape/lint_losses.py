@@ -8,22 +8,33 @@ from typing import Any
 from staticgraph.compiler.graph.losses import (
     LOGITS,
     NEVER_NEGATIVE,
+    PRODUCTS,
+    SUMS,
+    VIEWS,
     logits_message,
+    relu_message,
+    scores_message,
     sums_to_one,
     sums_to_zero,
     why_same,
+    why_useless,
 )
+from staticgraph.dynamic.tape.accumulate_grad import AccumulateGrad
 from staticgraph.dynamic.tape.tape import Node
 
 
 def slips_of_loss(
-    root: Any, nodes: Collection[Any], leaves: Collection[Any]
+    root: Any, nodes: Collection[Any], leaves: Collection[Any], advises: bool
 ) -> Iterator[tuple[str, str]]:
-    """What is found in the graph of a loss: the rule, and the message."""
+    """What is found in the graph of a loss: the rule, and the message.
+
+    `advises`: whether to look for what may be meant, too.
+    """
     for node in nodes:
-        message = _of_probabilities(node)
-        if message is not None:
-            yield "probabilities_as_logits", message
+        for rule, look in (*_CERTAIN, *(_ADVICE if advises else ())):
+            message = look(node)
+            if message is not None:
+                yield rule, message
     blocks = _constant_on_all_ways(root, leaves)
     if blocks:
         yield (
@@ -47,6 +58,50 @@ def _of_probabilities(node: object) -> str | None:
         if made.attrs["axis"] % ndim != axis % ndim:
             return None
     return logits_message(name, _name(made), f"a tensor of shape {list(made.shape)}")
+
+
+def _of_no_logarithms(node: Any) -> str | None:
+    if _name(node) not in ("nll_loss", "picked"):
+        return None
+    made = node.edges[0]
+    while _name(made) in VIEWS:
+        made = made.edges[0]
+    of = made
+    if _name(made) in SUMS:
+        of = next((one for one in made.edges if _is_layer(one)), made)
+    if not isinstance(of, Node) or (_name(of) in PRODUCTS and not _is_layer(of)):
+        return None
+    return scores_message(_name(of), f"what {_name(of)} made, of shape {list(made.shape)}")
+
+
+def _is_layer(node: object) -> bool:
+    """Whether it is a product by a leaf, such as the weight of a layer."""
+    if not isinstance(node, Node) or _name(node) not in PRODUCTS:
+        return False
+    weight = node.edges[1]
+    while isinstance(weight, Node) and _name(weight) in VIEWS:
+        weight = weight.edges[0]
+    return isinstance(weight, AccumulateGrad)
+
+
+def _of_one_element(node: Any) -> str | None:
+    if _name(node) != "layer_norm" or not isinstance(node.edges[-1], AccumulateGrad):
+        return None
+    return None if node.edges[0] is None else why_useless(node.attrs, node.edges[0].shape)
+
+
+def _of_relu(node: Any) -> str | None:
+    if _name(node) not in ("cross_entropy", "log_softmax") or _name(node.edges[0]) != "relu":
+        return None
+    return relu_message(_name(node), f"relu, of shape {list(node.edges[0].shape)}")
+
+
+_CERTAIN = (
+    ("probabilities_as_logits", _of_probabilities),
+    ("not_log_probabilities", _of_no_logarithms),
+    ("layer_norm_of_one", _of_one_element),
+)
+_ADVICE = (("relu_before_softmax", _of_relu),)
 
 
 def _constant_on_all_ways(root: Any, leaves: Collection[Any]) -> list[str]:

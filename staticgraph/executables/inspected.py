@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from staticgraph.compiler.codegen.kernel import Kernel
+    from staticgraph.compiler.export.prompt import Lookup
+    from staticgraph.compiler.export.stepping import Session
     from staticgraph.compiler.inspect.debug import Trace
     from staticgraph.compiler.inspect.explanation import Explanation
     from staticgraph.compiler.inspect.origins import Replay
@@ -259,11 +261,22 @@ class Inspected:
             (Pdb) c
             array([2.])
         """
+        from staticgraph.compiler.export.stepping import Session
+
+        return self._stepped(args, kwargs, Session(break_at, commands, stdin, stdout, update))
+
+    def _stepped(
+        self,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        session: Session,
+        names: tuple[Sequence[Lookup], Sequence[Lookup]] = ((), ()),
+    ) -> Any:
+        """`step`, for who knows more names at the prompt than the graph, before it and after."""
         from staticgraph.compiler.export.stepping import step
 
         told = self.runner.compiled("step")
-        runner = told.unchecked()
-        found = step(runner, args, kwargs, break_at, commands, stdin, stdout, update, told)
+        found = step(told.unchecked(), args, kwargs, session, told, names)
         return None if found is None else self.restructure(found)
 
     def replay(self, /, *args: object, **kwargs: object) -> Replay:

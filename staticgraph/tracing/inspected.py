@@ -12,6 +12,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.executables.executable import Executable
 from staticgraph.tracing.calls import Call, Signature
 from staticgraph.tracing.compiled import Compiled
+from staticgraph.tracing.lookups import lookups
 from staticgraph.tracing.signature import Arguments, take_apart
 from staticgraph.tracing.tracing import Trace
 
@@ -45,11 +46,17 @@ class InspectedFunction:
         self, args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[Call, Any, list[Any]]:
         """What serves a call, one of its tensors or None, and the inputs of its executable."""
+        call, tensor, arrays = self._operands(args, kwargs)
+        return call, tensor, list(call.compiled.part.needed(arrays))
+
+    def _operands(
+        self, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> tuple[Call, Any, list[Any]]:
+        """What serves a call, one of its tensors or None, and an array per input of its trace."""
         call, operands = self._find(take_apart(self.name, args, dict(kwargs), self._ordered))
         operands = call.compiled.complete(operands)
         tensor = next((x for x in operands if isinstance(x, Operand)), None)
-        arrays = operands if tensor is None else list(tensor._arrays(operands))
-        return call, tensor, list(call.compiled.part.needed(arrays))
+        return call, tensor, operands if tensor is None else list(tensor._arrays(operands))
 
     def executable(self, /, *args: object, **kwargs: object) -> Executable:
         """The executable that a call with these arguments runs: its graph, source and plan.
@@ -117,9 +124,12 @@ class InspectedFunction:
             (Pdb) continue
             array([0.25, 0.75])
         """
-        options = {name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()}
-        call, tensor, arrays = self._arrays(args, kwargs)
-        found = call.compiled.part.executable.step(*arrays, **options)
+        from staticgraph.compiler.export.stepping import Session
+
+        session = Session(**{name: kwargs.pop(name) for name in _OF_STEP & kwargs.keys()})
+        call, tensor, every = self._operands(args, kwargs)
+        part, names = call.compiled.part, lookups(self._f, args, kwargs, call.compiled.trace, every)
+        found = part.executable._stepped(part.needed(every), {}, session, names)
         if found is None:
             return None
         results = [found] if call.compiled.single else found

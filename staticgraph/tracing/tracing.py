@@ -8,8 +8,8 @@ whose sizes it fits, which is checked with the sizes of the call before anything
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from staticgraph.compiler.ops.declare import BOOL
 from staticgraph.compiler.runtime.sizes import Feed, check_sizes, sizes_of
 from staticgraph.leaves import placeholder
 from staticgraph.tracing import arrays
+from staticgraph.tracing.named import collecting_names, joined
 from staticgraph.tracing.signature import Structure
 from staticgraph.tracing.views import View
 from staticgraph.tracing.ways import computed
@@ -99,6 +100,7 @@ class Trace:
     needed: str = ""
     branches: tuple[str, ...] = ()
     views: tuple[tuple[View, ...], ...] = ()
+    names: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
         inputs, outputs = (
@@ -197,7 +199,12 @@ def trace(
     def call() -> object:
         return function([_operand(*pair) for pair in zip(leaves, inputs, strict=True)])
 
-    with ending_with_refusals(), collecting_facts() as facts, collecting_casts() as casts:
+    with (
+        ending_with_refusals(),
+        collecting_facts() as facts,
+        collecting_casts() as casts,
+        collecting_names() as calls,
+    ):
         found = computed(name, call, inputs, engine)
     made = with_effects(name, found.outputs, found.shown)
     definition = define(found.inputs, made)
@@ -207,6 +214,7 @@ def trace(
     return Trace(
         name, tuple(found.inputs), tuple(made), found.structure, facts_of, definition, known,
         found.effects, len(held) - sum(held), branches=found.branches, views=found.views,
+        names=joined(calls, bool(found.branches)),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from staticgraph.compiler.core.dims import Dim
 from staticgraph.compiler.core.dtypes import is_float, limits
 from staticgraph.compiler.core.source import place_of
 from staticgraph.compiler.graph.definition import Node
-from staticgraph.compiler.graph.losses import are_crossed
+from staticgraph.compiler.graph.losses import are_crossed, relu_message
 from staticgraph.compiler.graph.notes import Promoted, ZeroGradient
 from staticgraph.compiler.inspect.lint.certain import (
     are_classes,
@@ -125,6 +125,17 @@ def _is_bounded(linted: Linted, node: Node) -> bool:
 def _largest(exp: Node) -> float:
     """Above which argument an exp of its dtype is inf."""
     return float(np.log(limits(exp.type.dtype).max))
+
+
+@advice("cross_entropy", "log_softmax")
+def relu_before_softmax(linted: Linted, node: Node) -> str | None:
+    """A loss that applies softmax to what has been through relu."""
+    made = linted.operand(node, 0)
+    while made.op.name == "astype":
+        made = linted.operand(made, 0)
+    if is_gradient(node) or made.op.name != "relu":
+        return None
+    return relu_message(node.op.name, f"{described(made)} at {place_of(made.source)}")
 
 
 @advice("where")

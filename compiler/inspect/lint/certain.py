@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.definition import Node
 from staticgraph.compiler.graph.expression import Expression
 from staticgraph.compiler.graph.losses import LOGITS, are_crossed, logits_message
 from staticgraph.compiler.graph.notes import ConstantLoss, Promoted, Sibling, ZeroGradient
+from staticgraph.compiler.inspect.lint import losses  # noqa: F401 - declares rules
 from staticgraph.compiler.inspect.lint.rules import (
     RULES,
     Linted,

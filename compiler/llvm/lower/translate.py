@@ -148,6 +148,7 @@ class Translator:
             hidden = self.values.get(one.variable)
             self.values[one.variable] = Value(index, INT64)
             self.block(one.body)
+            del self.values[one.variable]
             if hidden is not None:
                 self.values[one.variable] = hidden
 

@@ -279,13 +279,13 @@ def _bool_check(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
 any: Op = reduction(
     "any", _numpy(np.logical_or), "any", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
     bind=truth_binder("any", False),
-    doc="Whether any element is true; False of none.",
+    doc="Whether any element is true: not 0, of numbers; False of none.",
     example=">>> sg.any(np.array([[True, False], [False, False]]), axis=1)\narray([ True, False])",
 )  # fmt: skip
 all = reduction(
     "all", _numpy(np.logical_and), "all", result=lambda dtype: BOOL, check=_bool_check, vjp=(None,),
     bind=truth_binder("all", True),
-    doc="Whether all elements are true; True of none.",
+    doc="Whether all elements are true: not 0, of numbers; True of none.",
     example=">>> sg.all(np.array([[True, False], [True, True]]), axis=1)\narray([False,  True])",
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ from staticgraph.compiler.ops.declare import (
     one_axis,
 )
 from staticgraph.compiler.ops.elementwise.arithmetic import astype
-from staticgraph.compiler.ops.elementwise.comparison import where as select
+from staticgraph.compiler.ops.elementwise.comparison import not_equal, where as select
 from staticgraph.compiler.ops.shapes.shape import broadcast_to, expand_dims, reshape, transpose
 from staticgraph.compiler.ops.shapes.slicing import concatenate
 
@@ -110,7 +110,7 @@ def binder(name: str, neutral: float | None) -> Callable[..., tuple[Any, Attrs |
 
 
 def truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any], Attrs]]:
-    """The signature of a reduction of truths, with NumPy's where=."""
+    """The signature of a reduction of truths, with NumPy's where=; numbers are true but for 0."""
 
     def bind(
         x: Any,
@@ -123,6 +123,8 @@ def truth_binder(name: str, neutral: bool) -> Callable[..., tuple[Sequence[Any],
     ) -> tuple[Sequence[Any], Attrs]:
         x = as_operand(x)
         axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
+        if np.dtype(x.dtype).kind != "b":
+            x = not_equal(x, 0)
         if where is not None:
             whole = tuple(x.shape)
             x = select(where, x, np.asarray(neutral))

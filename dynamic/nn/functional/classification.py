@@ -12,6 +12,8 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
+from staticgraph.compiler.graph.expression import is_symbolic, opened
+from staticgraph.compiler.graph.notes import Scores, note
 from staticgraph.compiler.layers.classification import (
     against_probabilities,
     class_axis,
@@ -173,6 +175,8 @@ def nll_loss(
     ignores = weight is not None or _is_ignored(target, ignore_index)
     index = ignore_index if ignores else None
     loss = of_scores(input, target, weight, index, reduction, _picked_in_bounds)
+    if is_symbolic(loss) and is_symbolic(input):
+        note(opened(loss), Scores(opened(input)))
     return keep(loss, input, target, weight)
 
 

@@ -382,3 +382,10 @@ def test_sizes_are_a_dict() -> None:
     x = sg.placeholder("x", (None,), "float64")
     with pytest.raises(sg.OptionError, match="sizes is a dict by names, not 5"):
         sg.compile([x], x * x).explain(sizes=5)  # type: ignore[arg-type]
+
+
+def test_what_has_no_operand_is_computed_where_it_is_read() -> None:
+    x = sg.placeholder("x", (None,), "float64")
+    found = sg.compile([x], x * sg.arange(x.shape[0])).explain("iota")
+    assert "none: computed where it is read" in str(found)
+    assert "from its operand" not in str(found)

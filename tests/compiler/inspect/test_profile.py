@@ -234,3 +234,17 @@ def test_inputs_are_checked() -> None:
         step.profile()
     with pytest.raises(ShapeError, match="feed 'x'"):
         step.profile(np.ones((7, 19), "float32"))
+
+
+def test_no_rate_is_told_of_a_step_that_is_shorter_than_timing_it() -> None:
+    short = StepTime(("add",), ("a.py:1",), 1e-9, 0.5, 1, 10_000, 2500)
+    long = replace(short, ops=("exp",), seconds=1e-3)
+    never = replace(short, ops=("sqrt",), runs=0, seconds=0.0)
+    text = str(profile_table.Profile((short, long, never), 1e-3, 10, 2e-6))
+    add, exp, sqrt = (
+        next(line for line in text.splitlines() if f"{op}  <-" in line or f"{op} (" in line)
+        for op in ("add", "exp", "sqrt")
+    )
+    assert add.split()[-6:-3] == ["kB", "2.5", "k"]  # no GB/s between, no GFLOP/s behind
+    assert exp.split()[-8:-3] == ["kB", "0.0", "2.5", "k", "0.0"]
+    assert "sqrt (0 times)" in sqrt

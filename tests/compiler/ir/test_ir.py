@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from staticgraph.compiler.core.errors import GraphError
 from staticgraph.compiler.ir.parse import SIGNS, TYPES, parsed_function, parsed_template
 from staticgraph.compiler.ir.records import (
     ONE,
@@ -34,7 +36,9 @@ from staticgraph.compiler.ir.records import (
 )
 from staticgraph.compiler.ir.sizes import times, total_of
 from staticgraph.compiler.ir.text import expression, function
+from staticgraph.compiler.ir.verify import verify
 from staticgraph.compiler.ir.walk import block_names, calls, filled, names, parts, statements
+from staticgraph.compiler.llvm.native import compile_native
 from tests.graphs import DEFINITIONS, kernel
 
 NAMES = st.sampled_from(["a", "b2", "i0", "n1"])
@@ -143,3 +147,32 @@ def test_places_have_no_terms_of_0_nor_factors_of_1() -> None:
     i, n = Name("i"), Name("n")
     assert expression(total_of([times(i, n), ZERO, times(i, ONE), times(n, ZERO)])) == "i * n + i"
     assert total_of([]) == ZERO
+
+
+def _looping(*inside: Any, behind: Any = ()) -> Function:
+    loop = For("i", ZERO, Name("n"), inside)
+    return Function("unit_0", (Parameter("p", "p_f64"), Parameter("n", "i64")), (loop, *behind))
+
+
+STORE = Store(Name("p"), Name("i"), Const(1.0))
+KEPT = [
+    _looping(STORE, behind=[For("i", ZERO, ONE, (STORE,))]),
+    _looping(STORE, behind=[Assign("i", ONE), STORE]),
+    _looping(Assign("j", Name("i")), Store(Name("p"), Name("j"), Const(1.0))),
+]
+BROKEN = [
+    ("assigned inside its loop", _looping(STORE, Assign("i", Name("i") + ONE))),
+    ("assigned inside its loop", _looping(If(Name("n"), (Assign("i", ONE),)), STORE)),
+    ("the variable of another loop", _looping(For("i", ZERO, ONE, (STORE,)))),
+    ("read behind its loop", _looping(STORE, behind=[STORE])),
+    ("read behind its loop", _looping(STORE, behind=[While(Binary("<", Name("i"), ONE), ())])),
+]
+
+
+def test_loop_variables_are_only_that() -> None:
+    for unit in KEPT:
+        verify(unit)
+        assert compile_native([unit])
+    for what, unit in BROKEN:
+        with pytest.raises(GraphError, match=f"unit_0: internal error: .*'i' is {what}"):
+            compile_native([unit])

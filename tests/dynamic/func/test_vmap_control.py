@@ -48,12 +48,40 @@ def test_loops_and_branches_go_by_each_example(f):
     np.testing.assert_allclose(both[0].numpy(), vmap(f)(x).numpy(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("i", [0, 1, 2, 6])
+@pytest.mark.parametrize("i", [0, 1, 2, 3, 6])
 def test_captured_loops_and_branches_go_by_each_example(i):
     f, x = CONTROL[i], torch.tensor(np.random.default_rng(0).normal(size=(2, 4, 3)))
-    for g, given in ((vmap(f), x[0]), (vmap(vmap(f)), x)):
+    forward = lambda r: jvp(f, (r,), (r * r,))[1]  # noqa: E731
+    along = lambda m: jvp(vmap(f), (m,), (m * m,))[1]  # noqa: E731
+    for g, given in (
+        (vmap(f), x[0]), (vmap(vmap(f)), x), (forward, x[0, 0]), (vmap(forward), x[0]),
+        (along, x[0]), (vmap(along), x),
+    ):  # fmt: skip
         expected = g(given).numpy()
         np.testing.assert_allclose(sg.function(g)(given).numpy(), expected, rtol=1e-12)
+
+
+LOOPS = (
+    lambda r, by: sg.while_loop(lambda y: sg.sum(y * y) < 30.0, lambda y: y * 1.5 + by * by, r),
+    lambda r, by: sg.scan(lambda c, e: (c * by + e, c), r, torch.stack([r, r]))[0],
+    lambda r, by: sg.fori_loop(0, 3, lambda i, c: c * by + i, r),
+    lambda r, by: sg.cond(sg.sum(r) > 0, lambda c: c * by, lambda c: c + by, r),
+)
+
+
+@pytest.mark.parametrize("f", LOOPS)
+def test_captured_loops_read_examples_and_dual_numbers_that_the_carry_does_not_have(f):
+    x, c = torch.tensor(np.random.default_rng(0).normal(size=(4, 3))), torch.ones(3).double()
+    for g in (
+        lambda x, c: vmap(lambda by: f(c, by))(x),
+        lambda x, c: jvp(lambda by: f(c, by), (x[0],), (c,))[1],
+        lambda x, c: vmap(lambda r: vmap(lambda by: f(r, by))(x))(x),
+        lambda x, c: vmap(lambda by: jvp(lambda r: f(r, by), (c,), (c,))[1])(x),
+        lambda x, c: jvp(lambda m: vmap(lambda by: f(c, by))(m), (x,), (x,))[1],
+        lambda x, c: vmap(lambda r: jvp(lambda by: f(r, by), (c,), (c,))[1])(x),
+    ):
+        expected = g(x, c).numpy()
+        np.testing.assert_allclose(sg.function(g)(x, c).numpy(), expected, rtol=1e-12)
 
 
 def test_captured_loops_of_numbers_and_examples_count_for_each():

@@ -88,3 +88,31 @@ def test_what_has_no_meaning_is_refused() -> None:
         sg.sum(np.ones(3), where=np.ones((2, 3), bool))
     with pytest.raises(OptionError, match="var: correction=1 and ddof=2 are one argument"):
         sg.var(X, correction=1, ddof=2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "complex64", "bool"])
+def test_numbers_are_true_unless_they_are_0(dtype: str) -> None:
+    given = np.array([[0, np.nan, -0.0], [2, 3, 1]])
+    given = given.astype(dtype) if dtype[0] in "fcb" else np.nan_to_num(given).astype(dtype)
+    mask = np.array([True, False, True])
+    for name in ("any", "all"):
+        ours, expected = getattr(sg, name), getattr(np, name)
+        x = sg.placeholder("x", (None, 3), dtype)
+        graph = sg.compile([x], [ours(x, axis=1), ours(x), ours(x, axis=1, where=mask)])
+        results = expected(given, axis=1), expected(given), expected(given, axis=1, where=mask)
+        for found, whole in zip(graph(given), results, strict=True):
+            np.testing.assert_array_equal(found, whole)
+        np.testing.assert_array_equal(ours(given, axis=1, where=mask), results[2])
+        found = ours(dynamic.tensor(given), axis=1)
+        np.testing.assert_array_equal(found.numpy(), results[0])
+
+
+def test_the_gradient_of_hypot_at_0_is_nan_in_both_paradigms_as_in_pytorch() -> None:
+    x, y = (dynamic.tensor([0.0, 0.0], requires_grad=True) for _ in range(2))
+    sg.hypot(x, y + dynamic.tensor([0.0, 2.0])).sum().backward()
+    found = sg.grad(lambda x, y: sg.sum(sg.hypot(x, y)), argnums=(0, 1))(
+        np.zeros(2), np.array([0.0, 2.0])
+    )
+    for eager, compiled, expected in zip((x.grad, y.grad), found, (0.0, 1.0), strict=True):
+        np.testing.assert_array_equal(eager.numpy(), [np.nan, expected])
+        np.testing.assert_array_equal(compiled, [np.nan, expected])

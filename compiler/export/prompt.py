@@ -1,0 +1,168 @@
+"""What names mean at the prompt of `step`: the kernel's in a frame, and beyond these the user's.
+
+In a frame a name is what the kernel has there: an element, or an array as its elements in a row.
+What the frame does not have is looked for around it, and has the shape that it has in the program.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field
+from types import FrameType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from staticgraph.compiler.core.errors import OptionError
+from staticgraph.compiler.core.record import mutable
+from staticgraph.compiler.core.values import Array
+from staticgraph.compiler.graph.definition import Definition
+from staticgraph.compiler.graph.expression import Expression
+from staticgraph.compiler.inspect.interpret import interpret
+from staticgraph.compiler.ops import leaves
+
+Lookup: TypeAlias = "Callable[[str], Callable[[], object] | None]"
+"""What gives the value of a name; None for a name that it does not know."""
+
+MOST = 12  # names that an error lists
+_NUMBERED = re.compile(r"([^\W\d]\w*?)_(\d+)")
+
+
+@mutable(eq=False)
+class Around:
+    """What names mean that a frame of the kernel does not have.
+
+    Attributes:
+        given: the arrays that the kernel reads, by the user's names.
+        lookups: who is asked for other names, one after the other.
+        users: the user's names for values of the kernel.
+        kept: what was assigned at the prompt under a name of no value.
+    """
+
+    given: Mapping[str, Array]
+    lookups: Sequence[Lookup]
+    users: Collection[str] = ()
+    kept: dict[str, object] = field(default_factory=dict)
+
+    def found(self, name: str) -> Callable[[], object] | None:
+        """What gives the value of a name, or None."""
+        if name in self.given:
+            return lambda: self.given[name]
+        return next(filter(None, (lookup(name) for lookup in self.lookups)), None)
+
+
+class Locals(dict[str, Any]):
+    """The names of a frame, for pdb: numbers behind them may be left out.
+
+    Of several with one name it is the last that was computed. Names around it are looked up when
+    they are asked for.
+    """
+
+    def __init__(self, frame: FrameType, around: Around) -> None:
+        super().__init__({**around.kept, **frame.f_locals})
+        self._frame, self._around = frame, around
+        self._numbered: dict[str, str] = {}
+        for name, given in around.given.items():
+            own = self.get(name)
+            if isinstance(own, np.ndarray) and own.dtype != given.dtype:
+                super().__setitem__(name, given.reshape(-1))  # not the bits that the kernel reads
+        numbered = [(one, found) for one in frame.f_locals if (found := _NUMBERED.fullmatch(one))]
+        for one, found in sorted(numbered, key=lambda pair: int(pair[1][2])):
+            name = found[1]
+            is_hiding = hasattr(builtins, name) and name not in around.users
+            if name not in frame.f_locals and not is_hiding:
+                self._numbered[name] = one
+                super().__setitem__(name, frame.f_locals[one])
+
+    def __missing__(self, name: str) -> Any:
+        found = self._around.found(name)
+        if found is None:
+            raise KeyError(name)
+        return found()
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set a value of the frame, the elements of an array, or a name that means nothing yet.
+
+        Raises:
+            OptionError: nothing reads that value, or it has another number of elements.
+        """
+        own = self._numbered.get(name, name)
+        if own in self._frame.f_locals:
+            before = self[own]
+            if isinstance(before, np.ndarray):
+                _fill(name, before, value)
+                return
+            value = type(before)(value) if isinstance(before, np.generic) else value
+            self._frame.f_locals[own] = value
+            if sys.version_info < (3, 13):  # from then on they are the frame's own
+                ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self._frame), 0)
+            super().__setitem__(own, value)
+        elif name in self._around.given:
+            _fill(name, self._around.given[name], value)
+        elif self._around.found(name) is not None:
+            raise OptionError(
+                f"step: nothing reads {name!r} here, so that setting it would change nothing; "
+                f"what can be set is {self._settable()}"
+            )
+        else:
+            self._around.kept[name] = value
+        super().__setitem__(name, value)
+
+    def _settable(self) -> str:
+        own = {*self._numbered.values()}
+        names = [*self._numbered, *(one for one in self._frame.f_locals if one not in own)]
+        names += [one for one in self._around.given if one not in names]
+        more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
+        return ", ".join([*names[:MOST], *more])
+
+
+def _fill(name: str, array: Array, value: object) -> None:
+    """Set the elements of an array that the kernel reads."""
+    new = np.asarray(value)
+    if new.size not in (1, array.size):
+        raise OptionError(
+            f"step: {name!r} has {array.size} elements, and {new.size} are given: "
+            f"{name}[i] = ... sets one"
+        )
+    array[...] = new.reshape(() if new.size == 1 else array.shape)
+
+
+def of_definition(
+    definition: Definition,
+    names: Mapping[str, int],
+    inputs: Sequence[Array],
+    variables: Mapping[int, Array],
+) -> Lookup:
+    """Who computes values of a graph as it was defined, op by op.
+
+    Args:
+        names: the nodes by their names.
+        inputs: the arrays of its inputs.
+        variables: those of its variables, by node.
+    """
+    made = definition.expressions()
+
+    def value(number: int) -> Array:
+        feeds = {one: one.attrs["key"].array for one in made if one.op is leaves.variable}
+        feeds |= {made[node]: array for node, array in variables.items()}
+        feeds |= dict(zip((made[node] for node in definition.inputs), inputs, strict=True))
+        return computed(made[number], feeds)
+
+    def found(name: str) -> Callable[[], object] | None:
+        number = names.get(name)
+        return None if number is None else lambda: value(number)
+
+    return found
+
+
+def computed(expression: Expression, feeds: Mapping[Expression, object]) -> Array:
+    """The value of an expression, given those of its leaves; it is not to be changed."""
+    with np.errstate(all="ignore"):
+        (value,) = interpret([expression], feeds)
+    value = np.array(value)
+    value.setflags(write=False)
+    return value
