@@ -14,6 +14,20 @@ from staticgraph.compiler.ir.records import Function, While
 from staticgraph.compiler.ir.walk import calls, expressions, statements
 from staticgraph.compiler.llvm.integer_functions import INTEGERS
 
+_STEPS = range(16)
+"""Of an inversion that all elements take, so that none branches."""
+_POISSON_STEPS = "".join(
+    f"    count = count + select(left > chance, 1.0, 0.0)\n"
+    f"    left = left - chance\n"
+    f"    chance = chance * (rate * {1 / (j + 1)!r})\n"
+    for j in _STEPS
+)
+_BINOMIAL_STEPS = "".join(
+    f"    count = count + select((left > share) & (n > {j}.0), 1.0, 0.0)\n"
+    f"    left = left - share\n"
+    f"    share = share * (odds * (n - {j}.0) * {1 / (j + 1)!r})\n"
+    for j in _STEPS
+)
 SOURCE = (
     INTEGERS
     + '''
@@ -37,17 +51,40 @@ def floor_divide_f(a, b):
     return select(b == zero, a / b, whole)
 
 
-def random_below(span, key, counter):
-    """An integer from 0 to before `span`, drawn until it is below the largest multiple of it."""
-    top = 9223372036854775807
-    width = select(span > 0, span, 1)
-    limit = top // width * width
-    attempt = i64(0)
-    bits = threefry(key, counter ^ (attempt << 44)) & top
-    while bits >= limit:
-        attempt = attempt + 1
-        bits = threefry(key, counter ^ (attempt << 44)) & top
-    return bits % width
+def below_attempt(span, key, counter):
+    """An integer from 0 to before `span` where the first block is surely none too many, else -1.
+
+    The upper half of the product of block and span (Lemire, Fast random integer generation in an
+    interval, ACM TOMACS 29(1), 2019); 0 where there is no such integer.
+    """
+    bits = threefry(key, counter)
+    width = select(span > 0, span, 0)
+    low = bits * width
+    return select((low < 0) | (low >= width), upper_product(bits, width), -1)
+
+
+def random_below(attempt, span, key, counter):
+    """The integer of which there was an attempt, of blocks until one is none too many."""
+    found = attempt
+    if found < 0:
+        width = select(span > 0, span, 1)
+        many = u64(remainder_u(u64(0) - u64(width), u64(width)))
+        number = i64(0)
+        bits = threefry(key, counter)
+        while u64(bits * width) < many:
+            number = number + 1
+            bits = threefry(key, counter ^ (number << 44))
+        found = upper_product(bits, width)
+    return found
+
+
+def upper_product(bits, span):
+    """The upper half of the product of 64 bits and a number from 0 to before 2**63."""
+    lower = bits & 4294967295
+    upper = (bits >> 32) & 4294967295
+    middle = upper * (span & 4294967295) + (((lower * (span & 4294967295)) >> 32) & 4294967295)
+    other = lower * (span >> 32) + (middle & 4294967295)
+    return upper * (span >> 32) + ((middle >> 32) & 4294967295) + (other >> 32)
 
 
 def gamma_attempt(a, key, counter):
@@ -141,50 +178,103 @@ def gamma_power(a, key, counter):
     return log(f64(odd) * 1.1102230246251565e-16) / a
 
 
-def random_poisson(rate, key, counter):
-    """A Poisson number by inversion, and from 10 on by transformed rejection.
+def poisson_attempt(rate, key, counter):
+    """A Poisson number of a rate below 10 that few steps of an inversion give, else -1."""
+    odd = ((threefry(key, counter) >> 11) & 9007199254740990) | 1
+    left = f64(odd) * 1.1102230246251565e-16
+    chance = exp(-rate)
+    count = 0.0
+'''
+    + _POISSON_STEPS
+    + '''    return select((rate >= 0.0) & (rate < 10.0) & (left <= chance), count, -1.0)
 
-    Of a block 40 bits make the candidate, and 24 accept it.
+
+def large_poisson_attempt(attempt, rate, key, counter):
+    """A Poisson number of a rate from 10 on, if the first candidate is accepted; else -1.
+
+    What there was an attempt of stays. By transformed rejection: of a block 40 bits make the
+    candidate, and 24 accept it.
     """
-    found = i64(-1)
-    if (rate >= 0.0) & (rate < 10.0):
-        bits = threefry(key, counter)
-        odd = ((bits >> 11) & 9007199254740990) | 1
+    bits = threefry(key, counter)
+    k = poisson_candidate(rate, bits)
+    height = poisson_height(rate, bits)
+    accepted = (k >= 0.0) & (height <= poisson_chance(maximum(k, 0.0), rate))
+    accepted = accepted | (poisson_is_sure(rate, bits) > 0.0)
+    found = select(accepted, k, -1.0)
+    return select((rate >= 10.0) & (rate < 1e18), found, attempt)
+
+
+def random_poisson(attempt, rate, key, counter):
+    """The Poisson number of which there was an attempt; -1 where there is none."""
+    found = attempt
+    if (found < 0.0) & (rate >= 0.0) & (rate < 10.0):
+        odd = ((threefry(key, counter) >> 11) & 9007199254740990) | 1
         u = f64(odd) * 1.1102230246251565e-16
         chance = exp(-rate)
-        found = i64(0)
-        while (u > chance) & (found < 100):
+        found = 0.0
+        while (u > chance) & (found < 100.0):
             u = u - chance
-            found = found + 1
-            chance = chance * (rate / f64(found))
+            found = found + 1.0
+            chance = chance * (rate / found)
     if (rate >= 10.0) & (rate < 1e18):
-        b = 0.931 + 2.53 * sqrt(rate)
-        a = 0.02483 * b - 0.059
-        attempt = i64(0)
-        while found < 0:
-            bits = threefry(key, counter ^ (attempt << 44))
-            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
-            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
-            rest = 0.5 - abs(u)
-            k = floor((2.0 * a / rest + b) * u + rate + 0.43)
-            if (rest >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0)):
-                found = i64(k)
+        number = i64(1)
+        while found < 0.0:
+            bits = threefry(key, counter ^ (number << 44))
+            k = poisson_candidate(rate, bits)
+            if poisson_is_sure(rate, bits) > 0.0:
+                found = k
             else:
-                if (k >= 0.0) & ((rest >= 0.013) | (v <= rest)):
-                    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (rest * rest) + b))
-                    if height <= poisson_chance(k, rate):
-                        found = i64(k)
-            attempt = attempt + 1
-    return f64(found)
+                height = poisson_height(rate, bits)
+                if k >= 0.0:
+                    if rate < 1e6:
+                        if height <= chance_of_poisson(k, rate):
+                            found = k
+                    else:
+                        if height <= chance_of_large_poisson(k, rate):
+                            found = k
+            number = number + 1
+    return found
+
+
+def poisson_candidate(rate, bits):
+    """The Poisson number that a block proposes, of rates from 10 on."""
+    b = 0.931 + 2.53 * sqrt(rate)
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    return floor((2.0 * (0.02483 * b - 0.059) / (0.5 - abs(u)) + b) * u + rate + 0.43)
+
+
+def poisson_is_sure(rate, bits):
+    """1 if what a block proposes is accepted at any chance of it, else 0."""
+    b = 0.931 + 2.53 * sqrt(rate)
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+    return select((abs(u) <= 0.43) & (v <= 0.9277 - 3.6224 / (b - 2.0)), 1.0, 0.0)
+
+
+def poisson_height(rate, bits):
+    """The logarithm of the chance from which what a block proposes is accepted; inf for none."""
+    b = 0.931 + 2.53 * sqrt(rate)
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+    rest = 0.5 - abs(u)
+    slope = (0.02483 * b - 0.059) / (rest * rest) + b
+    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / slope)
+    return select((rest < 0.013) & (v > rest), inf, height)
 
 
 def poisson_chance(k, rate):
-    """The logarithm of the probability of k; of large rates without terms that are larger yet."""
-    if rate < 1e6:
-        found = k * log(rate) - rate - lgamma(k + 1.0)
-    else:
-        found = -deviance(k, rate) - 0.5 * log(6.283185307179586 * k) - 0.08333333333333333 / k
-    return found
+    """The logarithm of the probability of k."""
+    return select(rate < 1e6, chance_of_poisson(k, rate), chance_of_large_poisson(k, rate))
+
+
+def chance_of_poisson(k, rate):
+    """The logarithm of the probability of k where the rate is not large."""
+    return k * log(rate) - rate - lgamma(k + 1.0)
+
+
+def chance_of_large_poisson(k, rate):
+    """The logarithm of the probability of k, of large rates, without terms that are larger yet."""
+    return -deviance(k, rate) - 0.5 * log(6.283185307179586 * k) - 0.08333333333333333 / k
 
 
 def deviance(k, mean):
@@ -194,62 +284,123 @@ def deviance(k, mean):
 
 
 def binomial_chance(k, n, p):
-    """The logarithm of the probability of k, but for a term of n and p, where n is large."""
+    """The logarithm of the probability of k, but for a term of n and p."""
+    return select(n < 1e6, chance_of_binomial(k, n, p), chance_of_large_binomial(k, n, p))
+
+
+def chance_of_binomial(k, n, p):
+    """The logarithm of the probability of k, but for a term of n and p, where n is not large."""
+    return k * log(p / (1.0 - p)) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
+
+
+def chance_of_large_binomial(k, n, p):
+    """The same where n is large."""
     rest = n - k
     failures = -deviance(rest, n * (1.0 - p)) - 0.5 * log(rest) - 0.08333333333333333 / rest
-    return poisson_chance(k, n * p) + failures
+    return failures - deviance(k, n * p) - 0.5 * log(k) - 0.08333333333333333 / k
 
 
-def random_binomial(n, p, key, counter):
-    """A binomial number by inversion, and from a mean of 10 on by transformed rejection.
+def binomial_attempt(n, p, key, counter):
+    """A binomial number of a mean below 10 that few steps of an inversion give, else -1.
 
-    Bits are used as by `random_poisson`; of p above 1/2 the failures are drawn.
+    Of p above 1/2 the failures are drawn.
     """
-    found = i64(-1)
+    odd = ((threefry(key, counter) >> 11) & 9007199254740990) | 1
+    left = f64(odd) * 1.1102230246251565e-16
     chance = select(p > 0.5, 1.0 - p, p)
-    if (n >= 0.0) & (n < 1e15) & (chance >= 0.0) & (n * chance < 10.0):
-        bits = threefry(key, counter)
-        odd = ((bits >> 11) & 9007199254740990) | 1
-        u = f64(odd) * 1.1102230246251565e-16
+    odds = chance / (1.0 - chance)
+    share = exp(n * log1p(-chance))
+    count = 0.0
+'''
+    + _BINOMIAL_STEPS
+    + '''    usual = (n >= 0.0) & (n < 1e15) & (chance >= 0.0) & (n * chance < 10.0)
+    found = select(usual & ((left <= share) | (n <= 16.0)), count, -1.0)
+    return select((p > 0.5) & (found >= 0.0), n - found, found)
+
+
+def large_binomial_attempt(attempt, n, p, key, counter):
+    """A binomial number of a mean from 10 on, if the first candidate is accepted; else -1.
+
+    What there was an attempt of stays. Bits are used as by `large_poisson_attempt`; of p above
+    1/2 the failures are drawn.
+    """
+    bits = threefry(key, counter)
+    chance = select(p > 0.5, 1.0 - p, p)
+    k = binomial_candidate(n, chance, bits)
+    there = (k >= 0.0) & (k <= n)
+    most = binomial_chance(floor((n + 1.0) * chance), n, chance)
+    share = binomial_chance(minimum(maximum(k, 0.0), n), n, chance) - most
+    accepted = binomial_height(n, chance, bits) <= share
+    accepted = accepted | (binomial_is_sure(n, chance, bits) > 0.0)
+    found = select(there & accepted, select(p > 0.5, n - k, k), -1.0)
+    usual = (n < 1e15) & (chance >= 0.0) & (n * chance >= 10.0)
+    return select(usual, found, attempt)
+
+
+def binomial_candidate(n, p, bits):
+    """The binomial number that a block proposes, of means from 10 on."""
+    b = 1.15 + 2.53 * sqrt(n * p * (1.0 - p))
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    return floor((2.0 * a / (0.5 - abs(u)) + b) * u + n * p + 0.5)
+
+
+def binomial_is_sure(n, p, bits):
+    """1 if what a block proposes is accepted at any chance of it, else 0."""
+    b = 1.15 + 2.53 * sqrt(n * p * (1.0 - p))
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+    return select((abs(u) <= 0.43) & (v <= 0.92 - 4.2 / b), 1.0, 0.0)
+
+
+def binomial_height(n, p, bits):
+    """The logarithm of the part of the largest chance from which it is accepted."""
+    spread = sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * spread
+    u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
+    v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
+    rest = 0.5 - abs(u)
+    slope = (-0.0873 + 0.0248 * b + 0.01 * p) / (rest * rest) + b
+    return log(v * ((2.83 + 5.1 / b) * spread) / slope)
+
+
+def random_binomial(attempt, n, p, key, counter):
+    """The binomial number of which there was an attempt; -1 where there is none."""
+    found = attempt
+    if (attempt < 0.0) & (n >= 0.0) & (n < 1e15) & (p >= 0.0) & (p <= 1.0):
+        chance = select(p > 0.5, 1.0 - p, p)
         odds = chance / (1.0 - chance)
-        share = exp(n * log1p(-chance))
-        found = i64(0)
-        while (u > share) & (found < 110) & (f64(found) < n):
-            u = u - share
-            share = share * (odds * (n - f64(found)) / f64(found + 1))
-            found = found + 1
-    if (n < 1e15) & (n * chance >= 10.0) & (chance >= 0.0):
-        spread = sqrt(n * chance * (1.0 - chance))
-        b = 1.15 + 2.53 * spread
-        a = -0.0873 + 0.0248 * b + 0.01 * chance
-        alpha = (2.83 + 5.1 / b) * spread
-        most = floor((n + 1.0) * chance)
-        if n < 1e6:
-            top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
+        if n * chance < 10.0:
+            odd = ((threefry(key, counter) >> 11) & 9007199254740990) | 1
+            u = f64(odd) * 1.1102230246251565e-16
+            share = exp(n * log1p(-chance))
+            found = 0.0
+            while (u > share) & (found < 110.0) & (found < n):
+                u = u - share
+                share = share * (odds * (n - found) / (found + 1.0))
+                found = found + 1.0
         else:
-            top = binomial_chance(most, n, chance)
-        odds = log(chance / (1.0 - chance))
-        attempt = i64(0)
-        while found < 0:
-            bits = threefry(key, counter ^ (attempt << 44))
-            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
-            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
-            rest = 0.5 - abs(u)
-            k = floor((2.0 * a / rest + b) * u + n * chance + 0.5)
-            if (k >= 0.0) & (k <= n):
-                if (rest >= 0.07) & (v <= 0.92 - 4.2 / b):
-                    found = i64(k)
-                else:
-                    height = log(v * alpha / (a / (rest * rest) + b))
-                    if n < 1e6:
-                        share = top - lgamma(k + 1.0) - lgamma(n - k + 1.0) + (k - most) * odds
+            most = floor((n + 1.0) * chance)
+            number = i64(1)
+            while found < 0.0:
+                bits = threefry(key, counter ^ (number << 44))
+                k = binomial_candidate(n, chance, bits)
+                if (k >= 0.0) & (k <= n):
+                    if binomial_is_sure(n, chance, bits) > 0.0:
+                        found = k
                     else:
-                        share = binomial_chance(k, n, chance) - top
-                    if height <= share:
-                        found = i64(k)
-            attempt = attempt + 1
-    drawn = f64(found)
-    return select((p > 0.5) & (drawn >= 0.0), n - drawn, drawn)
+                        height = binomial_height(n, chance, bits)
+                        if n < 1e6:
+                            height = height + chance_of_binomial(most, n, chance)
+                            if height <= chance_of_binomial(k, n, chance):
+                                found = k
+                        else:
+                            height = height + chance_of_large_binomial(most, n, chance)
+                            if height <= chance_of_large_binomial(k, n, chance):
+                                found = k
+                number = number + 1
+        found = select(p > 0.5, n - found, found)
+    return found
 
 
 def truncated_attempt(lower, upper, key, counter):
@@ -458,12 +609,17 @@ NAMES = {
     **{
         name: name
         for name in (
-            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "gcd_u",
-            "lcm_i", "lcm_u", "pow_u", "sign_u", "binomial_chance", "deviance",
-            "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
-            "part_start", "poisson_chance", "pow_i", "raised_gamma", "random_below", "random_gamma",
-            "random_binomial", "random_log_gamma", "random_poisson", "random_truncated",
-            "remainder_i", "remainder_u", "sign_f", "sign_i", "trigamma", "truncated_attempt",
+            "below_attempt", "binomial_attempt", "binomial_candidate", "binomial_chance",
+            "binomial_height", "binomial_is_sure", "chance_of_binomial",
+            "chance_of_large_binomial", "chance_of_large_poisson", "chance_of_poisson", "deviance",
+            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gamma_attempt",
+            "gamma_curve", "gamma_power", "gamma_slope", "gcd_i", "gcd_u",
+            "large_binomial_attempt", "large_poisson_attempt", "lcm_i", "lcm_u",
+            "log_gamma_attempt", "part_start", "poisson_attempt", "poisson_candidate",
+            "poisson_chance", "poisson_height", "poisson_is_sure", "pow_i", "pow_u",
+            "raised_gamma", "random_below", "random_binomial", "random_gamma", "random_log_gamma",
+            "random_poisson", "random_truncated", "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "sign_u", "trigamma", "truncated_attempt", "upper_product",
         )
     },
     "fmod_u": "remainder_u",

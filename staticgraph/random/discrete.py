@@ -117,7 +117,8 @@ def _from_few(key: object, counters: object, span: object, low: Any) -> Any:
 
 
 def _from_any(key: object, counters: object, span: object, low: Any) -> Any:
-    return ops.random_below(span, key, counters) + low
+    attempt = ops.below_attempt(span, key, counters)
+    return ops.random_below(attempt, span, key, counters) + low
 
 
 def poisson(key: object, rate: Value, shape: object = None) -> Value:
@@ -134,12 +135,31 @@ def poisson(key: object, rate: Value, shape: object = None) -> Value:
         >>> sg.random.poisson(sg.random.key(0), np.array([0.0, 1e6])) > 5
         array([False,  True])
     """
-    given = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
-    return drawn(_poisson, key_of("poisson", key), common_shape("poisson", shape, given), [given])
+    given: Any = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
+    make = _of_means(given, _poisson, _small_poisson, _large_poisson)
+    return drawn(make, key_of("poisson", key), common_shape("poisson", shape, given), [given])
+
+
+def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
+    """What makes the same numbers as `make`, without the way that none of known means takes."""
+    if isinstance(means, Operand):
+        return make
+    return small if np.all(means < 10.0) else large if np.all(means >= 10.0) else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
-    return ops.random_poisson(rate, key, counters)
+    attempt = ops.poisson_attempt(rate, key, counters)
+    attempt = ops.large_poisson_attempt(attempt, rate, key, counters)
+    return ops.random_poisson(attempt, rate, key, counters)
+
+
+def _small_poisson(key: object, counters: object, rate: object) -> Any:
+    return ops.random_poisson(ops.poisson_attempt(rate, key, counters), rate, key, counters)
+
+
+def _large_poisson(key: object, counters: object, rate: object) -> Any:
+    attempt = ops.large_poisson_attempt(-1.0, rate, key, counters)
+    return ops.random_poisson(attempt, rate, key, counters)
 
 
 def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
@@ -156,14 +176,30 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
         >>> sg.random.binomial(sg.random.key(0), 10, np.array([0.0, 1.0]))
         array([ 0, 10])
     """
-    trials = parameter("binomial", "n", n, _FLOAT64, 0, _MOST_TRIALS)
-    chance = parameter("binomial", "p", p, _FLOAT64, 0, 1)
+    trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, _MOST_TRIALS)
+    chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
+    trials = ops.floor(trials)
     shape = common_shape("binomial", shape, trials, chance)
-    return drawn(_binomial, key_of("binomial", key), shape, [trials, chance])
+    make = _binomial
+    if not isinstance(trials, Operand) and not isinstance(chance, Operand):
+        means = trials * np.where(chance > 0.5, 1.0 - chance, chance)
+        make = _of_means(means, _binomial, _small_binomial, _large_binomial)
+    return drawn(make, key_of("binomial", key), shape, [trials, chance])
 
 
 def _binomial(key: object, counters: object, n: object, p: object) -> Any:
-    return ops.random_binomial(ops.floor(n), p, key, counters)
+    attempt = ops.binomial_attempt(n, p, key, counters)
+    attempt = ops.large_binomial_attempt(attempt, n, p, key, counters)
+    return ops.random_binomial(attempt, n, p, key, counters)
+
+
+def _small_binomial(key: object, counters: object, n: object, p: object) -> Any:
+    return ops.random_binomial(ops.binomial_attempt(n, p, key, counters), n, p, key, counters)
+
+
+def _large_binomial(key: object, counters: object, n: object, p: object) -> Any:
+    attempt = ops.large_binomial_attempt(-1.0, n, p, key, counters)
+    return ops.random_binomial(attempt, n, p, key, counters)
 
 
 def categorical(key: object, logits: Value, axis: int = -1, shape: object = None) -> Value:
