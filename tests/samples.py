@@ -90,7 +90,7 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array(2.0), np.array([40.0]), positive(3) / 9, integers(3), integers(), order=0),
     ],
     "random_places": [
-        call(integers(7, high=9), order=0),
+        call(integers(7, low=0, high=9), order=0),
         call(np.array([[5, 4, 3], [0, 0, 0], [9, 0, 8]]), order=0),
     ],
     "truncated_attempt": [

@@ -91,7 +91,8 @@ def gamma_attempt(a, key, counter):
     """A gamma number, if the first attempt is accepted without a logarithm, or else -1.
 
     By Marsaglia and Tsang's method, of 52 bits for the normal number and 12 for the uniform one:
-    accepted at once if 1 - u is above x^4 / 108 d, where x < 0 above that over the root.
+    accepted at once if 1 - u is above x^4 / 108 d, where x < 0 above that over the root. Of a = 1
+    it is the exponential number at the quantile of the 52 bits.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
@@ -104,7 +105,9 @@ def gamma_attempt(a, key, counter):
     if shape < 1.0:
         found = found * exp(gamma_power(shape, key, counter))
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
-    return type(a)(select(rest * minimum(root, 1.0) > least, found, -1.0))
+    found = select(rest * minimum(root, 1.0) > least, found, -1.0)
+    exponential = -log1p(f64(odd) * -1.1102230246251565e-16)
+    return type(a)(select(shape == 1.0, exponential, found))
 
 
 def random_gamma(attempt, a, key, counter):
@@ -131,7 +134,9 @@ def log_gamma_attempt(a, key, counter):
     if shape < 1.0:
         found = found + gamma_power(shape, key, counter)
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
-    return type(a)(select(rest * minimum(root, 1.0) > least, found, 1e30))
+    found = select(rest * minimum(root, 1.0) > least, found, 1e30)
+    exponential = log(-log1p(f64(odd) * -1.1102230246251565e-16))
+    return type(a)(select(shape == 1.0, exponential, found))
 
 
 def random_log_gamma(attempt, a, key, counter):

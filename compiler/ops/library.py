@@ -106,6 +106,7 @@ from staticgraph.compiler.ops.random import (
     random_gamma as random_gamma,
     random_log_gamma as random_log_gamma,
     random_order as random_order,
+    random_places as random_places,
     random_poisson as random_poisson,
     random_truncated as random_truncated,
     scaled_bits as scaled_bits,

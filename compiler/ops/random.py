@@ -161,7 +161,8 @@ random_below = _sampler(
 gamma_attempt = _sampler(
     "gamma_attempt",
     alone=False,
-    doc="Gamma numbers of scale 1 where the first attempt is accepted at once, else -1.",
+    doc="Gamma numbers of scale 1 where the first attempt is accepted at once, else -1; of the "
+    "parameter 1 exponential numbers, quantiles.",
 )
 random_gamma = _sampler(
     "random_gamma", arity=4, saves="ob",
@@ -294,8 +295,14 @@ def _order_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
     return (x,), {"axis": axis}
 
 
+def _along_last(function: Callable[[Any], Any], x: Any, axis: int) -> Any:
+    if axis == x.ndim - 1:
+        return function(x)
+    return np.moveaxis(function(np.moveaxis(x, axis, -1)), -1, axis)
+
+
 def _in_random_order(bits: Any, *, axis: int) -> Any:
-    return np.moveaxis(provided.shuffle(np.moveaxis(bits, axis, -1)), -1, axis)
+    return _along_last(provided.shuffle, bits, axis)
 
 
 random_order: Op = host_along(
@@ -303,6 +310,24 @@ random_order: Op = host_along(
     exact=True,
     doc="The positions along an axis in an order that 64 random bits each decide: Durstenfeld, "
     "Algorithm 235, Communications of the ACM 7(7), 1964; int64. At most 2**31 lie along the axis.",
+)  # fmt: skip
+
+
+def _places_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
+    x, axis = axis_or_flat("random_places", x, axis, None)
+    return (x,), {"axis": axis}
+
+
+def _taken(offsets: Any, *, axis: int) -> Any:
+    return _along_last(provided.places, offsets, axis)
+
+
+random_places: Op = host_along(
+    "random_places", _taken, result=lambda dtype: INT64, bind=_places_bind, vjp=(None,),
+    exact=True,
+    doc="The numbers that are taken along an axis of all from 0 on, without replacement: each the "
+    "one so far behind the first, which moves to its place; int64. Of random offsets below what is "
+    "left it is the beginning of Durstenfeld's shuffle (ACM Algorithm 235, 1964).",
 )  # fmt: skip
 
 

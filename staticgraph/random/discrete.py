@@ -86,8 +86,8 @@ def randint(
         span = ops.astype(high, INT64) - low
     else:
         make, span, low = _range(low, high, wanted)
-    found = drawn(make, key, common_shape("randint", sizes, span, low), [span, low])
-    return found if wanted == INT64 else ops.astype(found, wanted)  # which copies arrays
+    shape = common_shape("randint", sizes, span, low)
+    return drawn(of_dtype(make, wanted), key, shape, [span, low])
 
 
 def _bound(name: str, value: object) -> Any:
@@ -98,27 +98,36 @@ def _bound(name: str, value: object) -> Any:
     return given
 
 
-def _range(low: Array, high: Array, wanted: DType) -> tuple[Make, Array, Array]:
+def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
     """How integers between bounds are drawn, how many there are, and the lower bound."""
     info, is_number = np.iinfo(wanted), low.shape == high.shape == ()
-    low, high = low.astype(object), high.astype(object)  # Python's integers do not wrap
-    span = np.asarray(high - low)
-    text = f"between {low} and {high}"
-    if np.any(low < info.min) or np.any(high > info.max + 1) or (is_number and span <= 0):
-        raise OptionError(f"randint: no {wanted} {text}")
-    if np.any(span >= 1 << 63):
-        raise OptionError(f"randint: there are 2**63 integers or more {text}: take bits")
+    least, most = (int(low.min()), int(high.max())) if low.size and high.size else (0, 1)
+    if least < info.min or most > info.max + 1 or (is_number and most <= least):
+        raise OptionError(f"randint: no {wanted} between {low} and {high}")
+    if is_number:
+        span = np.array(most - least, object)  # Python's integers do not wrap
+    else:
+        span = np.asarray(high.astype(object) - low.astype(object))
+    if (span >= 1 << 63).any():
+        raise OptionError(
+            f"randint: there are 2**63 integers or more between {low} and {high}: take bits"
+        )
     make = _from_few if is_number and span <= _NARROW else _from_any
-    return make, span.astype(INT64), np.asarray(low).astype(INT64)
+    return make, span.astype(INT64), low.astype(INT64)
 
 
-def _from_few(key: object, counters: object, span: object, low: Any) -> Any:
-    return ops.scaled_bits(ops.threefry(key, counters), span) + low
+def _from_few(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
+    return ops.astype(ops.scaled_bits(ops.threefry(key, counters), span) + low, dtype)
 
 
-def _from_any(key: object, counters: object, span: object, low: Any) -> Any:
+def _from_any(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
+    return ops.astype(integers_below(key, counters, span) + low, dtype)
+
+
+def integers_below(key: object, counters: object, span: object) -> Any:
+    """Integers from 0 to before a span, all as likely; 0 where it is not positive."""
     attempt = ops.below_attempt(span, key, counters)
-    return ops.random_below(attempt, span, key, counters) + low
+    return ops.random_below(attempt, span, key, counters)
 
 
 def poisson(key: object, rate: Value, shape: object = None) -> Value:
@@ -144,7 +153,7 @@ def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
     """What makes the same numbers as `make`, without the way that none of known means takes."""
     if isinstance(means, Operand):
         return make
-    return small if np.all(means < 10.0) else large if np.all(means >= 10.0) else make
+    return small if (means < 10.0).all() else large if (means >= 10.0).all() else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:

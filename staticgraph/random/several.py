@@ -13,7 +13,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.random.continuous import gumbel, log_gamma, normal, of_dtype
-from staticgraph.random.discrete import by_inversion, of_chances, permutation, randint
+from staticgraph.random.discrete import by_inversion, integers_below, of_chances, randint
 from staticgraph.random.draws import (
     as_value,
     common_shape,
@@ -106,8 +106,8 @@ def choice(
 ) -> Value:  # fmt: skip
     """Slices of `a` along an axis, or numbers below an int, drawn with equal chances or `p`.
 
-    The shape that is asked for stands in the place of the axis. Without replacement and with `p` it
-    is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
+    The shape that is asked for stands in the place of the axis. Without replacement the time is that
+    of what is drawn, not of what there is, but with `p`: then it is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
 
     Raises:
         OptionError: more are drawn without replacement than there are.
@@ -128,11 +128,24 @@ def choice(
     if not replace and isinstance(n, int) and isinstance(count, int) and count > n:
         raise OptionError(f"choice: {count} of {n} without replacement")
     if p is None:
-        order: Any = randint(key, (count,), 0, n) if replace else permutation(key, n)
+        order: Any = randint(key, (count,), 0, n) if replace else _unlike(key, n, count, source)
     else:
         order = _weighted(key, n, count, replace, p)
     order = ops.reshape(order[:count], sizes)
     return order if source is None else ops.take(source, order, axis=place)
+
+
+def _unlike(key: object, n: Any, count: Any, source: Any) -> Any:
+    """Numbers below n, all different; where there are too few, those beyond are not below n."""
+    if isinstance(n, int) and n >= 1 << 63:
+        raise OptionError(f"choice: there are 2**63 integers or more below {n}")
+    key = key_of("choice", key)
+    many = np.asarray(n) if isinstance(n, int) else source._apply(ops.size_of, (), {"size": n})
+    return ops.random_places(drawn(_offsets, key, (count,), [many]))
+
+
+def _offsets(key: object, counters: Any, n: Any) -> Any:
+    return integers_below(key, counters, n - counters)
 
 
 def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
