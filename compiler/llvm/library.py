@@ -92,7 +92,7 @@ def gamma_attempt(a, key, counter):
 
     By Marsaglia and Tsang's method, of 52 bits for the normal number and 12 for the uniform one:
     accepted at once if 1 - u is above x^4 / 108 d, where x < 0 above that over the root. Of a = 1
-    it is the exponential number at the quantile of the 52 bits.
+    it is the exponential number of the block.
     """
     shape = f64(a)
     d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
@@ -106,8 +106,8 @@ def gamma_attempt(a, key, counter):
         found = found * exp(gamma_power(shape, key, counter))
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     found = select(rest * minimum(root, 1.0) > least, found, -1.0)
-    exponential = -log1p(f64(odd) * -1.1102230246251565e-16)
-    return type(a)(select(shape == 1.0, exponential, found))
+    u = f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16
+    return type(a)(select(shape == 1.0, -log1p(-u), found))
 
 
 def random_gamma(attempt, a, key, counter):
@@ -135,7 +135,8 @@ def log_gamma_attempt(a, key, counter):
         found = found + gamma_power(shape, key, counter)
     least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
     found = select(rest * minimum(root, 1.0) > least, found, 1e30)
-    exponential = log(-log1p(f64(odd) * -1.1102230246251565e-16))
+    u = f64((bits >> 12) & 4503599627370495) * 2.220446049250313e-16
+    exponential = log(-log1p(-maximum(u, 1.1102230246251565e-16)))
     return type(a)(select(shape == 1.0, exponential, found))
 
 
@@ -180,7 +181,7 @@ def gamma_power(a, key, counter):
     """The logarithm of what makes a gamma number of one of a + 1."""
     bits = threefry(key, counter ^ 4611686018427387904)
     odd = ((bits >> 11) & 9007199254740990) | 1
-    return log(f64(odd) * 1.1102230246251565e-16) / a
+    return log(f64(odd) * 1.1102230246251565e-16) / abs(a)
 
 
 def poisson_attempt(rate, key, counter):

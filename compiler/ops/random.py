@@ -162,7 +162,7 @@ gamma_attempt = _sampler(
     "gamma_attempt",
     alone=False,
     doc="Gamma numbers of scale 1 where the first attempt is accepted at once, else -1; of the "
-    "parameter 1 exponential numbers, quantiles.",
+    "parameter 1 they are `exponential_float64`.",
 )
 random_gamma = _sampler(
     "random_gamma", arity=4, saves="ob",

@@ -32,7 +32,7 @@ from staticgraph.random.draws import (
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LARGEST_RATE = math.nextafter(1e18, 0)
-_MOST_TRIALS = math.nextafter(1e15, 0)
+MOST_TRIALS = math.nextafter(1e15, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
 
@@ -185,7 +185,7 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
         >>> sg.random.binomial(sg.random.key(0), 10, np.array([0.0, 1.0]))
         array([ 0, 10])
     """
-    trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, _MOST_TRIALS)
+    trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
     chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
     trials = ops.floor(trials)
     shape = common_shape("binomial", shape, trials, chance)

@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, normalise_axis
@@ -110,7 +111,8 @@ def choice(
     of what is drawn, not of what there is, but with `p`: then it is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
 
     Raises:
-        OptionError: more are drawn without replacement than there are.
+        OptionError: more are drawn without replacement than there are, or have a chance; a number
+            of `p` is negative, infinite or nan.
         ShapeError: `p` has not a number for each, there is no such axis, or none to draw from.
         DTypeError: the key is no int64 scalar.
 
@@ -149,9 +151,15 @@ def _offsets(key: object, counters: Any, n: Any) -> Any:
 
 
 def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
-    chances: Any = parameter("choice", "p", p, _FLOAT64, 0)
+    chances: Any = parameter("choice", "p", p, _FLOAT64, 0, float(limits(_FLOAT64).max))
     if tuple(chances.shape) != (n,):
         raise ShapeError(f"choice: p has the shape {tuple(chances.shape)}, not ({n},)")
+    if not isinstance(chances, Operand) and isinstance(count, int):
+        possible, wanted = np.count_nonzero(chances), min(count, 1) if replace else count
+        if possible < wanted:
+            raise OptionError(f"choice: {count} of {n}, of which {possible} have a chance")
     if replace:
         return by_inversion(of_chances, key_of("choice", key), (count,), chances)
-    return ops.argsort(-(ops.log(chances) + gumbel(key, (n,), _FLOAT64)), axis=0)
+    none = ops.less_equal(chances, 0.0)
+    logarithms: Any = ops.where(none, -np.inf, ops.log(ops.where(none, 1.0, chances)))
+    return ops.argsort(-(logarithms + gumbel(key, (n,), _FLOAT64)), axis=0)
