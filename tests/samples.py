@@ -84,6 +84,15 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([3.0, 50.0, 1e6]), np.array([0.3, 0.9, 0.5]), integers(2, 1), 3, order=0),
         call(np.array([40.0]), positive(3) / 9, integers(3), integers(), order=0),
     ],
+    "large_poisson_attempt": [
+        call(np.array([3.0, -1.0]), np.array([9.0, 70.0]), integers(2, 1), 3, order=0),
+        call(np.array(-1.0), positive(3) * 30, integers(3), integers(2, 1), order=0),
+    ],
+    "large_binomial_attempt": [
+        call(np.array([3.0, -1.0]), np.array([9.0, 70.0]), np.array([0.3, 0.6]), integers(2, 1), 3,
+             order=0),
+        call(np.array(-1.0), np.array([400.0]), positive(3) / 9, integers(3), 7, order=0),
+    ],
     "random_binomial": [
         call(np.full(3, -1.0), np.array([3.0, 50.0, 1e6]), np.array([0.3, 0.9, 0.5]),
              integers(2, 1), 3, order=0),
@@ -169,6 +178,8 @@ WITHOUT = {
             "gamma_slope",
             "gumbel_float32",
             "gumbel_float64",
+            "large_binomial_attempt",
+            "large_poisson_attempt",
             "log_gamma_attempt",
             "normal_float32",
             "normal_float64",

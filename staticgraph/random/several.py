@@ -107,8 +107,9 @@ def choice(
 ) -> Value:  # fmt: skip
     """Slices of `a` along an axis, or numbers below an int, drawn with equal chances or `p`.
 
-    The shape that is asked for stands in the place of the axis. Without replacement the time is that
-    of what is drawn, not of what there is, but with `p`: then it is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
+    The shape that is asked for stands in the place of the axis. Without replacement the time is
+    that of what is drawn, not of what there is. With `p`, too, it is the order of sums of
+    logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
 
     Raises:
         OptionError: more are drawn without replacement than there are, or have a chance; a number
