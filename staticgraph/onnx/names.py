@@ -118,7 +118,7 @@ REFUSED = {
             "random_truncated", "scaled_bits", "threefry", "truncated_attempt", "unit_float32",
             "unit_float64",
         ),
-RANDOM,
+        RANDOM,
     ),
     **dict.fromkeys(("check", "fail", "print"), EFFECT),
     **dict.fromkeys(
