@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -230,18 +232,29 @@ def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object 
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise OptionError(f"ball: d={d!r} is no positive int")
     wanted, sizes = floating("ball", dtype), shape_of("ball", shape)
-    key = key_of("ball", key)
-    first, second = (ops.threefry(key, i) for i in range(2))
     least, most = math.nextafter(0.0, 1.0), float(limits(_FLOAT64).max)
-    power: Any = parameter("ball", "p", p, _FLOAT64, least, most)
+    power = parameter("ball", "p", p, _FLOAT64, least, most)
+    key, make = key_of("ball", key), _of_dimensions(d, wanted)
+    at_once = drawn_in_rows(make, key, sizes, [power])
+    return make(key, sizes, power) if at_once is None else at_once
+
+
+@cache
+def _of_dimensions(d: int, dtype: DType) -> Callable[..., Any]:
+    """The same function for each, so that its kernel is found again."""
+    return partial(_in_ball, d=d, dtype=dtype)
+
+
+def _in_ball(key: Any, sizes: Shape, power: Any, *, d: int, dtype: DType) -> Any:
+    first, second = (ops.threefry(key, i) for i in range(2))
     numbers: Any = generalized_normal(first, power, (*sizes, d), "float64")
     rest: Any = drawn(of_dtype(standard_exponential, _FLOAT64), second, (*sizes, 1))
     # in parts of the largest, and as logarithms, so that no power leaves the range
     largest: Any = ops.max(ops.absolute(numbers), axis=-1, keepdims=True)
     shares = ops.power(ops.absolute(numbers) / largest, power)
     inside = ops.log(ops.sum(shares, axis=-1, keepdims=True))
-    total = ops.logaddexp(inside, ops.log(ops.maximum(rest, least)) - power * ops.log(largest))
-    return ops.astype(numbers / largest * ops.exp(-total / power), wanted)
+    total = ops.logaddexp(inside, ops.log(ops.maximum(rest, 1e-300)) - power * ops.log(largest))
+    return ops.astype(numbers / largest * ops.exp(-total / power), dtype)
 
 
 def multinomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
