@@ -93,7 +93,7 @@ def parameter(
         OptionError: one is not between `low` and `high`, or is nan and `high` is finite; of
             operands no values are known.
     """
-    if type(value) in (int, float) and low <= value <= high:  # the usual case, at once
+    if isinstance(value, int | float) and max(low, -1e18) <= value <= min(high, 1e18):
         return np.array(value, dtype)
     given: Any = value if isinstance(value, Operand) else np.asarray(value)
     if np.dtype(given.dtype).kind not in "biufV":
