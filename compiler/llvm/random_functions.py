@@ -169,12 +169,13 @@ def large_poisson_attempt(attempt, rate, key, counter):
     candidate, and 24 accept it.
     """
     bits = threefry(key, counter)
-    k = poisson_candidate(rate, bits)
-    height = poisson_height(rate, bits)
-    accepted = (k >= 0.0) & (height <= poisson_chance(maximum(k, 0.0), rate))
-    accepted = accepted | (poisson_is_sure(rate, bits) > 0.0)
+    mean = f64(rate)
+    k = poisson_candidate(mean, bits)
+    height = poisson_height(mean, bits)
+    accepted = (k >= 0.0) & (height <= poisson_chance(maximum(k, 0.0), mean))
+    accepted = accepted | (poisson_is_sure(mean, bits) > 0.0)
     found = select(accepted, k, -1.0)
-    return select((rate >= 10.0) & (rate < 1e18), found, attempt)
+    return type(attempt)(select((mean >= 10.0) & (mean < 1e18), found, f64(attempt)))
 
 
 def random_poisson(attempt, rate, key, counter):
@@ -298,16 +299,17 @@ def large_binomial_attempt(attempt, n, p, key, counter):
     1/2 the failures are drawn.
     """
     bits = threefry(key, counter)
-    chance = select(p > 0.5, 1.0 - p, p)
-    k = binomial_candidate(n, chance, bits)
-    there = (k >= 0.0) & (k <= n)
-    most = binomial_chance(floor((n + 1.0) * chance), n, chance)
-    share = binomial_chance(minimum(maximum(k, 0.0), n), n, chance) - most
-    accepted = binomial_height(n, chance, bits) <= share
-    accepted = accepted | (binomial_is_sure(n, chance, bits) > 0.0)
-    found = select(there & accepted, select(p > 0.5, n - k, k), -1.0)
-    usual = (n < 1e15) & (chance >= 0.0) & (n * chance >= 10.0)
-    return select(usual, found, attempt)
+    trials = f64(n)
+    chance = select(f64(p) > 0.5, 1.0 - f64(p), f64(p))
+    k = binomial_candidate(trials, chance, bits)
+    there = (k >= 0.0) & (k <= trials)
+    most = binomial_chance(floor((trials + 1.0) * chance), trials, chance)
+    share = binomial_chance(minimum(maximum(k, 0.0), trials), trials, chance) - most
+    accepted = binomial_height(trials, chance, bits) <= share
+    accepted = accepted | (binomial_is_sure(trials, chance, bits) > 0.0)
+    found = select(there & accepted, select(f64(p) > 0.5, trials - k, k), -1.0)
+    usual = (trials < 1e15) & (chance >= 0.0) & (trials * chance >= 10.0)
+    return type(attempt)(select(usual, found, f64(attempt)))
 
 
 def binomial_candidate(n, p, bits):
