@@ -20,6 +20,12 @@ def _shuffle(words: Any) -> Any:
     return shuffle(words)
 
 
+def _places(offsets: Any) -> Any:
+    from staticgraph.compiler.runtime.shuffle import places
+
+    return places(offsets)
+
+
 def _running(out: Any, x: Any, axis: int, sign: str, back: bool) -> None:
     from staticgraph.compiler.runtime.running import running
 
@@ -67,6 +73,7 @@ def _share(task: Callable[[int], None], count: int) -> None:
 provided.compile_scalar.provide(_compile_scalar)
 provided.by_kernel.provide(_by_kernel)
 provided.shuffle.provide(_shuffle)
+provided.places.provide(_places)
 provided.running.provide(_running)
 provided.sort.provide(_sort)
 provided.over_windows.provide(_over_windows)

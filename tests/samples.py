@@ -55,27 +55,52 @@ SAMPLES: dict[str, list[Sample]] = {
         call(np.array([-(1 << 62), -1, (1 << 63) - 1]), integers(3, low=1), order=0),
         call(integers(2, 1), integers(3, low=1), order=0),
     ],
-    "random_below": [
+    "below_attempt": [
         call(np.array([7, 1 << 40, 1 << 62, 0]), integers(), integers(4), order=0),
         call(integers(3, low=1), integers(3), integers(2, 1), order=0),
+    ],
+    "random_below": [
+        call(np.array([5, -1, -1, -1]), np.array([7, 1 << 40, (1 << 63) - 1, 0]), integers(),
+             integers(4), order=0),
+        call(np.array(-1), integers(3, low=1), integers(3), integers(2, 1), order=0),
     ],
     **{
         name: [
             call(positive(5, 2) * 10, integers(), integers(5, 2), order=0),
             call(positive(3), integers(3), integers(2, 1), order=0),
         ]
-        for name in ("gamma_attempt", "log_gamma_attempt", "random_poisson")
+        for name in ("gamma_attempt", "log_gamma_attempt", "poisson_attempt")
     },
     **{
         name: [
             call(np.array([1.5, rejected, 0.5]), positive(2, 3), integers(), integers(3), order=0),
             call(np.array([rejected]), positive(3), integers(3), integers(2, 1), order=0),
         ]
-        for name, rejected in (("random_gamma", -1.0), ("random_log_gamma", 1e30))
+        for name, rejected in (
+            ("random_gamma", -1.0), ("random_log_gamma", 1e30), ("random_poisson", -1.0)
+        )
     },
-    "random_binomial": [
+    "binomial_attempt": [
         call(np.array([3.0, 50.0, 1e6]), np.array([0.3, 0.9, 0.5]), integers(2, 1), 3, order=0),
         call(np.array([40.0]), positive(3) / 9, integers(3), integers(), order=0),
+    ],
+    "large_poisson_attempt": [
+        call(np.array([3.0, -1.0]), np.array([9.0, 70.0]), integers(2, 1), 3, order=0),
+        call(np.array(-1.0), positive(3) * 30, integers(3), integers(2, 1), order=0),
+    ],
+    "large_binomial_attempt": [
+        call(np.array([3.0, -1.0]), np.array([9.0, 70.0]), np.array([0.3, 0.6]), integers(2, 1), 3,
+             order=0),
+        call(np.array(-1.0), np.array([400.0]), positive(3) / 9, integers(3), 7, order=0),
+    ],
+    "random_binomial": [
+        call(np.full(3, -1.0), np.array([3.0, 50.0, 1e6]), np.array([0.3, 0.9, 0.5]),
+             integers(2, 1), 3, order=0),
+        call(np.array(2.0), np.array([40.0]), positive(3) / 9, integers(3), integers(), order=0),
+    ],
+    "random_places": [
+        call(integers(7, low=0, high=9), order=0),
+        call(np.array([[5, 4, 3], [0, 0, 0], [9, 0, 8]]), order=0),
     ],
     "truncated_attempt": [
         call(np.array([-2.0, 0.5, 3.0]), np.array([0.5, 2.5, 9.0]), integers(2, 1), 3, order=0),
@@ -154,6 +179,8 @@ WITHOUT = {
     "sparsemax": "not in PyTorch; test_rows.py compares it with bisection",
     **dict.fromkeys(
         (
+            "below_attempt",
+            "binomial_attempt",
             "exponential_float32",
             "exponential_float64",
             "gamma_attempt",
@@ -161,14 +188,18 @@ WITHOUT = {
             "gamma_slope",
             "gumbel_float32",
             "gumbel_float64",
+            "large_binomial_attempt",
+            "large_poisson_attempt",
             "log_gamma_attempt",
             "normal_float32",
             "normal_float64",
+            "poisson_attempt",
             "random_below",
             "random_binomial",
             "random_gamma",
             "random_log_gamma",
             "random_order",
+            "random_places",
             "random_poisson",
             "random_truncated",
             "scaled_bits",

@@ -103,6 +103,8 @@ compile_scalar: Provided[[Callable[..., Any], str, Any], Any] = Provided("static
 
 shuffle: Provided[[Any], Any] = Provided("staticgraph.compiler")
 """`shuffle(words)`: the positions along the last axis in an order that random words decide."""
+places: Provided[[Any], Any] = Provided("staticgraph.compiler")
+"""`places(offsets)`: the numbers that are taken along the last axis, each so far behind."""
 
 running: Provided[[Any, Any, int, str, bool], None] = Provided("staticgraph.compiler")
 """`running(out, x, axis, sign, back)`: write the sums ("+") or products ("*") up to each element,

@@ -304,7 +304,7 @@ def searchsorted(a: Value, v: Value, side: str = "left", sorter: Value = None) -
     size = a.shape[0]
     if isinstance(size, Dim):
         return ops.sum(_comes_before(a, ops.expand_dims(v, v.ndim), side), axis=-1)
-    found = ops.astype(v, "int64") * 0
+    found = ops.astype(ops.less(v, v), "int64")  # of nan, too, which is no integer
     step = 1 << int(size).bit_length()
     while step > 1:
         step //= 2

@@ -13,9 +13,11 @@ from staticgraph.compiler.ir.parse import function_of
 from staticgraph.compiler.ir.records import Function, While
 from staticgraph.compiler.ir.walk import calls, expressions, statements
 from staticgraph.compiler.llvm.integer_functions import INTEGERS
+from staticgraph.compiler.llvm.random_functions import RANDOM_NUMBERS
 
 SOURCE = (
     INTEGERS
+    + RANDOM_NUMBERS
     + '''
 
 def sign_f(a):
@@ -35,265 +37,6 @@ def floor_divide_f(a, b):
     away = zero - select((a != zero) & ((a < zero) != (b < zero)), type(a)(1), zero)
     whole = select((abs(b) == inf) & (abs(a) < inf), away, whole)
     return select(b == zero, a / b, whole)
-
-
-def random_below(span, key, counter):
-    """An integer from 0 to before `span`, drawn until it is below the largest multiple of it."""
-    top = 9223372036854775807
-    width = select(span > 0, span, 1)
-    limit = top // width * width
-    attempt = i64(0)
-    bits = threefry(key, counter ^ (attempt << 44)) & top
-    while bits >= limit:
-        attempt = attempt + 1
-        bits = threefry(key, counter ^ (attempt << 44)) & top
-    return bits % width
-
-
-def gamma_attempt(a, key, counter):
-    """A gamma number, if the first attempt is accepted without a logarithm, or else -1.
-
-    By Marsaglia and Tsang's method, of 52 bits for the normal number and 12 for the uniform one:
-    accepted at once if 1 - u is above x^4 / 108 d, where x < 0 above that over the root.
-    """
-    shape = f64(a)
-    d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
-    bits = threefry(key, counter)
-    odd = ((bits >> 11) & 9007199254740990) | 1
-    x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
-    root = 1.0 + x / sqrt(9.0 * d)
-    found = d * (root * root * root)
-    rest = f64(4095 - (bits & 4095)) * 0.000244140625
-    if shape < 1.0:
-        found = found * exp(gamma_power(shape, key, counter))
-    least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
-    return type(a)(select(rest * minimum(root, 1.0) > least, found, -1.0))
-
-
-def random_gamma(attempt, a, key, counter):
-    """The gamma number of which there was an attempt."""
-    found = f64(attempt)
-    if not found >= 0.0:
-        shape = f64(a)
-        found = raised_gamma(shape, key, counter)
-        if shape < 1.0:
-            found = found * exp(gamma_power(shape, key, counter))
-    return type(attempt)(found)
-
-
-def log_gamma_attempt(a, key, counter):
-    """The logarithm of a gamma number, or else 1e30, as `gamma_attempt`."""
-    shape = f64(a)
-    d = select(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
-    bits = threefry(key, counter)
-    odd = ((bits >> 11) & 9007199254740990) | 1
-    x = 1.4142135623730951 * f64(erfinv(type(a)(f64(odd) * 2.220446049250313e-16 - 1.0)))
-    root = 1.0 + x / sqrt(9.0 * d)
-    found = log(d * (root * root * root))
-    rest = f64(4095 - (bits & 4095)) * 0.000244140625
-    if shape < 1.0:
-        found = found + gamma_power(shape, key, counter)
-    least = select(shape >= 0.0, (x * x) * (x * x) / (108.0 * d), inf)
-    return type(a)(select(rest * minimum(root, 1.0) > least, found, 1e30))
-
-
-def random_log_gamma(attempt, a, key, counter):
-    """The logarithm of the gamma number of which there was an attempt."""
-    found = f64(attempt)
-    if not found < 1e29:
-        shape = f64(a)
-        found = log(raised_gamma(shape, key, counter))
-        if shape < 1.0:
-            found = found + gamma_power(shape, key, counter)
-    return type(attempt)(found)
-
-
-def raised_gamma(a, key, counter):
-    """A gamma number, of a + 1 where a < 1; attempts differ in bits that no counter has."""
-    d = select(a < 1.0, a + 1.0, a) - 0.3333333333333333
-    c = 1.0 / sqrt(9.0 * d)
-    found = select(a < inf, select(a >= 0.0, -1.0, nan), a)
-    attempt = i64(0)
-    while found < 0.0:
-        bits = threefry(key, counter ^ (attempt << 44))
-        odd = ((bits >> 11) & 9007199254740990) | 1
-        x = 1.4142135623730951 * erfinv(f64(odd) * 2.220446049250313e-16 - 1.0)
-        root = 1.0 + c * x
-        if root > 0.0:
-            cube = root * root * root
-            u = f64((bits & 4095) + 1) * 0.000244140625
-            if u < 1.0 - 0.0331 * (x * x) * (x * x):
-                found = d * cube
-            else:
-                bits = threefry(key, counter ^ ((-1 - attempt) << 44))
-                odd = ((bits >> 11) & 9007199254740990) | 1
-                u = u - f64(odd) * 2.710505431213761e-20
-                if log(u) < 0.5 * x * x + d - d * cube + d * log(cube):
-                    found = d * cube
-        attempt = attempt + 1
-    return found
-
-
-def gamma_power(a, key, counter):
-    """The logarithm of what makes a gamma number of one of a + 1."""
-    bits = threefry(key, counter ^ 4611686018427387904)
-    odd = ((bits >> 11) & 9007199254740990) | 1
-    return log(f64(odd) * 1.1102230246251565e-16) / a
-
-
-def random_poisson(rate, key, counter):
-    """A Poisson number by inversion, and from 10 on by transformed rejection.
-
-    Of a block 40 bits make the candidate, and 24 accept it.
-    """
-    found = i64(-1)
-    if (rate >= 0.0) & (rate < 10.0):
-        bits = threefry(key, counter)
-        odd = ((bits >> 11) & 9007199254740990) | 1
-        u = f64(odd) * 1.1102230246251565e-16
-        chance = exp(-rate)
-        found = i64(0)
-        while (u > chance) & (found < 100):
-            u = u - chance
-            found = found + 1
-            chance = chance * (rate / f64(found))
-    if (rate >= 10.0) & (rate < 1e18):
-        b = 0.931 + 2.53 * sqrt(rate)
-        a = 0.02483 * b - 0.059
-        attempt = i64(0)
-        while found < 0:
-            bits = threefry(key, counter ^ (attempt << 44))
-            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
-            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
-            rest = 0.5 - abs(u)
-            k = floor((2.0 * a / rest + b) * u + rate + 0.43)
-            if (rest >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0)):
-                found = i64(k)
-            else:
-                if (k >= 0.0) & ((rest >= 0.013) | (v <= rest)):
-                    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (rest * rest) + b))
-                    if height <= poisson_chance(k, rate):
-                        found = i64(k)
-            attempt = attempt + 1
-    return f64(found)
-
-
-def poisson_chance(k, rate):
-    """The logarithm of the probability of k; of large rates without terms that are larger yet."""
-    if rate < 1e6:
-        found = k * log(rate) - rate - lgamma(k + 1.0)
-    else:
-        found = -deviance(k, rate) - 0.5 * log(6.283185307179586 * k) - 0.08333333333333333 / k
-    return found
-
-
-def deviance(k, mean):
-    """k log(k / mean) - k + mean, without cancellation."""
-    x = (k - mean) / mean
-    return mean * ((1.0 + x) * log1p(x) - x)
-
-
-def binomial_chance(k, n, p):
-    """The logarithm of the probability of k, but for a term of n and p, where n is large."""
-    rest = n - k
-    failures = -deviance(rest, n * (1.0 - p)) - 0.5 * log(rest) - 0.08333333333333333 / rest
-    return poisson_chance(k, n * p) + failures
-
-
-def random_binomial(n, p, key, counter):
-    """A binomial number by inversion, and from a mean of 10 on by transformed rejection.
-
-    Bits are used as by `random_poisson`; of p above 1/2 the failures are drawn.
-    """
-    found = i64(-1)
-    chance = select(p > 0.5, 1.0 - p, p)
-    if (n >= 0.0) & (n < 1e15) & (chance >= 0.0) & (n * chance < 10.0):
-        bits = threefry(key, counter)
-        odd = ((bits >> 11) & 9007199254740990) | 1
-        u = f64(odd) * 1.1102230246251565e-16
-        odds = chance / (1.0 - chance)
-        share = exp(n * log1p(-chance))
-        found = i64(0)
-        while (u > share) & (found < 110) & (f64(found) < n):
-            u = u - share
-            share = share * (odds * (n - f64(found)) / f64(found + 1))
-            found = found + 1
-    if (n < 1e15) & (n * chance >= 10.0) & (chance >= 0.0):
-        spread = sqrt(n * chance * (1.0 - chance))
-        b = 1.15 + 2.53 * spread
-        a = -0.0873 + 0.0248 * b + 0.01 * chance
-        alpha = (2.83 + 5.1 / b) * spread
-        most = floor((n + 1.0) * chance)
-        if n < 1e6:
-            top = lgamma(most + 1.0) + lgamma(n - most + 1.0)
-        else:
-            top = binomial_chance(most, n, chance)
-        odds = log(chance / (1.0 - chance))
-        attempt = i64(0)
-        while found < 0:
-            bits = threefry(key, counter ^ (attempt << 44))
-            u = f64(((bits >> 23) & 2199023255550) | 1) * 4.547473508864641e-13 - 0.5
-            v = f64(((bits & 16777215) << 1) | 1) * 2.9802322387695312e-08
-            rest = 0.5 - abs(u)
-            k = floor((2.0 * a / rest + b) * u + n * chance + 0.5)
-            if (k >= 0.0) & (k <= n):
-                if (rest >= 0.07) & (v <= 0.92 - 4.2 / b):
-                    found = i64(k)
-                else:
-                    height = log(v * alpha / (a / (rest * rest) + b))
-                    if n < 1e6:
-                        share = top - lgamma(k + 1.0) - lgamma(n - k + 1.0) + (k - most) * odds
-                    else:
-                        share = binomial_chance(k, n, chance) - top
-                    if height <= share:
-                        found = i64(k)
-            attempt = attempt + 1
-    drawn = f64(found)
-    return select((p > 0.5) & (drawn >= 0.0), n - drawn, drawn)
-
-
-def truncated_attempt(lower, upper, key, counter):
-    """A normal number between bounds by the error function; 0 where they are far on one side."""
-    low = f64(lower)
-    high = f64(upper)
-    start = erf(low * 0.7071067811865476)
-    bits = threefry(key, counter)
-    odd = ((bits >> 11) & 9007199254740990) | 1
-    u = f64(odd) * 1.1102230246251565e-16
-    p = start + u * (erf(high * 0.7071067811865476) - start)
-    found = minimum(maximum(1.4142135623730951 * erfinv(p), low), high)
-    return type(lower)(select((low > 1.0) | (high < -1.0), 0.0, found))
-
-
-def random_truncated(attempt, lower, upper, key, counter):
-    """The normal number of which there was an attempt, far out by rejection.
-
-    Marsaglia, Generating a variable from the tail of the normal distribution, Technometrics 6(1),
-    1964: roots of exponential numbers, which are cut off at the other bound.
-    """
-    found = f64(attempt)
-    low = f64(lower)
-    high = f64(upper)
-    if (low > 1.0) | (high < -1.0):
-        sign = select(low > 1.0, 1.0, -1.0)
-        near = select(low > 1.0, low, -high)
-        far = select(low > 1.0, high, -low)
-        reach = -expm1(0.5 * (near - far) * (near + far))
-        attempt_number = i64(0)
-        found = select(near < far, -1.0, near)
-        while found < 0.0:
-            bits = threefry(key, counter ^ (attempt_number << 44))
-            odd = ((bits >> 11) & 9007199254740990) | 1
-            beyond = -log1p(-reach * (f64(odd) * 1.1102230246251565e-16))
-            # the root of near^2 + 2 beyond, less near, without the square
-            more = 2.0 * beyond / (near * (1.0 + sqrt(1.0 + 2.0 * beyond / near / near)))
-            bits = threefry(key, counter ^ ((-1 - attempt_number) << 44))
-            odd = ((bits >> 11) & 9007199254740990) | 1
-            if f64(odd) * 1.1102230246251565e-16 * (near + more) <= near:
-                found = minimum(near + more, far)
-            attempt_number = attempt_number + 1
-        found = sign * found
-    return type(attempt)(found)
 
 
 def gamma_slope(a, x):
@@ -458,12 +201,17 @@ NAMES = {
     **{
         name: name
         for name in (
-            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gcd_i", "gcd_u",
-            "lcm_i", "lcm_u", "pow_u", "sign_u", "binomial_chance", "deviance",
-            "gamma_attempt", "gamma_curve", "gamma_power", "gamma_slope", "log_gamma_attempt",
-            "part_start", "poisson_chance", "pow_i", "raised_gamma", "random_below", "random_gamma",
-            "random_binomial", "random_log_gamma", "random_poisson", "random_truncated",
-            "remainder_i", "remainder_u", "sign_f", "sign_i", "trigamma", "truncated_attempt",
+            "below_attempt", "binomial_attempt", "binomial_candidate", "binomial_chance",
+            "binomial_height", "binomial_is_sure", "chance_of_binomial",
+            "chance_of_large_binomial", "chance_of_large_poisson", "chance_of_poisson", "deviance",
+            "floor_divide_f", "floor_divide_i", "floor_divide_u", "fmod_i", "gamma_attempt",
+            "gamma_curve", "gamma_power", "gamma_slope", "gcd_i", "gcd_u",
+            "large_binomial_attempt", "large_poisson_attempt", "lcm_i", "lcm_u",
+            "log_gamma_attempt", "part_start", "poisson_attempt", "poisson_candidate",
+            "poisson_chance", "poisson_height", "poisson_is_sure", "pow_i", "pow_u",
+            "raised_gamma", "random_below", "random_binomial", "random_gamma", "random_log_gamma",
+            "random_poisson", "random_truncated", "remainder_i", "remainder_u", "sign_f", "sign_i",
+            "sign_u", "trigamma", "truncated_attempt", "upper_product",
         )
     },
     "fmod_u": "remainder_u",

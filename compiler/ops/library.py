@@ -93,6 +93,8 @@ from staticgraph.compiler.ops.public import *
 from staticgraph.compiler.ops.public_linalg import *
 from staticgraph.compiler.ops.public_special import *
 from staticgraph.compiler.ops.random import (
+    below_attempt as below_attempt,
+    binomial_attempt as binomial_attempt,
     exponential_float32 as exponential_float32,
     exponential_float64 as exponential_float64,
     gamma_attempt as gamma_attempt,
@@ -100,14 +102,18 @@ from staticgraph.compiler.ops.random import (
     gamma_slope as gamma_slope,
     gumbel_float32 as gumbel_float32,
     gumbel_float64 as gumbel_float64,
+    large_binomial_attempt as large_binomial_attempt,
+    large_poisson_attempt as large_poisson_attempt,
     log_gamma_attempt as log_gamma_attempt,
     normal_float32 as normal_float32,
     normal_float64 as normal_float64,
+    poisson_attempt as poisson_attempt,
     random_below as random_below,
     random_binomial as random_binomial,
     random_gamma as random_gamma,
     random_log_gamma as random_log_gamma,
     random_order as random_order,
+    random_places as random_places,
     random_poisson as random_poisson,
     random_truncated as random_truncated,
     scaled_bits as scaled_bits,

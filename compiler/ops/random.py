@@ -148,15 +148,21 @@ def _sampler(
     )
 
 
+below_attempt = _sampler(
+    "below_attempt", samplers.below_attempt, is_float=False, alone=False,
+    doc="Integers from 0 to before the first operand of 64 random bits, -1 of bits by which some "
+    "could be more likely than others; 0 where it is not positive.",
+)  # fmt: skip
 random_below = _sampler(
-    "random_below", samplers.random_below, is_float=False,
-    doc="Integers from 0 to before the first operand, of 2**63 equally likely ones those that are "
-    "below its largest multiple; 0 where it is not positive.",
+    "random_below", samplers.random_below, arity=4, is_float=False,
+    doc="Integers from 0 to before the second operand, all as likely, of which the first operand "
+    "are attempts: Lemire, Fast random integer generation in an interval, ACM TOMACS 29(1), 2019.",
 )  # fmt: skip
 gamma_attempt = _sampler(
     "gamma_attempt",
     alone=False,
-    doc="Gamma numbers of scale 1 where the first attempt is accepted at once, else -1.",
+    doc="Gamma numbers of scale 1 where the first attempt is accepted at once, else -1; of the "
+    "parameter 1 they are `exponential_float64`.",
 )
 random_gamma = _sampler(
     "random_gamma", arity=4, saves="ob",
@@ -246,18 +252,41 @@ random_truncated = _sampler(
     "out those of Marsaglia, Generating a variable from the tail of the normal distribution, "
     "Technometrics 6(1), 1964. The gradient is that of the number at a fixed quantile.",
 )
+poisson_attempt = _sampler(
+    "poisson_attempt",
+    alone=False,
+    doc="Poisson numbers of rates below 10 that few steps of an inversion give, else -1.",
+)
+large_poisson_attempt = _sampler(
+    "large_poisson_attempt",
+    arity=4,
+    alone=False,
+    doc="Attempts, of rates from 10 on the first candidates that are accepted, else -1.",
+)
 random_poisson = _sampler(
-    "random_poisson", result=INT64,
-    doc="Poisson numbers by inversion, and from 10 on by Hoermann, The transformed rejection "
-    "method for generating Poisson random variables, 1993; -1 of rates that are negative, nan, "
-    "or 1e18 and above.",
+    "random_poisson", arity=4, result=INT64,
+    doc="Poisson numbers, of which the first operand are attempts, by inversion, and from 10 on by "
+    "Hoermann, The transformed rejection method for generating Poisson random variables, 1993; -1 "
+    "of rates that are negative, nan, or 1e18 and above.",
 )  # fmt: skip
-
+binomial_attempt = _sampler(
+    "binomial_attempt",
+    arity=4,
+    alone=False,
+    doc="Binomial numbers of means below 10 that few steps of an inversion give, else -1.",
+)
+large_binomial_attempt = _sampler(
+    "large_binomial_attempt",
+    arity=5,
+    alone=False,
+    doc="Attempts, of means from 10 on the first candidates that are accepted, else -1.",
+)
 random_binomial = _sampler(
-    "random_binomial", arity=4, result=INT64,
-    doc="Binomial numbers of so many trials, by inversion, and from a mean of 10 on by Hoermann, "
-    "The generation of binomial random variates, 1993 (BTRS); -1 of trials that are no number "
-    "from 0 to before 1e15, and of what is no probability.",
+    "random_binomial", arity=5, result=INT64,
+    doc="Binomial numbers of so many trials, of which the first operand are attempts, by "
+    "inversion, and from a mean of 10 on by Hoermann, The generation of binomial random variates, "
+    "1993 (BTRS); -1 of trials that are no number from 0 to before 1e15, and of what is no "
+    "probability.",
 )  # fmt: skip
 
 
@@ -266,8 +295,14 @@ def _order_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
     return (x,), {"axis": axis}
 
 
+def _along_last(function: Callable[[Any], Any], x: Any, axis: int) -> Any:
+    if axis == x.ndim - 1:
+        return function(x)
+    return np.moveaxis(function(np.moveaxis(x, axis, -1)), -1, axis)
+
+
 def _in_random_order(bits: Any, *, axis: int) -> Any:
-    return np.moveaxis(provided.shuffle(np.moveaxis(bits, axis, -1)), -1, axis)
+    return _along_last(provided.shuffle, bits, axis)
 
 
 random_order: Op = host_along(
@@ -275,6 +310,24 @@ random_order: Op = host_along(
     exact=True,
     doc="The positions along an axis in an order that 64 random bits each decide: Durstenfeld, "
     "Algorithm 235, Communications of the ACM 7(7), 1964; int64. At most 2**31 lie along the axis.",
+)  # fmt: skip
+
+
+def _places_bind(x: Any, axis: int = -1) -> tuple[Sequence[Any], Attrs]:
+    x, axis = axis_or_flat("random_places", x, axis, None)
+    return (x,), {"axis": axis}
+
+
+def _taken(offsets: Any, *, axis: int) -> Any:
+    return _along_last(provided.places, offsets, axis)
+
+
+random_places: Op = host_along(
+    "random_places", _taken, result=lambda dtype: INT64, bind=_places_bind, vjp=(None,),
+    exact=True,
+    doc="The numbers that are taken along an axis of all from 0 on, without replacement: each the "
+    "one so far behind the first, which moves to its place; int64. Of random offsets below what is "
+    "left it is the beginning of Durstenfeld's shuffle (ACM Algorithm 235, 1964).",
 )  # fmt: skip
 
 

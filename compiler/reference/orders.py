@@ -61,6 +61,8 @@ def _selected(x: Any, count: int, axis: int, descending: bool) -> Any:
     kth = size - count if descending else count - 1
     bound = np.partition(rows, kth, axis=-1)[:, kth, None]
     missing = np.isnan(bound)
+    if len(rows) == 1 and not missing[0, 0]:
+        return np.moveaxis(_bounded(rows[0], bound[0], count, descending).reshape(shape), -1, axis)
     if descending:  # nan is the largest
         better, equal = ~(rows <= bound), rows == bound
     else:
@@ -76,6 +78,12 @@ def _selected(x: Any, count: int, axis: int, descending: bool) -> Any:
     inside = order(np.take_along_axis(rows, place, -1), axis=-1, descending=descending)
     chosen = np.take_along_axis(place, inside, -1).reshape(shape)
     return np.ascontiguousarray(np.moveaxis(chosen, -1, axis))
+
+
+def _bounded(row: Any, bound: Any, count: int, descending: bool) -> Any:
+    """The first places of a row: they are among those of what is as good as the last of them."""
+    place = np.flatnonzero(~(row < bound) if descending else row <= bound)
+    return place[order(row[place], axis=0, descending=descending)[:count]]
 
 
 def _keys(x: Any, axis: int, descending: bool) -> Any:

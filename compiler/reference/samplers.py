@@ -30,27 +30,33 @@ def scaled_bits(bits: Any, span: Any) -> Any:
     return ((bits >> 32 & _WORD) * span + ((bits & _WORD) * span >> 32)) >> 32
 
 
-def _together(*operands: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape that operands broadcast to, and their elements in a row."""
-    shape = np.broadcast_shapes(*map(np.shape, operands))
-    return shape, [np.broadcast_to(one, shape).ravel() for one in operands]
+def upper_product(bits: Any, span: Any) -> Any:
+    """The upper half of the product of 64 bits and a number from 0 to before 2**63."""
+    lower, upper = bits & _WORD, bits >> 32 & _WORD
+    middle = upper * (span & _WORD) + (lower * (span & _WORD) >> 32 & _WORD)
+    other = lower * (span >> 32) + (middle & _WORD)
+    return upper * (span >> 32) + (middle >> 32 & _WORD) + (other >> 32)
 
 
-def random_below(span: Any, key: Any, counter: Any) -> Any:
-    """Integers from 0 to before `span`."""
-    shape, (span, key, counter) = _together(span, key, counter)
-    top = (1 << 63) - 1
-    result = np.zeros(span.shape, np.int64)
-    left, attempt = np.flatnonzero(span > 0), 0
+def below_attempt(span: Any, key: Any, counter: Any) -> Any:
+    """Integers from 0 to before `span`, -1 where the lower half of the product is below it."""
+    width = np.maximum(span, 0)
+    bits = threefry(key, counter)
+    low = np.asarray(bits * width).view(np.uint64)
+    return np.where(low >= width.astype(np.uint64), upper_product(bits, width), -1)
+
+
+def random_below(attempt: Any, span: Any, key: Any, counter: Any) -> Any:
+    """The integers of which there were attempts: without the lower halves that are too many."""
+    operands = np.broadcast_arrays(attempt, span, key, counter)
+    result, width, keys, counters = (one.ravel() for one in operands)
+    result, left, number = result.copy(), np.flatnonzero(result < 0), 0
+    wide = np.maximum(width, 1).astype(np.uint64)
+    many = (np.uint64(0) - wide) % wide
     while left.size:
-        bits = _bits(key, counter, left, attempt) & top
-        width = span[left]
-        accepted = bits < top // width * width
-        result[left[accepted]] = (bits % width)[accepted]
-        left, attempt = left[~accepted], attempt + 1
-    return result.reshape(shape)
-
-
-def _bits(key: Any, counter: Any, elements: Any, attempt: int) -> Any:
-    """The blocks of some elements for an attempt, by bits that counters of elements never have."""
-    return threefry(key[elements], counter[elements] ^ attempt << 44)
+        bits = threefry(keys[left], counters[left] ^ number << 44)
+        found = upper_product(bits, np.maximum(width[left], 1))
+        accepted = bits.view(np.uint64) * wide[left] >= many[left]
+        result[left[accepted]] = found[accepted]
+        left, number = left[~accepted], number + 1
+    return result.reshape(operands[0].shape)

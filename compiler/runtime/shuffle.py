@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -29,26 +30,94 @@ def shuffle(order: p_i64, words: p_i64, rows: i64, count: i64) -> i64:
 part of the product of 64 random bits and the count so far, at most 2**31."""
 
 
+PLACES = """
+def places(order: p_i64, offsets: p_i64, table: p_i64, rows: i64, count: i64, most: i64) -> i64:
+    for row in range(rows):
+        start = row * count
+        for i in range(most):
+            table[i] = i
+        for i in range(count):
+            other = i + offsets[start + i]
+            order[start + i] = table[other]
+            table[other] = table[i]
+    return 0
+"""
+"""The beginning of Durstenfeld's shuffle of `most` numbers: each step takes one of those left."""
+
+FEW_PLACES = """
+def few_places(order: p_i64, offsets: p_i64, table: p_i64, rows: i64, count: i64, size: i64) -> i64:
+    for row in range(rows):
+        start = row * count
+        for i in range(size):
+            table[2 * i] = -1
+        for i in range(count):
+            other = i + offsets[start + i]
+            here = ((i * -7046029254386353131) >> 20) & (size - 1)
+            while (table[2 * here] != i) & (table[2 * here] != -1):
+                here = (here + 1) & (size - 1)
+            moved = i
+            if table[2 * here] == i:
+                moved = table[2 * here + 1]
+            there = ((other * -7046029254386353131) >> 20) & (size - 1)
+            while (table[2 * there] != other) & (table[2 * there] != -1):
+                there = (there + 1) & (size - 1)
+            found = other
+            if table[2 * there] == other:
+                found = table[2 * there + 1]
+            order[start + i] = found
+            table[2 * there] = other
+            table[2 * there + 1] = moved
+    return 0
+"""
+"""The same of any number of numbers: a table of hashes has those that were moved, and where to."""
+_DENSE = 8
+"""How many times as many numbers as are taken lie in a table that has them all."""
+
+
 def shuffle(words: Array) -> Array:
     """The positions along the last axis in an order that the words decide, all orders as likely."""
     words = np.ascontiguousarray(words)
     count = words.shape[-1]
     found = np.empty(words.shape, np.int64)
     if words.size:
-        _kernel()(found, words, words.size // count, count)
+        _kernel(SOURCE, 2)(found, words, words.size // count, count)
+    return found
+
+
+def places(offsets: Array) -> Array:
+    """What is taken along the last axis of all numbers from 0 on, each so far behind the first.
+
+    The first of those that are left takes the place of the one that is taken.
+    """
+    offsets = np.ascontiguousarray(offsets)
+    count = offsets.shape[-1]
+    found = np.empty(offsets.shape, np.int64)
+    if offsets.size:
+        if offsets.min() < 0:
+            offsets = np.maximum(offsets, 0)
+        rows, most = offsets.size // count, int(offsets.max()) + count
+        if most <= _DENSE * count:
+            _kernel(PLACES, 3)(found, offsets, np.empty(most, np.int64), rows, count, most)
+        else:
+            size = 1 << (4 * count).bit_length()
+            table = np.empty(2 * size, np.int64)
+            _kernel(FEW_PLACES, 3)(found, offsets, table, rows, count, size)
     return found
 
 
 @cache
-def _kernel() -> Callable[[Array, Array, int, int], None]:
-    loaded = load_unit(parsed_function(SOURCE), SOURCE)
+def _kernel(source: str, arrays: int) -> Callable[..., None]:
+    """What runs a function of so many arrays, and numbers behind them."""
+    parsed = parsed_function(source)
+    loaded, numbers = load_unit(parsed, source), len(parsed.parameters) - arrays
     step = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(
         loaded.addresses[0]
     )
-    operands = np.array([0, 0, 1, 0, 2, 0, 3, 0], np.int64)
+    operands = np.ravel([(i, 0) for i in range(arrays + numbers)]).astype(np.int64)
 
-    def run(order: Array, words: Array, rows: int, count: int) -> None:
-        table = np.array([order.ctypes.data, words.ctypes.data, rows, count], np.int64)
+    def run(*given: Any) -> None:
+        addresses = [one.ctypes.data for one in given[:arrays]]
+        table = np.array([*addresses, *given[arrays:]], np.int64)
         step(table.ctypes.data, operands.ctypes.data, 0, 0, 0)
 
     run.__dict__["owner"] = loaded.owner

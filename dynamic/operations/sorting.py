@@ -157,9 +157,9 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of("kthvalue", dim, input.ndim)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    indices = argsort(input, dim)
     if not input.ndim:
-        return KthValue(input.clone(), indices)
+        return KthValue(input.clone(), argsort(input, dim))
+    indices = ops.first_places(input, k, dim)
     return KthValue(*_found(input, indices.narrow(dim, k - 1, 1), dim, keepdim))
 
 

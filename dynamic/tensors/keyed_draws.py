@@ -29,15 +29,17 @@ def _words(like: Any, generator: object) -> tuple[Any, Any]:
 def drawn_poisson(rate: Any, generator: object = None) -> Any:
     """Poisson numbers, in the dtype of their rates, without a gradient."""
     rate = rate.detach()
-    return ops.astype(
-        ops.random_poisson(ops.astype(rate, "float64"), *_words(rate, generator)), rate.dtype
-    )
+    wide, words = ops.astype(rate, "float64"), _words(rate, generator)
+    found = ops.random_poisson(ops.poisson_attempt(wide, *words), wide, *words)
+    return ops.astype(found, rate.dtype)
 
 
 def drawn_binomial(count: Any, prob: Any, generator: object = None) -> Any:
     """How many of so many trials succeed, in the dtype of the probabilities of the same shape."""
     trials, chance = (ops.astype(one.detach(), "float64") for one in (count, prob))
-    found = ops.random_binomial(ops.floor(trials), chance, *_words(prob, generator))
+    trials, words = ops.floor(trials), _words(prob, generator)
+    attempt = ops.binomial_attempt(trials, chance, *words)
+    found = ops.random_binomial(attempt, trials, chance, *words)
     return ops.astype(found, prob.dtype)
 
 

@@ -110,11 +110,12 @@ REFUSED = {
     ),
     **dict.fromkeys(
         (
-            "exponential_float32", "exponential_float64", "gamma_attempt", "gumbel_float32",
-            "gumbel_float64", "log_gamma_attempt", "normal_float32", "normal_float64",
-            "random_below", "random_binomial", "random_gamma", "random_log_gamma", "random_order",
-            "random_poisson", "random_truncated", "scaled_bits", "threefry", "truncated_attempt",
-    "unit_float32",
+            "below_attempt", "binomial_attempt", "exponential_float32", "exponential_float64",
+            "gamma_attempt", "gumbel_float32", "gumbel_float64", "large_binomial_attempt",
+            "large_poisson_attempt", "log_gamma_attempt", "normal_float32", "normal_float64",
+            "poisson_attempt", "random_below", "random_binomial", "random_gamma",
+            "random_log_gamma", "random_order", "random_places", "random_poisson",
+            "random_truncated", "scaled_bits", "threefry", "truncated_attempt", "unit_float32",
             "unit_float64",
         ),
         RANDOM,

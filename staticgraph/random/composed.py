@@ -78,7 +78,8 @@ def _student(key: object, counters: object, df: Any, *, dtype: DType) -> Any:
 
 def _geometric(key: object, counters: object, p: Any) -> Any:
     trials = standard_exponential(key, counters, dtype=_FLOAT64) / -ops.log1p(-p)
-    return ops.astype(ops.floor(ops.where(p < 1.0, trials, 0.0)) + 1.0, "int64")
+    count = ops.floor(ops.where(p < 1.0, trials, 0.0)) + 1.0
+    return ops.astype(ops.minimum(count, math.nextafter(2.0**63, 0)), "int64")
 
 
 def signs(key: object, counters: object) -> Any:
@@ -258,6 +259,8 @@ def t(key: object, df: Value, shape: object = None, dtype: object = None) -> Val
 
 def geometric(key: object, p: Value, shape: object = None) -> Value:
     """How many trials of probability `p` there are up to the first success: int64, from 1 on.
+
+    More than there are in int64 are its largest float64, 2**63 - 1024.
 
     Raises:
         OptionError: `p` is a number that is no probability, or 0.

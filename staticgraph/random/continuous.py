@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dtypes import is_narrow, limits
-from staticgraph.compiler.core.op import Op
+from staticgraph.compiler.core.op import Op, Operand
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Value
 from staticgraph.random.draws import (
@@ -233,8 +233,17 @@ def gamma(key: object, a: Value, shape: object = None, dtype: object = None) -> 
         >>> float(found.mean().round(1))
         3.0
     """
-    given = parameter("gamma", "a", a, floating("gamma", dtype), 0)
-    return drawn(_gamma, key_of("gamma", key), common_shape("gamma", shape, given), [given])
+    wanted = floating("gamma", dtype)
+    given: Any = parameter("gamma", "a", a, wanted, 0)
+    shape = common_shape("gamma", shape, given)
+    if isinstance(given, Operand) or not (given == 1.0).all():
+        return drawn(_gamma, key_of("gamma", key), shape, [given])
+    return drawn(of_dtype(_gamma_of_one, wanted), key_of("gamma", key), shape)
+
+
+def _gamma_of_one(key: object, counters: object, *, dtype: DType) -> Any:
+    """The numbers of `_gamma`, without the way to others."""
+    return ops.astype(standard_exponential(key, counters, dtype=_FLOAT64), dtype)
 
 
 def _gamma(key: object, counters: object, a: object) -> Any:

@@ -32,7 +32,7 @@ from staticgraph.random.draws import (
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _LARGEST_RATE = math.nextafter(1e18, 0)
-_MOST_TRIALS = math.nextafter(1e15, 0)
+MOST_TRIALS = math.nextafter(1e15, 0)
 _NARROW = 1 << 31
 """The widest range for which 64 bits are so many that no integer is noticeably more likely."""
 
@@ -86,8 +86,8 @@ def randint(
         span = ops.astype(high, INT64) - low
     else:
         make, span, low = _range(low, high, wanted)
-    found = drawn(make, key, common_shape("randint", sizes, span, low), [span, low])
-    return found if wanted == INT64 else ops.astype(found, wanted)  # which copies arrays
+    shape = common_shape("randint", sizes, span, low)
+    return drawn(of_dtype(make, wanted), key, shape, [span, low])
 
 
 def _bound(name: str, value: object) -> Any:
@@ -98,26 +98,36 @@ def _bound(name: str, value: object) -> Any:
     return given
 
 
-def _range(low: Array, high: Array, wanted: DType) -> tuple[Make, Array, Array]:
+def _range(low: Array, high: Array, wanted: DType) -> tuple[Any, Array, Array]:
     """How integers between bounds are drawn, how many there are, and the lower bound."""
     info, is_number = np.iinfo(wanted), low.shape == high.shape == ()
-    low, high = low.astype(object), high.astype(object)  # Python's integers do not wrap
-    span = np.asarray(high - low)
-    text = f"between {low} and {high}"
-    if np.any(low < info.min) or np.any(high > info.max + 1) or (is_number and span <= 0):
-        raise OptionError(f"randint: no {wanted} {text}")
-    if np.any(span >= 1 << 63):
-        raise OptionError(f"randint: there are 2**63 integers or more {text}: take bits")
+    least, most = (int(low.min()), int(high.max())) if low.size and high.size else (0, 1)
+    if least < info.min or most > info.max + 1 or (is_number and most <= least):
+        raise OptionError(f"randint: no {wanted} between {low} and {high}")
+    if is_number:
+        span = np.array(most - least, object)  # Python's integers do not wrap
+    else:
+        span = np.asarray(high.astype(object) - low.astype(object))
+    if (span >= 1 << 63).any():
+        raise OptionError(
+            f"randint: there are 2**63 integers or more between {low} and {high}: take bits"
+        )
     make = _from_few if is_number and span <= _NARROW else _from_any
-    return make, span.astype(INT64), np.asarray(low).astype(INT64)
+    return make, span.astype(INT64), low.astype(INT64)
 
 
-def _from_few(key: object, counters: object, span: object, low: Any) -> Any:
-    return ops.scaled_bits(ops.threefry(key, counters), span) + low
+def _from_few(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
+    return ops.astype(ops.scaled_bits(ops.threefry(key, counters), span) + low, dtype)
 
 
-def _from_any(key: object, counters: object, span: object, low: Any) -> Any:
-    return ops.random_below(span, key, counters) + low
+def _from_any(key: object, counters: object, span: object, low: Any, *, dtype: DType) -> Any:
+    return ops.astype(integers_below(key, counters, span) + low, dtype)
+
+
+def integers_below(key: object, counters: object, span: object) -> Any:
+    """Integers from 0 to before a span, all as likely; 0 where it is not positive."""
+    attempt = ops.below_attempt(span, key, counters)
+    return ops.random_below(attempt, span, key, counters)
 
 
 def poisson(key: object, rate: Value, shape: object = None) -> Value:
@@ -134,12 +144,31 @@ def poisson(key: object, rate: Value, shape: object = None) -> Value:
         >>> sg.random.poisson(sg.random.key(0), np.array([0.0, 1e6])) > 5
         array([False,  True])
     """
-    given = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
-    return drawn(_poisson, key_of("poisson", key), common_shape("poisson", shape, given), [given])
+    given: Any = parameter("poisson", "the rate", rate, _FLOAT64, 0, _LARGEST_RATE)
+    make = _of_means(given, _poisson, _small_poisson, _large_poisson)
+    return drawn(make, key_of("poisson", key), common_shape("poisson", shape, given), [given])
+
+
+def _of_means(means: Any, make: Make, small: Make, large: Make) -> Make:
+    """What makes the same numbers as `make`, without the way that none of known means takes."""
+    if isinstance(means, Operand):
+        return make
+    return small if (means < 10.0).all() else large if (means >= 10.0).all() else make
 
 
 def _poisson(key: object, counters: object, rate: object) -> Any:
-    return ops.random_poisson(rate, key, counters)
+    attempt = ops.poisson_attempt(rate, key, counters)
+    attempt = ops.large_poisson_attempt(attempt, rate, key, counters)
+    return ops.random_poisson(attempt, rate, key, counters)
+
+
+def _small_poisson(key: object, counters: object, rate: object) -> Any:
+    return ops.random_poisson(ops.poisson_attempt(rate, key, counters), rate, key, counters)
+
+
+def _large_poisson(key: object, counters: object, rate: object) -> Any:
+    attempt = ops.large_poisson_attempt(-1.0, rate, key, counters)
+    return ops.random_poisson(attempt, rate, key, counters)
 
 
 def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
@@ -156,14 +185,30 @@ def binomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
         >>> sg.random.binomial(sg.random.key(0), 10, np.array([0.0, 1.0]))
         array([ 0, 10])
     """
-    trials = parameter("binomial", "n", n, _FLOAT64, 0, _MOST_TRIALS)
-    chance = parameter("binomial", "p", p, _FLOAT64, 0, 1)
+    trials: Any = parameter("binomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
+    chance: Any = parameter("binomial", "p", p, _FLOAT64, 0, 1)
+    trials = ops.floor(trials)
     shape = common_shape("binomial", shape, trials, chance)
-    return drawn(_binomial, key_of("binomial", key), shape, [trials, chance])
+    make = _binomial
+    if not isinstance(trials, Operand) and not isinstance(chance, Operand):
+        means = trials * np.where(chance > 0.5, 1.0 - chance, chance)
+        make = _of_means(means, _binomial, _small_binomial, _large_binomial)
+    return drawn(make, key_of("binomial", key), shape, [trials, chance])
 
 
 def _binomial(key: object, counters: object, n: object, p: object) -> Any:
-    return ops.random_binomial(ops.floor(n), p, key, counters)
+    attempt = ops.binomial_attempt(n, p, key, counters)
+    attempt = ops.large_binomial_attempt(attempt, n, p, key, counters)
+    return ops.random_binomial(attempt, n, p, key, counters)
+
+
+def _small_binomial(key: object, counters: object, n: object, p: object) -> Any:
+    return ops.random_binomial(ops.binomial_attempt(n, p, key, counters), n, p, key, counters)
+
+
+def _large_binomial(key: object, counters: object, n: object, p: object) -> Any:
+    attempt = ops.large_binomial_attempt(-1.0, n, p, key, counters)
+    return ops.random_binomial(attempt, n, p, key, counters)
 
 
 def categorical(key: object, logits: Value, axis: int = -1, shape: object = None) -> Value:

@@ -93,6 +93,8 @@ def parameter(
         OptionError: one is not between `low` and `high`, or is nan and `high` is finite; of
             operands no values are known.
     """
+    if isinstance(value, int | float) and max(low, -1e18) <= value <= min(high, 1e18):
+        return np.array(value, dtype)
     given: Any = value if isinstance(value, Operand) else np.asarray(value)
     if np.dtype(given.dtype).kind not in "biufV":
         raise DTypeError(f"{function}: {name} is no number: {value!r}")
@@ -110,13 +112,15 @@ def refuse_reversed(function: str, names: tuple[str, str], low: object, high: ob
     """OptionError where arrays, of which the second is not to be less, are the other way round."""
     if not isinstance(low, Operand) and not isinstance(high, Operand):
         pair = [np.asarray(one) for one in (low, high)]
-        if np.any(pair[0] > pair[1]):
+        if (pair[0] > pair[1]).any():
             first, second = (one if one.ndim else one.item() for one in pair)
             raise OptionError(f"{function}: {names[0]} {first} is more than {names[1]} {second}")
 
 
 def common_shape(function: str, shape: object, *parameters: Value) -> Shape:
     """The shape that was asked for, or else that of the parameters; they must broadcast to it."""
+    if all(one.shape == () for one in parameters):
+        return () if shape is None else shape_of(function, shape)
     kinds = [TensorType(tuple(one.shape), INT64) for one in parameters]
     together = broadcast_shapes(function, *kinds)
     if shape is None:

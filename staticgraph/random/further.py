@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Value
@@ -20,10 +23,12 @@ from staticgraph.random.continuous import (
     standard_normal,
     unit,
 )
-from staticgraph.random.discrete import binomial
+from staticgraph.random.discrete import MOST_TRIALS, binomial
 from staticgraph.random.draws import (
+    Shape,
     common_shape,
     drawn,
+    drawn_in_rows,
     floating,
     key_of,
     parameter,
@@ -216,7 +221,7 @@ def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object 
     approach to the geometry of the l_p^n-ball, Annals of Probability 33(2), 2005).
 
     Raises:
-        OptionError: d is no positive int, or p is a number that is not positive.
+        OptionError: d is no positive int, or p is a number that is not positive, or not finite.
         DTypeError, ShapeError: as those of `uniform`.
 
     Example:
@@ -227,16 +232,29 @@ def ball(key: object, d: int, p: float = 2.0, shape: object = (), dtype: object 
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise OptionError(f"ball: d={d!r} is no positive int")
     wanted, sizes = floating("ball", dtype), shape_of("ball", shape)
-    key = key_of("ball", key)
+    least, most = math.nextafter(0.0, 1.0), float(limits(_FLOAT64).max)
+    power = parameter("ball", "p", p, _FLOAT64, least, most)
+    key, make = key_of("ball", key), _of_dimensions(d, wanted)
+    at_once = drawn_in_rows(make, key, sizes, [power])
+    return make(key, sizes, power) if at_once is None else at_once
+
+
+@cache
+def _of_dimensions(d: int, dtype: DType) -> Callable[..., Any]:
+    """The same function for each, so that its kernel is found again."""
+    return partial(_in_ball, d=d, dtype=dtype)
+
+
+def _in_ball(key: Any, sizes: Shape, power: Any, *, d: int, dtype: DType) -> Any:
     first, second = (ops.threefry(key, i) for i in range(2))
-    power: Any = parameter("ball", "p", p, _FLOAT64, math.nextafter(0.0, 1.0))
     numbers: Any = generalized_normal(first, power, (*sizes, d), "float64")
     rest: Any = drawn(of_dtype(standard_exponential, _FLOAT64), second, (*sizes, 1))
-    # in parts of the largest, so that no power leaves the range
+    # in parts of the largest, and as logarithms, so that no power leaves the range
     largest: Any = ops.max(ops.absolute(numbers), axis=-1, keepdims=True)
     shares = ops.power(ops.absolute(numbers) / largest, power)
-    total = ops.sum(shares, axis=-1, keepdims=True) + rest * ops.power(largest, -power)
-    return ops.astype(numbers / largest * ops.power(total, -1.0 / power), wanted)
+    inside = ops.log(ops.sum(shares, axis=-1, keepdims=True))
+    total = ops.logaddexp(inside, ops.log(ops.maximum(rest, 1e-300)) - power * ops.log(largest))
+    return ops.astype(numbers / largest * ops.exp(-total / power), dtype)
 
 
 def multinomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
@@ -257,12 +275,20 @@ def multinomial(key: object, n: Value, p: Value, shape: object = None) -> Value:
     """
     chances: Any = parameter("multinomial", "p", p, _FLOAT64, 0, 1)
     count = chances.shape[-1] if chances.shape else None
-    if not isinstance(count, int):
+    if not isinstance(count, int) or not count:
         raise ShapeError(f"multinomial: p of the shape {tuple(chances.shape)} has no known classes")
-    left: Any = parameter("multinomial", "n", n, _FLOAT64, 0)
-    sizes = common_shape("multinomial", shape, left[..., None], chances)[:-1]
-    key, found = key_of("multinomial", key), []
-    rest: Any = ops.sum(chances, axis=-1)
+    trials: Any = parameter("multinomial", "n", n, _FLOAT64, 0, MOST_TRIALS)
+    sizes = common_shape("multinomial", shape, trials[..., None], chances)[:-1]
+    key = key_of("multinomial", key)
+    if count > 1 and len(chances.shape) == 1 and trials.shape == ():
+        at_once = drawn_in_rows(_counts, key, sizes, [trials, chances])
+        if at_once is not None:
+            return at_once
+    return _counts(key, sizes, trials, chances)
+
+
+def _counts(key: Any, sizes: Shape, left: Any, chances: Any) -> Any:
+    count, found, rest = chances.shape[-1], [], ops.sum(chances, axis=-1)
     for i in range(count - 1):
         share = ops.where(rest > 0, chances[..., i] / ops.where(rest > 0, rest, 1.0), 0.0)
         drawn_now: Any = binomial(ops.threefry(key, i), left, ops.clip(share, 0.0, 1.0), sizes)

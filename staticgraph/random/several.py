@@ -8,12 +8,13 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.dims import product
+from staticgraph.compiler.core.dtypes import limits
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.types import DType, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.random.continuous import gumbel, log_gamma, normal, of_dtype
-from staticgraph.random.discrete import by_inversion, of_chances, permutation, randint
+from staticgraph.random.discrete import by_inversion, integers_below, of_chances, randint
 from staticgraph.random.draws import (
     as_value,
     common_shape,
@@ -106,11 +107,13 @@ def choice(
 ) -> Value:  # fmt: skip
     """Slices of `a` along an axis, or numbers below an int, drawn with equal chances or `p`.
 
-    The shape that is asked for stands in the place of the axis. Without replacement and with `p` it
-    is the order of sums of logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
+    The shape that is asked for stands in the place of the axis. Without replacement the time is
+    that of what is drawn, not of what there is. With `p`, too, it is the order of sums of
+    logarithms and Gumbel numbers (Kool et al., Stochastic beams, 2019).
 
     Raises:
-        OptionError: more are drawn without replacement than there are.
+        OptionError: more are drawn without replacement than there are, or have a chance; a number
+            of `p` is negative, infinite or nan.
         ShapeError: `p` has not a number for each, there is no such axis, or none to draw from.
         DTypeError: the key is no int64 scalar.
 
@@ -128,17 +131,36 @@ def choice(
     if not replace and isinstance(n, int) and isinstance(count, int) and count > n:
         raise OptionError(f"choice: {count} of {n} without replacement")
     if p is None:
-        order: Any = randint(key, (count,), 0, n) if replace else permutation(key, n)
+        order: Any = randint(key, (count,), 0, n) if replace else _unlike(key, n, count, source)
     else:
         order = _weighted(key, n, count, replace, p)
     order = ops.reshape(order[:count], sizes)
     return order if source is None else ops.take(source, order, axis=place)
 
 
+def _unlike(key: object, n: Any, count: Any, source: Any) -> Any:
+    """Numbers below n, all different; where there are too few, those beyond are not below n."""
+    if isinstance(n, int) and n >= 1 << 63:
+        raise OptionError(f"choice: there are 2**63 integers or more below {n}")
+    key = key_of("choice", key)
+    many = np.asarray(n) if isinstance(n, int) else source._apply(ops.size_of, (), {"size": n})
+    return ops.random_places(drawn(_offsets, key, (count,), [many]))
+
+
+def _offsets(key: object, counters: Any, n: Any) -> Any:
+    return integers_below(key, counters, n - counters)
+
+
 def _weighted(key: object, n: Any, count: Any, replace: bool, p: Value) -> Any:
-    chances: Any = parameter("choice", "p", p, _FLOAT64, 0)
+    chances: Any = parameter("choice", "p", p, _FLOAT64, 0, float(limits(_FLOAT64).max))
     if tuple(chances.shape) != (n,):
         raise ShapeError(f"choice: p has the shape {tuple(chances.shape)}, not ({n},)")
+    if not isinstance(chances, Operand) and isinstance(count, int):
+        possible, wanted = np.count_nonzero(chances), min(count, 1) if replace else count
+        if possible < wanted:
+            raise OptionError(f"choice: {count} of {n}, of which {possible} have a chance")
     if replace:
         return by_inversion(of_chances, key_of("choice", key), (count,), chances)
-    return ops.argsort(-(ops.log(chances) + gumbel(key, (n,), _FLOAT64)), axis=0)
+    none = ops.less_equal(chances, 0.0)
+    logarithms: Any = ops.where(none, -np.inf, ops.log(ops.where(none, 1.0, chances)))
+    return ops.argsort(-(logarithms + gumbel(key, (n,), _FLOAT64)), axis=0)

@@ -84,6 +84,10 @@ def convert(builder: Any, value: Value, to: Scalar) -> Value:
         # by a wider integer, in which the numbers that NumPy wraps are still in range
         wide = ir.IntType(max(to.bits, 32))
         found = builder.fptosi(value.ir, wide)
+        # of what is known to be nan LLVM makes what it likes, an index beyond its check among it
+        frozen = ir.Instruction(builder.block, wide, "freeze", [found])
+        builder._insert(frozen)
+        found = frozen
         return Value(found if to.bits >= 32 else builder.trunc(found, to.ir), to)
     if to.kind == "f":
         cast = builder.sitofp if given.kind == "i" else builder.uitofp

@@ -1,4 +1,4 @@
-"""Conversions of floats of 16 bits: every number, by instructions and by the bits."""
+"""Conversions of floats: every number of 16 bits, by instructions and by the bits, and nan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from llvmlite import ir
+from numpy.testing import assert_array_equal
 
+import staticgraph as sg
 from staticgraph.compiler.export import functions
 from staticgraph.compiler.llvm import conversions
 from staticgraph.compiler.llvm.conversions import CONVERSIONS
@@ -115,3 +117,16 @@ def test_exported_files_convert_in_the_same_way() -> None:
                 np.testing.assert_array_equal(found, expected)
             else:
                 _same(found, expected)
+
+
+def test_what_is_known_to_be_nan_becomes_one_integer() -> None:
+    # LLVM has no value for it, and made what follows, the check of an index too, of anything
+    x, ordered = sg.placeholder("x", (4,), "float64"), np.array([0.5, 0.7, 1.0])
+    unknown = x * np.nan
+    found = sg.astype(unknown, "int64") * 0
+    for step in (2, 1):
+        wanted = found + step
+        place = sg.minimum(wanted, 3) - 1
+        before = sg.logical_or(sg.take(ordered, place) <= unknown, sg.isnan(unknown))
+        found = sg.where(sg.logical_and(wanted <= 3, before), wanted, found)
+    assert_array_equal(sg.compile([x], found, lint="off")(np.zeros(4)), [3] * 4)

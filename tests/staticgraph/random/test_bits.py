@@ -77,7 +77,12 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
     "poisson far": lambda key, n: sg.random.poisson(key, 35.0, n),
     "bernoulli": lambda key, n: sg.random.bernoulli(key, 0.3, n),
     "categorical": lambda key, n: sg.random.categorical(key, LOGITS, shape=n),
+    "gamma of 1": lambda key, n: sg.random.gamma(key, 1.0, n),
+    "choice": lambda key, n: sg.random.choice(key, 10**7, n, replace=False),
+    "multinomial": lambda key, n: sg.random.multinomial(key, 30, CHANCES, (*n, 3)),
+    "geometric": lambda key, n: sg.random.geometric(key, 1e-18, n),
 }
+CHANCES = np.array([0.2, 0.3, 0.5])
 LOGITS = np.log(np.array([0.2, 0.3, 0.5]))
 
 
@@ -105,7 +110,7 @@ def test_the_same_key_gives_the_same_bits_however_it_is_asked(name: str, tmp_pat
     _, stacked = sg.scan(lambda total, key: (total, draw(key, shape)), sg.zeros(()), many)
     assert_array_equal(sg.compile([many], stacked)(keys), each)
     for empty in ((0,), (3, 0)):
-        assert draw(key, empty).shape == empty
+        assert draw(key, empty).shape[: len(empty)] == empty
 
 
 @pytest.mark.long
@@ -114,6 +119,28 @@ def test_numba_has_the_same_bits(name: str) -> None:
     key, given = sg.random.key(77), sg.placeholder("key", (), "int64")
     compiled = sg.compile([given], DRAWS[name](given, (37, 5)), backend="numba")
     assert_array_equal(compiled(key), DRAWS[name](key, (37, 5)))
+
+
+@pytest.mark.slow
+def test_known_parameters_give_the_bits_of_unknown_ones() -> None:
+    # of which the kernels take ways that known ones leave out
+    key, n = sg.random.key(13), 20_000
+    first, second = sg.placeholder("a", (), "float64"), sg.placeholder("b", (), "float64")
+    cases: list[tuple[Callable[..., Any], list[tuple[float, ...]]]] = [
+        (lambda *a: sg.random.poisson(key, *a, (n,)), [(0.3,), (9.9,), (10.0,), (200.0,), (2e6,)]),
+        (
+            lambda *a: sg.random.binomial(key, *a, (n,)),
+            [(7.0, 0.4), (16.0, 0.99), (40.0, 0.2), (50.0, 0.8), (2e6, 0.3), (2e9, 1e-9)],
+        ),
+        (lambda *a: sg.random.gamma(key, *a, (n,), "float64"), [(1.0,), (0.4,), (3.0,)]),
+    ]
+    for draw, parameters in cases:
+        inputs = [first, second][: len(parameters[0])]
+        unknown = sg.compile(inputs, draw(*inputs))
+        for given in parameters:
+            assert_array_equal(draw(*given), unknown(*given))
+            mixed = draw(*(np.append(np.full(n - 1, one), 0.5) for one in given))
+            assert_array_equal(mixed[:-1], draw(*given)[:-1])
 
 
 def test_a_part_of_a_long_draw_is_the_short_one() -> None:

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 import staticgraph as sg
-from staticgraph import DTypeError, OptionError, ShapeError, dynamic
+from staticgraph import DTypeError, OptionError, OutOfRangeError, ShapeError, dynamic
+from staticgraph.compiler import ops
 
 N = 20_000
 KEY = sg.random.key(20260102)
@@ -102,6 +103,37 @@ def test_choices_have_their_chances(replace: bool, p: np.ndarray | None) -> None
     assert_array_equal(sg.function(draw)(KEY), draw(KEY))
 
 
+def taken(offsets: Any) -> list[int]:
+    """The reference: what is left is a list, of which the first one fills the gap."""
+    moved: dict[int, int] = {}
+    found = []
+    for i, offset in enumerate(offsets.tolist()):
+        found.append(moved.get(i + offset, i + offset))
+        moved[i + offset] = moved.get(i, i)
+    return found
+
+
+def test_choices_without_replacement_are_equally_likely_however_many_there_are() -> None:
+    keys = sg.random.split(KEY, 12_000)
+    found = sg.vmap(lambda key: sg.random.choice(key, 4, (3,), replace=False))(keys)
+    seen = np.unique(found @ [16, 4, 1], return_counts=True)[1]
+    assert len(seen) == 24
+    assert stats.chisquare(seen).pvalue > 1e-4
+    for n in (3000, 10**6, 10**15):
+        few = sg.random.choice(KEY, n, (3000,), replace=False)
+        assert len(np.unique(few)) == 3000
+        assert stats.kstest(few / n, "uniform").pvalue > 1e-4
+        offsets = sg.random.randint(KEY, (2, 50), 0, n - np.arange(50))
+        assert_array_equal(ops.random_places(offsets), [taken(row) for row in offsets])
+        assert_array_equal(ops.random_places(offsets.T, axis=0).T, ops.random_places(offsets))
+    key, x = sg.placeholder("key", (), "int64"), sg.placeholder("x", (None,))
+    chosen = sg.compile([key, x], sg.random.choice(key, x, (3,), replace=False))
+    many = np.arange(10, dtype="float32")
+    assert_array_equal(chosen(KEY, many), sg.random.choice(KEY, many, (3,), replace=False))
+    with pytest.raises(OutOfRangeError, match="take: index 2 is out of range"):
+        chosen(KEY, many[:2])
+
+
 def test_choices_take_slices_of_an_axis() -> None:
     x = np.arange(12.0).reshape(3, 4)
     assert sg.random.choice(KEY, x, (2, 2), axis=1).shape == (3, 2, 2)
@@ -116,6 +148,14 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: sg.random.choice(KEY, 3, (4,), p=np.ones(2)), ShapeError,
      r"choice: p has the shape \(2,\), not \(3,\)"),
     (lambda: sg.random.choice(KEY, 0, (4,)), ShapeError, "choice: 4 of 0"),
+    (lambda: sg.random.choice(KEY, 1 << 63, replace=False), OptionError,
+     r"choice: there are 2\*\*63 integers or more below 9223372036854775808"),
+    (lambda: sg.random.choice(KEY, 3, p=np.zeros(3)), OptionError,
+     "choice: 1 of 3, of which 0 have a chance"),
+    (lambda: sg.random.choice(KEY, 3, (2,), replace=False, p=np.array([0, 0, 1.0])), OptionError,
+     "choice: 2 of 3, of which 1 have a chance"),
+    (lambda: sg.random.choice(KEY, 2, p=np.array([np.nan, 1.0])), OptionError,
+     "choice: p nan is not between"),
     (lambda: sg.random.pareto(KEY, 0.0), OptionError, r"pareto: b 0\.0 is not between"),
     (lambda: sg.random.dirichlet(KEY, 1.0), ShapeError, "dirichlet: alpha is a number"),
     (lambda: sg.random.multivariate_normal(KEY, np.ones(2), np.ones((3, 3))), ShapeError,

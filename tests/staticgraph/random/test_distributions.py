@@ -33,6 +33,7 @@ CONTINUOUS: dict[str, tuple[Callable[..., Any], Any]] = {
         lambda n, d: sg.random.truncated_normal(KEY, -1.0, 2.5, n, d), stats.truncnorm(-1, 2.5),
     ),
     "gamma 0.3": (lambda n, d: sg.random.gamma(KEY, 0.3, n, d), stats.gamma(0.3)),
+    "gamma 1": (lambda n, d: sg.random.gamma(KEY, 1.0, n, d), stats.gamma(1)),
     "gamma 2.5": (lambda n, d: sg.random.gamma(KEY, 2.5, n, d), stats.gamma(2.5)),
     "gamma 900": (lambda n, d: sg.random.gamma(KEY, 900.0, n, d), stats.gamma(900)),
     "beta": (lambda n, d: sg.random.beta(KEY, 0.5, 2.0, n, d), stats.beta(0.5, 2)),
@@ -93,6 +94,8 @@ def test_small_and_large_parameters() -> None:
     assert stats.kstest((large - 1e12) / 1e6, "norm").pvalue > LEAST
     ends = sg.random.gamma(KEY, np.array([0.0, np.inf, np.nan]))
     assert_array_equal(ends, [0.0, np.inf, np.nan])
+    assert_array_equal(sg.random.gamma(KEY, np.array([-0.0])), [0.0])
+    assert_array_equal(sg.random.geometric(KEY, 1e-300, (2,)), [(1 << 63) - 1024] * 2)
     for draw in (sg.random.gamma, sg.random.loggamma):  # known when they are drawn
         found = sg.function(lambda a, draw=draw: draw(KEY, a))(np.full(64, -0.3))
         assert np.isnan(found).all()
@@ -134,7 +137,10 @@ def test_counts_of_large_means_are_nearly_normal(
         (lambda: sg.random.poisson(KEY, 9.5, (N,)), stats.poisson(9.5)),
         (lambda: sg.random.poisson(KEY, 12.0, (N,)), stats.poisson(12)),
         (lambda: sg.random.poisson(KEY, 300.0, (N,)), stats.poisson(300)),
+        (lambda: sg.random.poisson(KEY, 2e6, (N,)), stats.poisson(2e6)),
         (lambda: sg.random.binomial(KEY, 5, 0.3, (N,)), stats.binom(5, 0.3)),
+        (lambda: sg.random.binomial(KEY, 17, 0.55, (N,)), stats.binom(17, 0.55)),
+        (lambda: sg.random.binomial(KEY, 10**6, 0.3, (N,)), stats.binom(10**6, 0.3)),
         (lambda: sg.random.binomial(KEY, 40, 0.5, (N,)), stats.binom(40, 0.5)),
         (lambda: sg.random.binomial(KEY, 1000, 0.97, (N,)), stats.binom(1000, 0.97)),
         (lambda: sg.random.randint(KEY, (N,), -3, 14), stats.randint(-3, 14)),
@@ -161,6 +167,15 @@ def test_wide_ranges_of_integers() -> None:
     assert found.min() >= low
     assert found.max() < high
     assert stats.kstest((found - float(low)) / (high - float(low)), "uniform").pvalue > LEAST
+    for span in (3, 3 << 61, (1 << 63) - 1):  # of 64 bits all are as likely to the last one
+        found = sg.random.randint(KEY, (N,), 0, np.full(N, span))
+        assert stats.chisquare(np.bincount(found % 3)).pvalue > LEAST
+        assert stats.chisquare(np.bincount(found // -(-span // 3))).pvalue > LEAST
+    attempts = ops.below_attempt(3 << 61, KEY, np.arange(1000))
+    assert 0.2 < np.mean(attempts < 0) < 0.5  # of which a loop draws anew
+    top = np.uint64(1 << 63)
+    upper = sg.random.randint(KEY, (9,), top, top + np.uint64(5), "uint64")
+    assert_array_equal(np.unique(upper // top), [1])
     bytes_ = sg.random.randint(KEY, (1000,), 0, 256, "uint8")
     assert bytes_.dtype == "uint8"
     assert len(np.unique(bytes_)) > 200

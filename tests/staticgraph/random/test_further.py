@@ -65,8 +65,13 @@ def test_balls_are_filled_evenly(p: float) -> None:
     lengths = (np.abs(found) ** p).sum(axis=1) ** (1 / p)
     assert stats.kstest(lengths**3, "uniform").pvalue > 1e-4
     assert np.all(np.abs(found.mean(axis=0)) < 4 / np.sqrt(N))
+    far = np.abs(sg.random.ball(KEY, 3, 1e5, (N,), "float64")).max(axis=1)
+    assert stats.kstest(far**3, "uniform").pvalue > 1e-4
     drawn = sg.random.ball(dynamic.tensor(KEY), 3, p, (5,), "float64").numpy()
-    assert_allclose(drawn, sg.random.ball(KEY, 3, p, (5,), "float64"), rtol=1e-12)
+    assert_array_equal(drawn, found[:5])
+    key = sg.placeholder("key", (), "int64")
+    graph = sg.random.ball(key, 3, p, (5,), "float64")
+    assert_array_equal(sg.compile([key], graph)(KEY), drawn)
 
 
 def test_orthogonal_matrices_are_turned_evenly() -> None:
@@ -94,6 +99,7 @@ def test_multinomial_counts() -> None:
     assert_array_equal(draw(dynamic.tensor(KEY)).numpy(), found)
     assert_array_equal(sg.function(draw)(KEY), found)
     assert_array_equal(sg.random.multinomial(KEY, np.array([3, 0]), p).sum(axis=1), [3, 0])
+    assert_array_equal(sg.random.multinomial(KEY, 7, np.ones(1)), [7])
 
 
 def test_many_draws_of_one_vector_have_its_chances() -> None:
@@ -107,6 +113,9 @@ def test_many_draws_of_one_vector_have_its_chances() -> None:
     assert_array_equal(sg.random.categorical(KEY, ends, shape=(3,)), 0)
     unknown = sg.random.categorical(KEY, np.full(3, np.nan), shape=(9,))
     assert np.all((unknown >= 0) & (unknown < 3))
+    key = sg.placeholder("key", (), "int64")  # nan is looked for where it is known that it is
+    graph = sg.random.categorical(key, np.full(3, np.nan), shape=(9,))
+    assert_array_equal(sg.compile([key], graph)(KEY), unknown)
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -114,6 +123,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: sg.random.orthogonal(KEY, 2, m=0), OptionError, "orthogonal: m=0 is no positive int"),
     (lambda: sg.random.multinomial(KEY, 3, 0.5), ShapeError,
      r"multinomial: p of the shape \(\) has no known classes"),
+    (lambda: sg.random.multinomial(KEY, 1e16, np.ones(2) / 2), OptionError,
+     r"multinomial: n 1e\+16 is not between 0 and 1e\+15"),
+    (lambda: sg.random.ball(KEY, 2, np.inf), OptionError, "ball: p inf is not between"),
     (lambda: sg.random.triangular(KEY, 0.0, 2.0, 1.0), OptionError, "triangular: mode"),
     (lambda: sg.random.wald(KEY, 0.0), OptionError, r"wald: mean 0\.0 is not between"),
 ]  # fmt: skip
