@@ -260,7 +260,7 @@ class Op:
         given = operands
         try:
             given = operands if plain or not self.floating else as_floating(operands, self.promotes)
-            if not plain and any(map(is_stored, given)) and not self.moves:
+            if not plain and self.widens(given):
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
@@ -300,7 +300,7 @@ class Op:
 
     def widens(self, arrays: Sequence[object]) -> bool:
         """Whether one of the arrays is of floats that are stored only, and computed with."""
-        return any(map(is_stored, arrays)) and not self.moves
+        return any(map(is_stored, arrays)) and not self.moves and self.name not in _TRUTHS
 
     def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
@@ -447,6 +447,8 @@ def _conjugated(rule: Rule) -> Rule:
 
 _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
+_TRUTHS = frozenset({"logical_and", "logical_not", "logical_or", "logical_xor"})
+"""Ops that look whether numbers are 0, which those of 16 bits say themselves; types have bools only."""
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is
