@@ -448,7 +448,7 @@ def _conjugated(rule: Rule) -> Rule:
 _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
 _TRUTHS = frozenset({"logical_and", "logical_not", "logical_or", "logical_xor"})
-"""Ops that look whether numbers are 0, which those of 16 bits say themselves; types have bools only."""
+"""Ops that look whether numbers are 0, which those of 16 bits say themselves."""
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is

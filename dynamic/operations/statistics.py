@@ -231,7 +231,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables, one per row, over observations, one per column.
 
-    One row has a variance: a tensor without axes. `fweights` counts and `aweights` weighs the observations.
+    One row has a variance: a tensor without axes. `fweights` counts and `aweights` weighs the
+    observations.
 
     Example:
         >>> dynamic.cov(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
