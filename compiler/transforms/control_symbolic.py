@@ -126,7 +126,7 @@ def _alone(kind: str) -> DType:
 
 
 def _numbers(tree: object, given: Sequence[Expression]) -> list[int]:
-    """The leaves that are Python numbers, or stand for one: of loops inside the trial of another."""
+    """The leaves that are Python numbers, or stand for one in the trial of a loop around."""
     pairs = zip(leaves(tree), given, strict=True)
     return [i for i, (leaf, one) in enumerate(pairs) if is_number(leaf) or one.weak]
 

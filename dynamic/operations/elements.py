@@ -99,7 +99,7 @@ def ldexp(input: Any, other: object) -> Any:
         tensor([12.])
     """
     exponent = as_tensor(other)
-    if not is_inexact(exponent.dtype):
+    if not is_inexact(np.dtype(exponent.dtype)):
         exponent = exponent.to(input.dtype)
     return input * ops.power(2.0, exponent)
 
