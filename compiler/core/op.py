@@ -299,8 +299,8 @@ class Op:
         return self.rounded(lambda arrays, attrs: self.evaluate(*arrays, **attrs), arrays, attrs)
 
     def widens(self, arrays: Sequence[object]) -> bool:
-        """Whether one of the arrays is of floats that are stored only, and computed with."""
-        return any(map(is_stored, arrays)) and not self.moves and self.name not in _TRUTHS
+        """Whether an array is of floats that are stored only, and more is asked than their truth."""
+        return any(map(is_stored, arrays)) and not (self.moves or self.name[:8] == "logical_")
 
     def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
@@ -447,8 +447,6 @@ def _conjugated(rule: Rule) -> Rule:
 
 _MOVES = (Alias, Gather, IndexMap, Iota, Item, Nested, SizeValue, Window)
 _MOVING = frozenset({"astype", "copy", "where", "print", "check", "fail", "stop_gradient"})
-_TRUTHS = frozenset({"logical_and", "logical_not", "logical_or", "logical_xor"})
-"""Ops that look whether numbers are 0, which those of 16 bits say themselves."""
 
 
 # so that `help`, editors and `inspect` show an op as the function that it is

@@ -221,10 +221,8 @@ class InPlace(Operand):
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
         if len(places) > values._array.size:
-            raise AutogradError(
-                f"masked_scatter: Number of elements of source < number of ones in mask: "
-                f"{values._array.size} < {len(places)}"
-            )
+            few = f"{values._array.size} < {len(places)}"
+            raise AutogradError(f"Number of elements of source < number of ones in mask: {few}")
         return overwrite(self, ops.put, (values, self._constant(places)))
 
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
@@ -265,10 +263,8 @@ class InPlace(Operand):
         places, shape = view._places(advanced), tuple(view._array.shape)
         flat = ops.take_add(
             ops.reshape(ops.broadcast_to(values, np.shape(places)), (-1,)),
-            self._constant(np.reshape(places, -1)),
-            0,
-            view._array.size,
-        )
+            self._constant(np.reshape(places, -1)), 0, view._array.size,
+        )  # fmt: skip
         keep_key(overwrite(view, ops.add, (ops.reshape(flat, shape),)), key)
         return self
 
