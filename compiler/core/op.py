@@ -299,8 +299,8 @@ class Op:
         return self.rounded(lambda arrays, attrs: self.evaluate(*arrays, **attrs), arrays, attrs)
 
     def widens(self, arrays: Sequence[object]) -> bool:
-        """Whether an array is of floats that are stored only, and more is asked than their truth."""
-        return any(map(is_stored, arrays)) and not (self.moves or self.name[:8] == "logical_")
+        """Whether an array is of floats that are stored only, and more is asked than truth."""
+        return any(map(is_stored, arrays)) and not (self.moves or self.name.startswith("logical_"))
 
     def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""
