@@ -29,13 +29,15 @@ from staticgraph.dynamic.operations import (
 from staticgraph.dynamic.tensors.examples import examples
 from staticgraph.dynamic.tensors.tensor import Tensor
 
+NO_METHODS = ("chain_matmul", "lobpcg")
+"""The functions of matrices that PyTorch has no methods of."""
 GROUPS: tuple[Mapping[str, Any], ...] = (
     SHARED_OPS,  # elementwise ops under their own names: x.logaddexp(y)
     FUNCTIONS_AS_METHODS,  # the functions of the package: x.cumsum(0), x.sort()
     ATTRIBUTES,  # what PyTorch asks of a tensor: x.device, x.nbytes, x.new_zeros(2), x.t_()
     IN_PLACE,  # functions that replace the tensor: x.cumsum_(0)
     # linear algebra: x.det()
-    {one: getattr(of_matrices, one) for one in of_matrices.__all__ if one != "chain_matmul"},
+    {one: getattr(of_matrices, one) for one in of_matrices.__all__ if one not in NO_METHODS},
     ON_SMALL_TENSORS,  # the short ways of general methods: x + y, x.exp(), x.sum(), x[0]
     handle.METHODS,  # what captures and transforms ask of a tensor
 )

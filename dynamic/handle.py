@@ -9,8 +9,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.dynamic.core.dtypes import _default
+from staticgraph.dynamic.core.no_tensors import refuse_kinds
+from staticgraph.dynamic.core.pytorch import called
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 
@@ -67,6 +70,14 @@ def keeps(put: Callable[[Any], None], value: object) -> None:
     mode.capture.keeping.add(put, value)
 
 
+def mistaken(op: Op, given: Sequence[object], options: dict[str, Any], error: Exception) -> None:
+    """TypeError where a call of an op failed and an argument is of another kind than PyTorch takes.
+
+    It is in PyTorch's name of the op.
+    """
+    refuse_kinds(called(op) or op.name, op, given, options, error)
+
+
 def make_wrapper_subclass(cls: Any, size: Sequence[int], *args: Any, **options: Any) -> Any:
     """A tensor without memory, of a class whose `__torch_dispatch__` says what ops on it are."""
     from staticgraph.dynamic.autograd import wrappers
@@ -88,8 +99,26 @@ def to_sparse(self: Any, sparseDims: int | None = None, *, layout: Any = None) -
     return sparse.to_sparse(self, sparseDims, layout)
 
 
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The tensor as one of a subclass, on the same memory and recorded; TypeError for no subclass.
+
+    What else such an object has, an `__init__` sets, which is not called.
+
+    Example:
+        >>> class Named(dynamic.Tensor):
+        ...     name = "x"
+        >>> dynamic.ones(2).as_subclass(Named).name
+        'x'
+    """
+    from staticgraph.dynamic.tensors import overriding
+
+    return overriding.as_subclass(self, cls)
+
+
 METHODS: dict[str, Any] = {
     "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "_mistaken": staticmethod(mistaken),
+    "as_subclass": as_subclass,
     "to_sparse": to_sparse,
     "_call": staticmethod(call),
     "_perform": staticmethod(perform),

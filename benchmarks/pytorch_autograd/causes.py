@@ -47,13 +47,7 @@ CAUSES = (
         "gradients of sparse tensors, and other sparse layouts than coordinates",
         True,
     ),
-    Cause(r"lobpcg", "`lobpcg`", False),
-    Cause(
-        r"_construct_standard_basis|keep_graph|autograd_node_isinstance|view_replay",
-        "private names: of `functional`, of the engine's tasks, of the class of nodes, and replay "
-        "of views",
-        False,
-    ),
+    Cause(r"view_replay", "replay of views, by private names", False),
     Cause(
         r"inplace_on_view_not_same|metadata_check_(for|checks)_storage",
         "forward mode: steps beyond the memory of a tangent, and what a view of a batch is a view "
@@ -67,7 +61,7 @@ CAUSES = (
         False,
     ),
     Cause(
-        r"attr_bindings|inplace_on_view_backward|saved_variable_hooks_double",
+        r"attr_bindings|inplace_on_view_backward",
         "what nodes keep, and the nodes of second derivatives, where rules are composed otherwise",
         False,
     ),
@@ -83,12 +77,6 @@ CAUSES = (
         False,
     ),
     Cause(r"pynode_destruction", "a traceback names the error's class, not `RuntimeError`", False),
-    Cause(
-        r"preserve_torch_function",
-        "`__torch_function__` of what a custom function returns as it is",
-        False,
-    ),
-    Cause(r"min_max_median", "extrema of nan: the gradient is nan", False),
 )
 
 

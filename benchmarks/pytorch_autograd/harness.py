@@ -416,6 +416,7 @@ C = SimpleNamespace(
     _current_graph_task_execution_order=execution_order,
     _autograd=SimpleNamespace(
         SavedTensor=torch.autograd.SavedTensor,
+        _get_current_graph_task_keep_graph=lambda: mode.task.retains,
         _saved_tensors_hooks_is_enabled=lambda: mode.no_packing is None,
         _unsafe_set_version_counter=set_versions,
     ),

@@ -42,7 +42,7 @@ from staticgraph.compiler.core.op_arguments import (
     refuse_others,
 )
 from staticgraph.compiler.core.op_shown import Annotations, Own, documentation
-from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, refuse_overriding
+from staticgraph.compiler.core.overrides import OverriddenError, answered, asking, refuse_overriding
 from staticgraph.compiler.core.protocols import CompiledFunction
 from staticgraph.compiler.core.record import frozen
 from staticgraph.compiler.core.types import TensorType, Type, type_of
@@ -227,16 +227,14 @@ class Op:
                     raise named(error, self.bind, self.name) from None
                 return found if bound is None else self.bound(found, bound)
             if attrs:
-                self._check_names(attrs)
+                self._check_names(operands, attrs)
             refuse_more(self.name, self.evaluate, len(operands))
             for operand in operands:
                 if isinstance(operand, Operand):
                     return self._of_handle(operand, operands, attrs)
             return self._of_arrays(operands, attrs)
-        except Exception:
-            if (said := answer(self, given, options)) is not None:
-                return said[0]
-            raise
+        except Exception as error:
+            return answered(self, given, options, error)
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:
@@ -312,11 +310,11 @@ class Op:
             pairs = zip(found, type.items, strict=True)
             return tuple([np.asarray(one).astype(item.dtype, copy=False) for one, item in pairs])
 
-    def _check_names(self, attrs: Attrs) -> None:
+    def _check_names(self, operands: Sequence[object], attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
-        known = {"out"}
-        if not isinstance(self.evaluate, np.ufunc):
-            known.update(parameters_of(self.evaluate))
+        ufunc = isinstance(self.evaluate, np.ufunc)
+        known = set() if ufunc else {*parameters_of(self.evaluate)}
+        known |= {"out"} if ufunc or any(isinstance(one, Operand) for one in operands) else set()
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 

@@ -7,6 +7,7 @@ as fast as without. The function that the user called is asked for, not one that
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any, TypeVar
@@ -18,6 +19,15 @@ from staticgraph.compiler.core.whose_code import is_own
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ASKING: set[CodeType] = set()
 """The code of the functions that ask."""
+
+
+class _State(threading.local):
+    """What computes with such objects where their classes are not asked, or None: they are."""
+
+    unasked: Callable[..., tuple[Value] | None] | None = None
+
+
+state = _State()
 
 
 class OverriddenError(StaticGraphError, TypeError):
@@ -63,17 +73,37 @@ def _each(values: Sequence[object]) -> Iterator[object]:
 
 
 def answer(
-    function: object, args: Sequence[object], options: Mapping[str, object]
+    function: object, args: Sequence[object], options: Mapping[str, object], depth: int = 2
 ) -> tuple[Value] | None:
     """What an argument's class says that a function of these is, in a tuple.
 
     None where no class does, or where a function that asks too has called this one. TypeError where
-    all that were asked said NotImplemented.
+    all that were asked said NotImplemented. Where classes are not asked it is what the function is
+    of the objects without them, if there is such a thing.
     """
     given = (*args, *options.values())
-    if not any(map(overrides, _each(given))) or _is_within():
+    if not any(map(overrides, _each(given))) or is_within(depth):
         return None
+    if state.unasked is not None:
+        return state.unasked(function, args, options)
     return (said_of(function, given, args, options),)
+
+
+def answered(
+    op: object, args: Sequence[object], options: Mapping[str, object], error: Exception
+) -> Value:
+    """What an argument's class says that an op is of these arguments, where a call has failed.
+
+    Else the error, or in words of an operand that has some what was wrong with the user's own call.
+    """
+    if (said := answer(op, args, options, 3)) is not None:
+        return said[0]
+    if not is_within(2):
+        for one in args:
+            mistaken = getattr(type(one), "_mistaken", None)
+            if mistaken is not None:
+                mistaken(op, args, options, error)
+    raise error
 
 
 def said_of(
@@ -95,9 +125,9 @@ def said_of(
     )
 
 
-def _is_within() -> bool:
-    """Whether a function that asks lies between who asks `answer` and the user's code."""
-    frame = sys._getframe(2).f_back  # that of the function which asks is the first
+def is_within(depth: int) -> bool:
+    """Whether a function that asks lies between who calls this, `depth` calls up, and the user."""
+    frame = sys._getframe(depth).f_back  # that of the function which asks is the first
     while frame is not None and is_own(frame.f_code.co_filename):
         if frame.f_code in _ASKING:
             return True

@@ -10,6 +10,7 @@ from staticgraph.compiler.core.dims import Dim, Size
 from staticgraph.compiler.core.errors import OptionError, ShapeError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.layers.axes import along, beside, number, numbers, shown
+from staticgraph.compiler.layers.pooling import winner
 from staticgraph.compiler.ops.declare import as_operand
 from staticgraph.compiler.ops.shapes.slicing import slice_axis
 
@@ -188,6 +189,6 @@ def _largest_along(x: Any, axis: int, parts: int) -> Any:
     chosen = []
     for i in range(parts):
         start, stop = _part(i, size, parts)
-        inside = ops.argmax(_cut(values, axis, start, stop), axis, True)
+        inside = winner(_cut(values, axis, start, stop), axis)
         chosen.append(inside + number(start, x))
     return ops.concatenate(chosen, axis)

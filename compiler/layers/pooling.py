@@ -54,9 +54,9 @@ def max_pool2d(
 ) -> Value:  # fmt: skip
     """The largest element of each window: (n, c, h, w) -> (n, c, h', w'); n is optional.
 
-    The stride is the window if None; the padding never wins, and the first of equal elements takes
-    the gradient. With `ceil_mode` the last windows may reach past the end. With `return_indices`
-    also the places in the flat (h, w) of the input.
+    The stride is the window if None; the padding never wins, and the first of equal elements,
+    but of nan the last, takes the gradient. With `ceil_mode` the last windows may reach past the
+    end. With `return_indices` also the places in the flat (h, w) of the input.
 
     Raises:
         OptionError: an option is out of range: a padding may be half a window.
@@ -211,9 +211,10 @@ def _extended(
 def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes) -> Any:
     """Where the largest element of each window is, in the flat spatial axes of the input.
 
-    Of nothing but -inf the padding, which comes first, is as large: the first element of the input.
+    Of several nan the last. Of nothing but -inf the padding, which comes first, is as large: the
+    first element of the input.
     """
-    inside = ops.argmax(ops.stop_gradient(flat), -1)
+    inside = ops.squeeze(winner(ops.stop_gradient(flat), -1), -1)
     place: Any = 0
     first: Any = 0
     in_padding: Any = False
@@ -227,6 +228,13 @@ def _places(flat: Any, x: Any, size: Sizes, step: Sizes, edge: Sizes, spread: Si
         place, first = place * length + at, first * length + beside(begin, x)
         in_padding = in_padding | (at < 0) if edge[axis] else in_padding
     return place if in_padding is False else ops.where(in_padding, first, place)
+
+
+def winner(x: Any, axis: int) -> Any:
+    """Where along an axis, which stays, its first largest element is, or its last nan."""
+    missing = ops.isnan(x)
+    last = number(x.shape[axis], x) - 1 - ops.argmax(ops.flip(missing, axis), axis, True)
+    return ops.where(ops.any(missing, axis, True), last, ops.argmax(x, axis, True))
 
 
 def avg_pool1d(

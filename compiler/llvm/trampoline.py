@@ -3,14 +3,15 @@
     results = trampoline(*inputs)
 
 It follows CPython's convention METH_FASTCALL, so that a builtin function can be made of it. Its
-`self` is an ndarray of two addresses: of words that say which program to run and with which arrays,
-and of a table. So one piece of code, without an address in it, serves all kernels, and who calls it
-hands the arguments on as they came. It checks each input's type, dtype, shape and
-layout, notes its address in the table, checks that what is written shares no memory with what was
-given before it, makes the outputs, and runs the program. It returns the list of outputs, as a tuple
-if one of them that is a number, such as a loss, is inf or nan; or an int: REJECTED if an input does
-not fit, BUSY if a variable is held, else the program's status; or raises what the handler of a
-signal did.
+`self` is an ndarray of addresses: of words that say which program to run and with which arrays, of
+a table, and, if the inputs of the last call are to be kept, of a list for them and of a number that
+grows with each call, which tells the last of several lists. So one piece of code, without an
+address in it, serves all kernels, and who calls it hands the arguments on as they came. It checks
+each input's type, dtype, shape and layout, notes its address in the table, checks that what is
+written shares no memory with what was given before it, makes the outputs, and runs the program. It
+returns the list of outputs, as a tuple if one of them that is a number, such as a loss, is inf or
+nan; or an int: REJECTED if an input does not fit, BUSY if a variable is held, else the program's
+status; or raises what the handler of a signal did.
 
 Only fields with a place in the C interfaces of CPython and NumPy are read;
 `compiler.runtime.trampoline` says where they are, tests it, and makes the function.
@@ -80,12 +81,14 @@ class _Trampoline(Builtin):
         builder = self.builder
         this, arguments, count = self.function.args
         bound = self.field(this, self.fields.data, INT64.as_pointer().as_pointer())
-        self.words, self.table = (
-            builder.load(builder.gep(bound, [INT64(BOUND.index(name))]))
-            for name in ("words", "table")
+        self.words, self.table, kept, stamp = (
+            builder.load(builder.gep(bound, [INT64(i)])) for i in range(len(BOUND))
         )
         inputs, outputs = self.constant("inputs"), self.constant("outputs")
         self.require(builder.icmp_signed("==", count, inputs))
+        keeps = builder.icmp_unsigned("!=", kept, ir.Constant(kept.type, None))
+        with builder.if_then(keeps, likely=False):
+            self.keep(arguments, inputs, builder.bitcast(kept, POINTER), stamp)
         first = INT64(len(CONSTANTS))
         with self.loop(inputs) as i:
             record = builder.add(first, builder.mul(i, INT64(len(INPUT))))
@@ -106,6 +109,18 @@ class _Trampoline(Builtin):
         self.run(results, numbers)
         builder.position_at_end(self.otherwise)
         builder.ret(self.call("PyLong_FromLongLong", POINTER, INT64(watch.REJECTED)))
+
+    def keep(self, arguments: object, inputs: object, kept: object, stamp: object) -> None:
+        """Put the inputs into a list, in place of those of an earlier call, and count the call."""
+        builder = self.builder
+        with self.loop(inputs) as i:
+            array = builder.load(builder.gep(arguments, [i]))
+            self.call("Py_IncRef", ir.VoidType(), array)  # the list takes this reference
+            self.call("PyList_SetItem", I32, kept, i, array)
+        calls = builder.inttoptr(self.constant("calls"), INT64.as_pointer())
+        now = builder.add(builder.load(calls), INT64(1))
+        builder.store(now, calls)
+        builder.store(now, stamp)
 
     def read_input(self, array: object, record: object) -> None:
         """Check an input and note its address, or go to `rejected`."""

@@ -7,7 +7,7 @@ from staticgraph.compiler.core.record import Record, record
 ENTRY_SYMBOL, RUN_SYMBOL = "staticgraph_entry", "staticgraph_run"
 UNCHANGED_SYMBOL = "staticgraph_unchanged"
 
-BOUND = ("words", "table")  # the addresses in its `self`
+BOUND = ("words", "table", "kept", "stamp")  # the addresses in its `self`; 0 if none is kept
 # Those words: addresses, how many arrays, a record per input and per output, and one per output
 # that is a number.
 PYTHON_FUNCTIONS = (
@@ -15,8 +15,8 @@ PYTHON_FUNCTIONS = (
     "Py_DecRef",
 )  # fmt: skip
 CONSTANTS = (
-    "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "inputs",
-    "written", "outputs", "numbers",
+    "program", "unlocks", "process", "ndarray", *PYTHON_FUNCTIONS, "PyArray_NewFromDescr", "calls",
+    "inputs", "written", "outputs", "numbers",
 )  # fmt: skip
 INPUT = ("at", "ndim", "kind", "itemsize", "flags")
 OUTPUT = ("at", "ndim", "descr")

@@ -23,4 +23,5 @@ from staticgraph.compiler.ops.shapes.padding import *
 from staticgraph.compiler.ops.shapes.shape import *
 from staticgraph.compiler.ops.shapes.slicing import *
 from staticgraph.compiler.ops.windows.conv import *
+from staticgraph.compiler.ops.windows.pool import *
 from staticgraph.compiler.ops.windows.windows import *

@@ -81,19 +81,28 @@ def max_pool2d_vjp(
     stride: Pair,
     padding: Pair,
 ) -> Any:
-    """g where the first largest element of a window, or the first nan, is."""
+    """g where the first largest element of a window, or the last nan, is: not in the padding."""
     whole = _padded(x, padding, -np.inf)
-    add = _add_few if g.size <= FEW else _add_by_place
-    return (np.ascontiguousarray(_inner(add(whole, g, o, size, stride), padding)),)
+    if g.size <= FEW and not _is_special(o, padding):
+        found = _add_few(whole, g, size, stride)
+    else:
+        found = _add_by_place(whole, g, o, size, stride, padding)
+    return (np.ascontiguousarray(_inner(found, padding)),)
 
 
-def _add_few(whole: Any, g: Any, o: object, size: Pair, stride: Pair) -> Any:
+def _is_special(o: Any, padding: Pair) -> bool:
+    """Whether a window's winner may not be its first maximum: nan, or -inf beside padding."""
+    least = o.min(initial=np.inf)
+    return bool(least != least or (padding != (0, 0) and least == -np.inf))
+
+
+def _add_few(whole: Any, g: Any, size: Pair, stride: Pair) -> Any:
     """g added where the winners are, from all windows side by side: few steps, much memory."""
     whole = np.ascontiguousarray(whole)
     *lead, down, right = whole.strides
     steps = (*lead, down * stride[0], right * stride[1], down, right)
     windows = np.ndarray((*g.shape, *size), whole.dtype, whole, 0, steps)
-    first = windows.reshape(*g.shape, size[0] * size[1]).argmax(-1)  # of nan, if there is one
+    first = windows.reshape(*g.shape, size[0] * size[1]).argmax(-1)
     starts, inside = _numbers(whole.shape, g.shape, size, stride)
     found = np.zeros(whole.size, g.dtype)
     # the last window first: an element gets its parts in the order of its places in the windows
@@ -111,18 +120,33 @@ def _numbers(shape: Any, counts: Any, size: Pair, stride: Pair) -> tuple[Any, An
     return starts[:, :, :rows, :columns], inside.ravel()
 
 
-def _add_by_place(whole: Any, g: Any, o: Any, size: Pair, stride: Pair) -> Any:
+def _add_by_place(whole: Any, g: Any, o: Any, size: Pair, stride: Pair, padding: Pair) -> Any:
     """The same in a pass over all windows for each place in a window."""
     found = np.zeros(whole.shape, g.dtype)
-    left = np.ones(g.shape, np.bool_)  # the windows whose winner comes yet
+    places = _places(whole.shape[2:], size, stride)
+    inside = None
+    if padding != (0, 0) and (o == -np.inf).any():
+        inside = np.zeros((1, 1, *whole.shape[2:]), np.bool_)
+        _inner(inside, padding)[...] = True
+    missing = o != o
     zero = g.dtype.type(0)
-    for place in _places(whole.shape[2:], size, stride):
-        one, target = whole[place], found[place]
-        wins = one == o
-        wins |= one != one
+
+    def add(place: Any, wins: Any, left: Any) -> None:
         wins &= left
         left ^= wins
+        target = found[place]
         np.add(target, np.where(wins, g, zero), out=target)
+
+    left = ~missing  # the windows whose winner comes yet
+    for place in places:
+        wins = whole[place] == o
+        if inside is not None:
+            wins &= inside[place]
+        add(place, wins, left)
+    if missing.any():
+        for place in reversed(places):
+            one = whole[place]
+            add(place, one != one, missing)
     return found
 
 

@@ -187,6 +187,8 @@ class CompiledRunner:
                 given = None if out is None else given_outputs(self.name, out)
             if kwargs:
                 args = in_order(self.name, self.feeds, args, kwargs)
+        if given is not None and self.lost is not None:
+            self.lost.keep(args, {})
         if given is not None and not self._may_write(given, args):
             return self._run_into(given, args)
         try:
@@ -310,7 +312,7 @@ class CompiledRunner:
 
     def workspace_for(self, sizes: Mapping[Unknown, int]) -> Workspace:
         """A new workspace, set up for some sizes."""
-        workspace = self.new_workspace()
+        workspace = self.new_workspace(is_call=False)
         self._set_up(workspace, self._layouts.of_sizes(sizes))
         if self.launch_plan.lost is not None:  # what is measured runs to its end
             workspace.table[self.launch_plan.lost + 1] = 1
@@ -419,13 +421,14 @@ class CompiledRunner:
         for call, step in zip(launch_plan.hosts, workspace.hosts, strict=True):
             table[call.at], table[call.at + 1] = id(step), process_address()
 
-    def new_workspace(self) -> Workspace:
-        """A workspace with all that does not depend on sizes."""
+    def new_workspace(self, is_call: bool = True) -> Workspace:
+        """A workspace with all that does not depend on sizes; whether what it runs are calls."""
         launch_plan = self.launch_plan
         words = np.full(launch_plan.length, -1, np.int64)
         for at, array in self._leaves():
             words[at] = array.ctypes.data
-        call, fill = self.native.call(words), self.native.fill(words)
+        kept = self.lost.keeping(len(self.feeds)) if is_call and self.lost is not None else None
+        call, fill = self.native.call(words, kept), self.native.fill(words)
         pool = threads.pool_address()
         if launch_plan.gemm or launch_plan.hosts:
             blas = find_blas()

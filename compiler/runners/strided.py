@@ -76,6 +76,7 @@ def compile_strided(runner: CompiledRunner, orders: tuple[Order | None, ...]) ->
     """Compile the kernel of an executable for inputs in these orders."""
     definition, gaps = view_inputs(runner.definition, orders)
     compiled = runner.compile(definition, runner.name, runner.options)
+    compiled.lost = None  # the one whose calls it runs is told
     return Strided(compiled, orders, gaps)
 
 

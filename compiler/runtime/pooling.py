@@ -43,7 +43,7 @@ _MAXIMA = _Pool(
     "out: p_{t}, places: p_i32, x: p_{t}",
     "best = x[base + place]\nfound = i32(place)",
     """one = x[base + place]
-wins = (not (one <= best)) & (best == best)
+wins = (one > best) | (one != one)
 best = select(wins, one, best)
 found = select(wins, i32(place), found)""",
     "out[window] = best\nplaces[window] = found",

@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from functools import cache, partial
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.once import Once
-from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.record import Record, mutable, record
 from staticgraph.compiler.core.types import DType
 from staticgraph.compiler.core.values import Array
 from staticgraph.compiler.llvm.trampoline_words import (
@@ -40,9 +41,20 @@ FIELDS = Fields(
     kind=HEAD + 8, itemsize=HEAD + 24,
 )  # fmt: skip
 
+CALLS = np.zeros(1, np.int64)
+"""A number that grows with each call whose inputs are kept."""
+
 Trampoline = Callable[..., Any]
-Binder = Callable[[Array], Trampoline]
-"""What makes the trampoline of a table."""
+Binder = Callable[..., Trampoline]
+"""What makes the trampoline of a table, and of what it keeps (`Kept`), if it does."""
+
+
+@mutable(eq=False)
+class Kept:
+    """The inputs of the last call, and what `CALLS` was then: one number, 0 if there was none."""
+
+    inputs: list[object]
+    stamp: Array = field(default_factory=lambda: np.zeros(1, np.int64))
 
 
 @record
@@ -82,6 +94,7 @@ def native_trampoline(
         id(np.ndarray),
         *(python_function(name) for name in PYTHON_FUNCTIONS),
         numpy_api()[NEW_FROM_DESCR],
+        CALLS.ctypes.data,
         len(inputs),
         sum(one.written for one in inputs),
         len(outputs),
@@ -96,9 +109,10 @@ def native_trampoline(
         constants += (one.at, one.dtype.itemsize)
     words = np.array(constants, np.int64)
 
-    def bind(table: Array) -> Trampoline:
-        bound = np.array([words.ctypes.data, table.ctypes.data], np.int64)
-        return builtin(code, METH_FASTCALL, bound, (words, program, table))
+    def bind(table: Array, kept: Kept | None = None) -> Trampoline:
+        keeps = (0, 0) if kept is None else (id(kept.inputs), kept.stamp.ctypes.data)
+        bound = np.array([words.ctypes.data, table.ctypes.data, *keeps], np.int64)
+        return builtin(code, METH_FASTCALL, bound, (words, program, table, kept))
 
     return bind
 
@@ -146,9 +160,13 @@ def python_trampoline(
     """
     run_program = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(run)
 
-    def trampoline(table: Any, *arrays: object) -> Any:
+    def trampoline(table: Any, kept: Kept | None, *arrays: object) -> Any:
         if len(arrays) != len(inputs):
             return REJECTED
+        if kept is not None:
+            kept.inputs[:] = arrays
+            CALLS[0] += 1
+            kept.stamp[0] = CALLS[0]
         for one, array in zip(inputs, arrays, strict=True):
             if type(array) is not np.ndarray or array.dtype != one.dtype:
                 return REJECTED
@@ -174,7 +192,7 @@ def python_trampoline(
         return results if all(np.isfinite(results[i]) for i in numbers) else tuple(results)
 
     numbers = [i for i, one in enumerate(outputs) if one in _numbers(outputs)]
-    return lambda table: partial(trampoline, table)
+    return lambda table, kept=None: partial(trampoline, table, kept)
 
 
 def _numbers(outputs: Sequence[Argument]) -> list[Argument]:

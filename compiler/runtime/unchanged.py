@@ -158,6 +158,22 @@ def place_of(array: np.ndarray) -> list[Word]:
     return [*shape_of(array), dtype_of(array), _word(id(array) + DATA)]
 
 
+def lasting_memory(array: np.ndarray) -> bytes | None:
+    """The object of bytes that an array without gaps has its elements in, if it is one; else None.
+
+    Nothing changes it. A read-only flag does not say so: it can be taken away for a while, and
+    there may be a view without it.
+    """
+    if not array.flags.c_contiguous:
+        return None
+    memory: object = array
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if type(memory) is memoryview:
+        memory = memory.obj
+    return memory if type(memory) is bytes else None
+
+
 def difference(array: np.ndarray, copy: np.ndarray) -> Callable[[], int]:
     """A function that compares the bytes of an array with those of a copy; 0 if they are equal.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.op import Operand
+from staticgraph.compiler.core.overrides import overrides
 from staticgraph.compiler.ops import astype
 from staticgraph.compiler.ops.declare import unbroadcast
 from staticgraph.dynamic.core.errors import AutogradError
@@ -264,6 +265,9 @@ def place_outputs(
             else:
                 if id(output) in inputs:
                     output = _view_of(output, origin)
+                    if not isinstance(output, Tensor):  # of a class that says what views are
+                        placed.append(output)
+                        continue
                 recorded = node is not None and id(output) not in constant
                 floating = is_inexact(output._array.dtype)
                 output._node = node.head(i, output._array) if recorded and floating else None  # type: ignore[union-attr]
@@ -284,6 +288,8 @@ def _overwritten(tensor: Any, node: FunctionNode | None, number: int) -> None:
 
 
 def _view_of(tensor: Any, origin: str) -> Any:
+    if overrides(tensor):
+        return tensor.view_as(tensor)
     view = wrap(tensor._array[...])
     make_view(view, tensor, origin)
     return view

@@ -50,7 +50,16 @@ def _are_tensors(value: object) -> bool:
 
 
 def _is_dtype(value: object) -> bool:
+    if isinstance(value, str):
+        try:
+            np.dtype(value)
+        except TypeError:
+            return value == "bfloat16"
     return isinstance(value, DType | np.dtype | type | str)
+
+
+def _are_edges(value: object) -> bool:
+    return isinstance(value, str) or _are_ints(value)
 
 
 _TENSOR: Kind = ("Tensor", _is_tensor)
@@ -61,6 +70,7 @@ _INT: Kind = ("int", _is_int)
 _INTS: Kind = ("tuple of ints", _are_ints)
 _COUNTS: Kind = ("Tensor or int", lambda value: _is_tensor(value) or _is_int(value))
 _BOOL: Kind = ("bool", lambda value: isinstance(value, bool | np.bool_ | int))
+_EDGES: Kind = ("str or tuple of ints", _are_edges)
 _STR: Kind = ("str", lambda value: isinstance(value, str))
 _TENSORS: Kind = ("tuple of Tensors", _are_tensors)
 _DTYPE: Kind = ("torch.dtype", _is_dtype)
@@ -75,7 +85,7 @@ _NAMES: tuple[tuple[Kind, str], ...] = (
         "per_sample_weights offsets attn_mask aweights fweights sorter lengths prepend append "
         "running_mean_ theta weights",
     ),
-    (_VALUE, "y src other exponent min max value end_value weight var"),
+    (_VALUE, "a b y src other exponent min max value end_value weight var"),
     (
         _NUMBER,
         "alpha beta lambd negative_slope threshold max_val min_val maxnorm fill_value norm_type dx "
@@ -105,7 +115,7 @@ _NAMES: tuple[tuple[Kind, str], ...] = (
         "return_counts return_inverse equal_nan log_target log_input accumulate include_self "
         "align_corners with_replacement replacement right left transpose unitriangular invert "
         "swap scale_grad_by_freq zero_infinity full log periodic stable assume_unique "
-        "return_indices use_input_stats is_causal increasing unbiased hard",
+        "return_indices use_input_stats is_causal increasing unbiased hard pivot requires_grad",
     ),
     (_STR, "equation rounding_mode indexing approximate padding_mode norm side"),
     (_TENSORS, "tensors"),
@@ -117,12 +127,22 @@ KINDS: dict[str, Kind] = {name: kind for kind, names in _NAMES for name in names
 OWN: dict[tuple[str, str], Kind | None] = {
     **{("select", "index"): _INT, ("select_scatter", "index"): _INT},
     **{(name, "input"): _VALUE for name in ("pow", "float_power", "result_type", "where")},
-    **{(name, "condition"): _VALUE for name in ("where",)},
+    **{("where", name): _VALUE for name in ("condition", "x")},
     **{(name, "other"): _TENSOR for name in (
         "allclose", "isclose", "equal", "dist", "inner", "kron", "cross", "expand_as", "view_as",
         "reshape_as", "type_as", "atan2", "hypot", "nextafter", "logaddexp", "logaddexp2", "fmax",
         "fmin", "maximum", "minimum", "is_set_to", "is_same_size", "vdot", "dot", "heaviside",
         "ldexp", "gcd", "lcm", "mm",
+    )},
+    **{(name, one): _TENSOR for one in "ab" for name in (
+        "atan2", "cross", "dot", "fmax", "fmin", "gcd", "heaviside", "hypot", "inner", "kron",
+        "lcm", "ldexp", "logaddexp", "logaddexp2", "matmul", "maximum", "minimum", "nextafter",
+        "outer", "tensordot", "vdot",
+    )},
+    **{(name, "padding"): _EDGES for name in ("conv1d", "conv2d", "conv3d")},
+    **{(name, "padding"): _INTS for name in (
+        "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv_transpose1d", "conv_transpose2d",
+        "conv_transpose3d", "max_pool1d", "max_pool2d", "max_pool3d",
     )},
     **{(name, "weight"): _TENSOR for name in (
         "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
@@ -140,7 +160,7 @@ OWN: dict[tuple[str, str], Kind | None] = {
     **{(name, "value"): _NUMBER for name in ("addcmul", "addcdiv", "pad", "full", "threshold")},
     **{(name, "fill_value"): _NUMBER for name in ("full", "full_like", "new_full")},
     **{(name, "n"): _INT for name in ("eye", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft",
-        "fftfreq", "rfftfreq", "matrix_power", "polygamma", "diff")},
+        "fftfreq", "rfftfreq", "matrix_power", "polygamma", "diff", "randperm")},
     **{(name, "p"): _NUMBER for name in ("dropout", "dist", "cdist", "pdist", "norm", "renorm",
         "pairwise_distance", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d",
         "dropout3d", "normalize", "multi_margin_loss", "triplet_margin_loss")},
@@ -247,7 +267,7 @@ def _may_be_none(function: str, parameter: inspect.Parameter) -> bool:
     return parameter.name in _OPTIONAL and (function, parameter.name) not in OWN
 
 
-_PYTORCHS = {"x": "input", "axis": "dim", "keepdims": "keepdim"}
+_PYTORCHS = {"a": "input", "axis": "dim", "b": "other", "keepdims": "keepdim", "x": "input"}
 
 
 def _described(value: object) -> str:

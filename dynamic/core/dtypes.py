@@ -150,8 +150,8 @@ def as_numpy_dtype(dtype: Any) -> NumpyDType:
         return dtype.dtype
     try:
         return _default[0].dtype if dtype is float else as_dtype(dtype)
-    except DTypeError:
-        if dtype == "bfloat16":
+    except (DTypeError, ValueError):  # the latter of what has a `dtype`, such as a tensor
+        if isinstance(dtype, str) and dtype == "bfloat16":
             raise
         known = ", ".join(map(str, (*_NATIVE, bfloat16)))
         raise ArgumentError(f"dtype: no dtype {dtype!r}: known are {known}") from None

@@ -22,7 +22,7 @@ from staticgraph.compiler.ops.batching import of_one_shape, unchanged
 def largest(x: Any, windows: Windows) -> tuple[Any, Any]:
     """The largest element of each window, and its place in the flat axes, int32.
 
-    Of equal ones the first, of nan the first nan. `x` is row-major.
+    Of equal ones the first, but of nan the last, as PyTorch. `x` is row-major.
     """
     shape = (*x.shape[: x.ndim - len(windows.sizes)], *windows.counts)
     out, places = np.empty(shape, x.dtype), np.empty(shape, np.int32)

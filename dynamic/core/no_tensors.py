@@ -125,11 +125,17 @@ def refuse_kinds(
     text = wrong_argument(name, function, args, options, method)
     if text is not None:
         raise ArgumentError(text) from None
+    if isinstance(error, StaticGraphError) and _NO_NUMBER.match(str(error)):
+        shown = args[1:] if method else args
+        tensors = any(map(_is_tensor, (*shown[1 - method :], *options.values())))
+        if tensors and _is_ours(error.__traceback__, 1):
+            raise ArgumentError(_combination(name, shown, options)) from None
 
 
 def _says_so(name: str, text: str) -> bool:
     """Whether a text names a function and what it got."""
-    return name.rstrip("_") in text and "must be" in text
+    own = re.search(rf"\b{re.escape(name.rstrip('_'))}_?\b", text)
+    return own is not None and "must be" in text
 
 
 def refuse_combination(
@@ -146,21 +152,32 @@ def refuse_combination(
         raise ArgumentError(own.group(2)) from None
     if re.match(r"[\w.<>]+\(\)", str(error)) or not _is_ours(error.__traceback__):
         return
+    raise ArgumentError(_combination(name, args, options)) from error
+
+
+def _combination(name: str, args: Sequence[object], options: Mapping[str, object]) -> str:
     given = [_kind(one) for one in args] + [f"{key}={_kind(one)}" for key, one in options.items()]
-    raise ArgumentError(
-        f"{name}() received an invalid combination of arguments - got ({', '.join(given)})"
-    ) from error
+    return f"{name}() received an invalid combination of arguments - got ({', '.join(given)})"
+
+
+_NO_NUMBER = re.compile("Boolean value of Tensor with|only one element tensors can be")
+"""What a tensor says where it is taken for a number."""
 
 
 _NUMPY = str(Path(np.__file__).parent)
 _BARE = (AttributeError, TypeError, KeyError)
 
 
-def _is_ours(traceback: TracebackType | None) -> bool:
-    """Whether an error was raised in a file of this project, or in NumPy."""
-    while traceback is not None and traceback.tb_next is not None:
+def _is_ours(traceback: TracebackType | None, behind: int = 0) -> bool:
+    """Whether an error was raised in a file of this project, or in NumPy.
+
+    `behind`: of how many calls further out it is asked.
+    """
+    files = []
+    while traceback is not None:
+        files.append(traceback.tb_frame.f_code.co_filename)
         traceback = traceback.tb_next
-    file = "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    file = files[-1 - behind] if len(files) > behind else ""
     return is_own(file) or file.startswith(_NUMPY)
 
 

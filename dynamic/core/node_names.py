@@ -30,9 +30,10 @@ def extremum(stem: str) -> Any:
     """Those of `max(dim)`, `max()` and `amax(dim)`."""
 
     def name(node: Any) -> str:
-        if node.attrs["ties"] == "first":
+        ties = node.attrs["ties"]
+        if ties == "first":
             return f"{stem}Backward0"
-        return f"{stem}Backward1" if _whole(node) else f"A{stem.lower()}Backward0"
+        return f"{stem}Backward1" if ties == "all" else f"A{stem.lower()}Backward0"
 
     return name
 
@@ -162,7 +163,7 @@ def reduced(node: Any) -> Options:
     """The axes of a reduction; nothing of an extremum of all elements."""
     attrs = node.attrs
     first = attrs.get("ties") == "first"
-    if "ties" in attrs and not first and _whole(node):
+    if attrs.get("ties") == "all":
         return {}
     return {"dim": attrs["axes"][0] if first else attrs["axes"], "keepdim": attrs["keepdims"]}
 

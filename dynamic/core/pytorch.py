@@ -379,10 +379,15 @@ def in_pytorchs_words(op: Op, shapes: Sequence[tuple[Any, ...]], text: str) -> s
     misfit = row.misfit or (shape_texts.pair if "do not broadcast" in text else None)
     first = misfit(*shapes) if misfit is not None and len(shapes) == 2 else ""
     head, _, rest = text.partition(": ")
-    own = row.called or (*row.methods, row.operator)[0]
-    if own and head.isidentifier():
-        text = f"{own}: {rest}"
+    if head.isidentifier():
+        text = f"{called(op) or head}: {rest}"
     return f"{first}: {text}" if first else text
+
+
+def called(op: Op) -> str:
+    """PyTorch's name of an op, where it has one of its own."""
+    row = known(op)
+    return row.called or (*row.methods, row.operator)[0]
 
 
 def size_error(op: Op, arrays: Sequence[Any], error: Exception) -> SizeError:

@@ -230,7 +230,7 @@ def along_axis(op: Op) -> Any:
                 if value is None:
                     value = evaluate(x, axis=axis)
                 return recorder.function(value, attrs, input)
-        if "dtype" in options:  # PyTorch's: what is cast before
+        if "dtype" in options and hasattr(input, "to"):  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)
         given = () if dim is _ANY else (dim,)
@@ -324,11 +324,11 @@ def extremum(op: Op, position: Op, at: Op, whole: Any, result: Any) -> Any:
     recorded, and `result` makes one of both.
     """
     general = getattr(Tensor, op.name)
-    of_all = reduction(op.name, op, None, general, whole, ties="even")
+    of_all = reduction(op.name, op, None, general, whole, ties="all")
     plan, of_places = recipe(op, (True,)), recipe(position, (True,))
     recorder, places_of = Recorder(at, 2), methodcaller(position.name, 1)
     state = Watched(WAYS[of_all])
-    every, _ = _ready({"ties": "even"})
+    every, _ = _ready({"ties": "all"})
     _, ready = _ready({"ties": "first"})
     _, places = _ready({})
 

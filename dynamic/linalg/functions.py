@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.ops.linalg.systems import adjoint
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_tensors
@@ -16,8 +17,20 @@ from staticgraph.dynamic.tensors.narrowing import widening
 from staticgraph.dynamic.tensors.outputs import taking_out
 
 __all__ = [
-    "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet",
-    "lu", "lu_solve", "matrix_exp", "matrix_power", "pinverse", "slogdet",
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "det",
+    "inverse",
+    "lobpcg",
+    "logdet",
+    "lu",
+    "lu_solve",
+    "matrix_exp",
+    "matrix_power",
+    "pinverse",
+    "slogdet",
 ]  # fmt: skip
 
 
@@ -107,6 +120,43 @@ def lu_solve(
     return triangles.lu_solve(LU_data, LU_pivots, b)
 
 
+def lobpcg(
+    A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | None = None,
+    iK: Any = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
+    method: str | None = None, tracker: object = None, ortho_iparams: object = None,
+    ortho_fparams: object = None, ortho_bparams: object = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The k largest or smallest eigenvalues of symmetric matrices, and their vectors as columns.
+
+    With positive definite B those of A x = e B x. All are computed, with LAPACK, and to the last
+    digit: where to start (X, n) and how and how long to search is not needed. k is 1, or the number
+    of columns of X, unless given. ValueError for more than there are.
+
+    Example:
+        >>> values, _ = dynamic.lobpcg(dynamic.diag(dynamic.tensor([2.0, 5.0, 3.0])), k=2)
+        >>> values
+        tensor([5., 3.])
+    """
+    A = A.to_dense() if A.is_sparse else A
+    size = A.shape[-1]
+    count = (1 if X is None else X.shape[-1]) if k is None else k
+    if not 0 < count <= size:
+        raise OptionError(f"lobpcg: k={count} of the {size} eigenvalues of {list(A.shape)}")
+    root: Any = None
+    symmetric = (A + adjoint(A)) / 2
+    if B is not None:
+        root = decompositions.cholesky(B.to_dense() if B.is_sparse else B)
+        half = solving.solve_triangular(root, symmetric, upper=False)
+        symmetric = solving.solve_triangular(root, adjoint(half), upper=False)
+    values, vectors = decompositions.eigh(symmetric)
+    if largest is not False:
+        values, vectors = ops.flip(values, -1), ops.flip(vectors, -1)
+    values, vectors = values[..., :count], vectors[..., :count]
+    if root is not None:
+        vectors = solving.solve_triangular(adjoint(root), vectors, upper=True)
+    return values, vectors
+
+
 det, inverse, logdet, slogdet = solving.det, solving.inv, solving.logdet, solving.slogdet
 matrix_exp, matrix_power = products.matrix_exp, products.matrix_power
 
@@ -115,6 +165,6 @@ for _name in __all__:
     _function = of_tensors(globals()[_name])
     if _name in ("det", "inverse", "matrix_power", "slogdet"):
         _function = taking_input(_function)
-    if _name not in ("det", "logdet", "matrix_exp", "pinverse", "slogdet"):
+    if _name not in ("det", "lobpcg", "logdet", "matrix_exp", "pinverse", "slogdet"):
         _function = taking_out(_function)
     globals()[_name] = _function

@@ -15,7 +15,7 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.errors import AutogradError
-from staticgraph.dynamic.core.no_tensors import refuse
+from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds
 from staticgraph.dynamic.operations.places import concat, refuse_one_tensor
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import axis_of
@@ -91,9 +91,10 @@ def _method(name: str) -> Any:
         if type(input) in PLAIN and out is None and not kwargs:
             try:
                 return method(input, *args)
-            except Exception:
+            except Exception as error:
                 if (found := answer(function, (input, *args), kwargs)) is not None:
                     return found[0]
+                refuse_kinds(name, method, (input, *args), kwargs, error)
                 raise
         if isinstance(input, Operand) and not isinstance(input, Tensor):
             return getattr(ops, name)(input, *args, **kwargs)  # a symbolic expression
@@ -105,9 +106,10 @@ def _method(name: str) -> Any:
         try:
             tensor = input if isinstance(input, Tensor) else _as_operand(name, input)
             result = getattr(tensor, name)(*args, **kwargs)
-        except Exception:
+        except Exception as error:
             if (found := answer(function, (input, *args), kwargs)) is not None:
                 return found[0]
+            refuse_kinds(name, method, (input, *args), kwargs, error)
             raise
         return result if out is None else put_out(name, out, result, (tensor, *args))
 
@@ -161,9 +163,10 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None, axis: int | 
         return put_out("stack", out, stack(tensors, dim), tuple(tensors))
     try:
         return _stacking.function(tensors, dim)
-    except Exception:
+    except Exception as error:
         if (found := answer(stack, (tensors, dim), {})) is not None:
             return found[0]
+        refuse_kinds("stack", stack, (tensors, dim), {}, error)
         raise
 
 

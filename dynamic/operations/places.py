@@ -16,7 +16,7 @@ from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.dynamic.core.dtypes import promote_types, require_index
 from staticgraph.dynamic.core.errors import ArgumentError, AutogradError, SizeError
-from staticgraph.dynamic.core.no_tensors import refuse, refuse_others
+from staticgraph.dynamic.core.no_tensors import refuse, refuse_kinds, refuse_others
 from staticgraph.dynamic.core.results import Size
 from staticgraph.dynamic.operations.diagonals import as_view, diag_embed
 from staticgraph.dynamic.tensors import strided
@@ -278,9 +278,10 @@ def concat(tensors: Any, dim: int = 0, *, out: Any = None, axis: int | None = No
         return put_out("cat", out, concat(tensors, dim), tuple(tensors))
     try:
         return _joining.function(tensors, dim)
-    except Exception:
+    except Exception as error:
         if (found := answer(concat, (tensors, dim), {})) is not None:
             return found[0]
+        refuse_kinds("cat", concat, (tensors, dim), {}, error)
         raise
 
 

@@ -185,9 +185,10 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         return Median(input.clone(), indices)
     places = indices.narrow(dim, (size - 1) // 2, 1)
     if is_float(input.dtype):
-        at = indices.narrow(dim, size - 1, 1)
-        last = ops.take_along_axis(input.detach(), at, dim)
-        places = ops.where(ops.isnan(last), at, places)
+        missing = ops.isnan(input.detach())
+        numbers = size - missing.sum(dim, True)
+        first = ops.take_along_axis(indices, ops.minimum(numbers, size - 1), dim)
+        places = ops.where(numbers < size, first, places)
     return Median(*_found(input, places, dim, keepdim))
 
 

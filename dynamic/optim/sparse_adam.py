@@ -17,13 +17,13 @@ from staticgraph.dynamic.tensors.tensor import Tensor
 class SparseAdam(Optimizer):
     """Adam that changes a row, and its averages, only in steps in which it has a gradient.
 
-    For embeddings with `sparse=True`. Their gradients are dense here, and a row of zeros is one
+    For embeddings. Their gradients are dense here, `sparse=True` or not, and a row of zeros is one
     without a gradient; in PyTorch a row that was looked up has one even if all of it is 0.
     State: "step", "exp_avg", "exp_avg_sq". ValueError for options out of range, RuntimeError for a
     parameter without axes.
 
     Example:
-        >>> words = nn.Embedding(3, 1, sparse=True)
+        >>> words = nn.Embedding(3, 1)
         >>> before = words.weight.detach().clone()
         >>> optimizer = dynamic.optim.SparseAdam(words.parameters(), lr=0.1)
         >>> words(dynamic.tensor([1])).sum().backward()

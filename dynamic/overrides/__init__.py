@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph.compiler.core.overrides import overrides, said_of
+from staticgraph.compiler.core.overrides import overrides, said_of, state
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 __all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like"]
@@ -27,7 +27,7 @@ def has_torch_function(relevant_args: Sequence[object]) -> bool:
         >>> dynamic.overrides.has_torch_function((dynamic.ones(2), 1.0))
         False
     """
-    return any(map(overrides, relevant_args))
+    return state.unasked is None and any(map(overrides, relevant_args))
 
 
 def handle_torch_function(

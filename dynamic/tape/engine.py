@@ -78,7 +78,7 @@ def run(
             mode.partial = depth + 1
         mode.number, mode.callbacks = next_pass(), None
         if following:
-            mode.task = Pass(roots, needed, wanted or ())
+            mode.task = Pass(roots, needed, wanted or (), retain_graph)
         on_tensors = create_graph
         for _, g in () if create_graph else roots:
             if type(g) is not np.ndarray:

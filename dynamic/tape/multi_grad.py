@@ -20,19 +20,22 @@ class Pass:
 
     Attributes:
         state: what each hook over several tensors noted in this pass.
+        retains: whether what the nodes save stays for another pass.
     """
 
-    __slots__ = ("_needed", "_reached", "_roots", "_wanted", "state")
+    __slots__ = ("_needed", "_reached", "_roots", "_wanted", "retains", "state")
 
     def __init__(
         self,
         roots: Collection[Any],
         needed: Collection[object] | None,
         wanted: Collection[object],
+        retains: bool,
     ) -> None:
         self._roots = [node for node, _ in roots]
         self._needed = needed
         self._wanted = wanted
+        self.retains = retains
         self._reached: set[Any] | None = None
         self.state: dict[Any, Any] = {}
 

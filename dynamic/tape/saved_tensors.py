@@ -97,8 +97,9 @@ def saved_tensor(array: object, maker: object, counter: object) -> Any:
 
     An output comes without its node, which would hold itself.
     """
-    if type(maker) is AccumulateGrad and maker.leaf() is not None:
-        return maker.leaf()
+    leaf: Any = maker.leaf() if type(maker) is AccumulateGrad else None
+    if leaf is not None and leaf._array is array:  # not what an unpack function made of it
+        return leaf
     result: Any = provided.wrap(array)
     result._node = maker
     if isinstance(counter, list):

@@ -149,12 +149,19 @@ class Node(GraphNode):
         return parts
 
     def _tensors(self, like: Any, saved: tuple[object, ...]) -> tuple[Any, ...]:
-        """The saved arrays as tensors that belong to the graph."""
+        """The saved arrays as tensors that belong to the graph; an exponent may be a number.
+
+        Its rule meets tensors of the right dtype alone, which others of a number may not.
+        """
         makers = (*self.edges, self)
+        number = self.recipe.number and self.recipe.op is ops.power and self.edges[1] is None
         counters = self.guards or (None,) * len(saved)
-        tensors = []
+        tensors: list[Any] = []
         for value, node, counter in zip(saved, makers, counters, strict=True):
             if isinstance(value, np.ndarray):
+                if number and len(tensors) == 1:
+                    tensors.append(value[()])
+                    continue
                 value = like._constant(value)
                 value._node = node
                 if counter is not None:
@@ -227,12 +234,16 @@ class Node(GraphNode):
         """Keep what the first function makes of each saved tensor; the second one reverts it."""
         if type(self) is not Node or not self.recipe.holds:
             return
-        makers = (*self.edges, None)
+        makers, number = (*self.edges, None), self.recipe.number
         saved = [
-            Packed(saved_tensor(value, maker, counter), pair)
+            value
+            if number and maker is None and i < len(self.edges)
+            else Packed(saved_tensor(value, maker, counter), pair)
             if isinstance(value, np.ndarray) and isinstance(counter, list)
             else value
-            for value, maker, counter in zip(self.saved or (), makers, self.guards, strict=True)
+            for i, (value, maker, counter) in enumerate(
+                zip(self.saved or (), makers, self.guards, strict=True)
+            )
         ]
         self.keep_packed(tuple(saved), (), ())
 

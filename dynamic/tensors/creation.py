@@ -54,6 +54,10 @@ def leaf(array: Any, requires_grad: bool, out: Any = None) -> Tensor:
     result = array if isinstance(array, Tensor) else wrap(np.asarray(array))
     if out is not None:
         result = into("out", out, result.to(out.dtype), ())
+    if requires_grad is not False and not isinstance(requires_grad, bool | np.bool_ | None):
+        raise ArgumentError(
+            f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
     if requires_grad:
         if not is_inexact(result._array.dtype):
             raise AutogradError(

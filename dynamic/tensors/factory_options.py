@@ -31,6 +31,10 @@ def check_options(name: str, options: dict[str, Any]) -> Any:
             raise ArgumentError(f"{name}() got an unexpected keyword argument {option!r}")
         if option == "device":
             check_device(value)
+        elif option == "pin_memory" and not isinstance(value, bool | None):
+            raise ArgumentError(
+                f"{name}(): argument 'pin_memory' must be bool, not {type(value).__name__}"
+            )
         elif option == "memory_format":
             check_format(name, value)
         elif value and value is not strided:

@@ -17,6 +17,7 @@ from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.overrides import OverriddenError, answer, asking, overrides
 from staticgraph.dynamic.core import provided
 from staticgraph.dynamic.core.activity import keep_methods
+from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.tensors.tensor import Tensor
 
 _SLOTS = ("_array", "_cell", "_home", "_maker", "_note")
@@ -66,6 +67,8 @@ def _asked(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         given = (*args, self) if name == "__rmatmul__" else (self, *args)
         found = answer(getattr(Tensor, asked), given, options)
+        if found is None and not overrides(self):  # a plain tensor, by the name in the class
+            return getattr(Tensor, name)(self, *args, **options)
         if found is None:
             raise OverriddenError(f"{name}(): an operand has a __torch_function__")
         return found[0]
@@ -80,15 +83,39 @@ def as_plain(
     """What `Tensor.__torch_function__` does."""
     if not all(issubclass(kind, one) for one in types):
         return NotImplemented
+    found = _computed(kind, func, args, options)
+    return func(*args, **options) if found is None else found[0]
+
+
+def unasked(func: Any, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any] | None:
+    """What a function is of plain tensors, in a tuple; None where no tensor says what it is."""
+    return _computed(Tensor, func, args, options)
+
+
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """What `Tensor.as_subclass` does."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise ArgumentError(f"cls must be a type that inherits from Tensor, not {cls!r}")
+    made = object.__new__(cls)
+    _copy(Tensor.view_as(self, self) if self.requires_grad else self.detach(), made)
+    return made
+
+
+def _computed(
+    kind: Any, func: Any, args: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[Any] | None:
+    """What a function of plain tensors makes, with the class `kind`; None if all are plain."""
     plain: dict[int, tuple[Any, Any]] = {}
     given = [_plain(one, plain) for one in args]
     named = {key: _plain(one, plain) for key, one in options.items()}
+    if not plain:
+        return None
     result = func(*given, **named)
     known = {}
     for one, alias in plain.values():
         _copy(alias, one)
         known[id(alias)] = one
-    return _of_class(kind, result, known)
+    return (_of_class(kind, result, known),)
 
 
 def _plain(value: Any, found: dict[int, tuple[Any, Any]]) -> Any:
@@ -119,6 +146,8 @@ def _of_class(kind: Any, value: Any, known: Mapping[int, Any]) -> Any:
     if id(value) in known:
         return known[id(value)]
     if type(value) is Tensor:
+        if kind is Tensor:
+            return value
         made = object.__new__(kind)
         _copy(value, made)
         return made

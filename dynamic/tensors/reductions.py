@@ -83,7 +83,8 @@ def extremum(op: Op, position: Op, at: Op, pairwise: Op, result: Any) -> Any:
         if isinstance(dim, Operand):
             return pairwise(self, dim)
         if dim is None and keepdim is False:
-            return op(self)
+            axes = tuple(range(self._array.ndim))
+            return self._apply(op, (self,), {"axes": axes, "keepdims": False, "ties": "all"})
         if dim is None:
             raise ArgumentError(f"{op.name}(): keepdim={keepdim!r} without a dim")
         axes = axes_of(op.name, dim, self.ndim)

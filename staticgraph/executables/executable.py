@@ -178,7 +178,7 @@ class Executable(Inspected):
     def _caller(self) -> Runner | Keeper:
         """What runs a call that does not take the direct path."""
         runner = self._settled()
-        if self.options.on_nonfinite != "report":
+        if self.options.on_nonfinite != "report" or isinstance(runner, CompiledRunner):
             return runner
         from staticgraph.compiler.inspect.lost import Keeper
 
@@ -191,7 +191,7 @@ class Executable(Inspected):
             _set(self, "before_first_call", None)
             tell()
         _set(self, "runner", self.runner.settled)
-        if isinstance(self.runner, CompiledRunner) and self.options.on_nonfinite != "report":
+        if isinstance(self.runner, CompiledRunner):
             _set(self, "_kernel", self.runner)
             _set(self, "_idle", self.runner.idle)
         return self.runner

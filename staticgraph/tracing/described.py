@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.runtime.unchanged import lasting_memory
 from staticgraph.tracing.guards import Read, shown
 from staticgraph.tracing.library_states import FrameState
 
@@ -26,7 +27,9 @@ def line_of(read: Read) -> str:
 
 def is_large(read: Read) -> bool:
     """Whether it is an array that takes longer to compare than all else of a call: from 16 KB."""
-    return read.kind == "memory" and read.owner.nbytes >= LARGE
+    if read.kind != "memory" or read.owner.nbytes < LARGE:
+        return False
+    return lasting_memory(read.owner) is None
 
 
 def change_of(read: Read, now: object) -> str:

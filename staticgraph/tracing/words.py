@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -78,9 +79,12 @@ def with_words(reads: Sequence[Read], versions: Versions) -> list[Read]:
             told.append(one)
         elif place := _place_of(one):
             words += place
-            told.append(one)
-            differs = unchanged.difference(one.owner, one.value)
-            rest.append(Read("copied", (one.owner, one.value), None, differs, one.name, one.place))
+            lasting = unchanged.lasting_memory(one.owner)
+            told.append(replace(one, key=lasting))  # which is held, so that no other is there
+            if lasting is None:
+                pair = one.owner, one.value
+                differs = unchanged.difference(*pair)
+                rest.append(Read("copied", pair, None, differs, one.name, one.place))
         else:
             rest.append(one)
     for table, group in of_dicts.values():

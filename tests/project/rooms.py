@@ -94,7 +94,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         ),
         _room(
             "functions", "functions of the main package that need layers or captures; drawings",
-            "functions", "overrides",
+            "functions", "_C", "overrides",
         ),
         _room(
             "root", "the public names, and `Tensor` assembled",

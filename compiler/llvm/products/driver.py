@@ -8,7 +8,8 @@ the tiles (`compiler.llvm.products.tiles`) are those of Goto and van de Geijn: a
 operand is packed, to be read from one end to the other, and a few rows of the left one, which stay
 in the first cache. The rows after them are fetched meanwhile, some with each tile: they would be
 waited for if they were fetched at once. Products of few columns, or of little depth, go by strips
-(`compiler.llvm.products.strips`). An element is a sum in the order of the depth, in parts
+(`compiler.llvm.products.strips`), and up to three tiles, one above the other, without these loops,
+whose divisions take longer than their sums. An element is a sum in the order of the depth, in parts
 whose number depends on the depth alone: it has the same bits whatever part of the result is
 computed at a time, and by how many threads.
 """
@@ -56,6 +57,7 @@ LARGE = 3 << 19  # bytes, above which it is packed even for one tile, but for a 
 # fetches what it reads: lines of memory that are far apart come one by one
 SHALLOW = 32  # steps, up to which a product of many columns is computed by strips
 CHUNK = 1 << 14  # bytes of the result that strips side by side go down
+SIMPLE = 3  # tiles one above the other, for which nothing is cut
 NARROW = 2  # tiles side by side, for which the left operand is not packed
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -152,8 +154,6 @@ def strips(
 def multiply(
     transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel, edge
 ):
-    if (m <= 0) | (n <= 0):
-        return 0
     across = lda * {S}
     under = ldb * {S}
     following = ldc * {S}
@@ -285,6 +285,54 @@ def multiply(
     if number >= 0:
         stored = atomic_store(places, {FLAG} * (number + 1), 0)
     return 0
+
+
+def few_tiles(transa, transb, m, n, k, alpha, a, across, b, under, beta, c, following, panel, edge):
+    down = select(transa != 0, i64({S}), across)
+    along = select(transa != 0, across, i64({S}))
+    whole = n & {REST} == 0
+    rights = b
+    step = under
+    if transb != 0:
+        packed = pack_transposed(n, k, b, under, panel)
+        rights = panel
+        step = i64({LINE})
+    elif whole == 0:
+        packed = pack(n, k, b, under, panel)
+        rights = panel
+        step = i64({LINE})
+    for top in range(0, m, {ROWS}):
+        rows = min({ROWS}, m - top)
+        lefts = a + top * down
+        to = c + top * following
+        if whole != 0:
+            summed = tile(
+                rows, n, k, lefts, down, along, rights, step, to, following, alpha, beta
+            )
+        else:
+            if beta != 0:
+                packed = pack(n, rows, to, following, edge)
+            summed = tile(
+                rows, (n + {REST}) // {LANES} * {LANES}, k,
+                lefts, down, along, rights, step, edge, i64({LINE}), alpha, beta,
+            )
+            placed = unpack(n, rows, edge, to, following)
+    return 0
+
+
+def product(
+    transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel, edge
+):
+    if (m <= 0) | (n <= 0):
+        return 0
+    if (m <= {COLUMN}) & (n <= {COLUMNS}) & (k <= {FLAT}) & (k * ldb * {S} <= {LARGE}):
+        return few_tiles(
+            transa, transb, m, n, k, alpha, a, lda * {S}, b, ldb * {S}, beta, c, ldc * {S},
+            panel, edge,
+        )
+    return multiply(
+        transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, places, panel, edge
+    )
 """
 
 
@@ -300,6 +348,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
     place.initializer = _I64(0)
     functions = Emitter(module, shape).functions
     row = DEPTH_BYTES + WIDE
+    flat = min(DEPTH_BYTES // itemsize, MOST_ROWS * row // (shape.columns * itemsize) - shape.lanes)
     constants = {
         "WORKSPACES": WORKSPACES, "WORKSPACE": workspace, "SLOT": slot_bytes(workspace),
         "FLAG": FLAG, "S": itemsize, "ROWS": shape.rows, "COLUMNS": shape.columns,
@@ -310,7 +359,8 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         "NARROW": NARROW * shape.columns,
         "RESIDENT": RESIDENT, "HALF": shape.lanes // 2,
         "SHALLOW": SHALLOW, "SMALL": shape.rows - 2, "LARGE": LARGE,
-        "TURN": TURN, "CHUNK": CHUNK,
+        "TURN": TURN, "CHUNK": CHUNK, "FLAT": flat,
+        "COLUMN": SIMPLE * shape.rows,
     }  # fmt: skip
     scalar = FLOAT32 if itemsize == 4 else FLOAT64
     tile = ir.FunctionType(_I64, [*[_I64] * 10, scalar.ir, scalar.ir])
@@ -328,7 +378,7 @@ def products_object(shape: Shape, workspace: int, machine: Any) -> bytes:
         translator = Translator(function, names, given, INT64)
         translator.functions |= functions
         translator.run(one.body)
-    _entry(module, shape, scalar, place, functions["multiply"])
+    _entry(module, shape, scalar, place, functions["product"])
     parsed = parse(str(module))
     _optimise(parsed, machine)
     link(parsed, "\n".join((tiles_text(shape), strips_text(shape))))

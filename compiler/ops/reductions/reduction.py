@@ -164,8 +164,11 @@ def _extremum_vjp(position: Callable[..., Any]) -> Callable[..., Any]:
         if ties == "first":
             (axis,) = axes
             return where(_at(position()(a, axis=axis, keepdims=True), a, axis), g, 0)
-        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as PyTorch's
-        winners = astype(equal(a, _restore(o, a, axes, keepdims)), a.dtype)
+        # nan equals nothing: without a winner the shares are 0 / 0 = nan, as in PyTorch's amax
+        won = equal(a, _restore(o, a, axes, keepdims))
+        if ties == "all" and not (isinstance(o, _HELD_BY_NUMPY) and o == o):
+            won = logical_or(won, not_equal(a, a))
+        winners = astype(won, a.dtype)
         return g / sum(winners, axis=axes, keepdims=True) * winners
 
     return rule

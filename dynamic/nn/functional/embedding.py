@@ -17,6 +17,7 @@ from staticgraph.compiler.layers.embedding import MODES, bags_of, of_bags, of_ma
 from staticgraph.compiler.reference.indices import check_range
 from staticgraph.dynamic.core.dtypes import INT64
 from staticgraph.dynamic.core.errors import AutogradError
+from staticgraph.dynamic.core.user_warnings import warn
 from staticgraph.dynamic.kernels.dispatch import LARGE
 from staticgraph.dynamic.nn.errors import AssertedError, UnsupportedError
 from staticgraph.dynamic.nn.functional.few import are_few
@@ -30,6 +31,10 @@ from staticgraph.dynamic.tensors.values import values_of
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 _NEGATIVE = "Class values must be non-negative."
+_DENSE = (
+    "sparse=True: the gradient of the weight is dense here, with zeros in the rows that were not "
+    "looked up. All optimizers take it; optim.SparseAdam changes only the rows that are not all 0"
+)
 _LARGE = "Class values must be smaller than num_classes."
 
 
@@ -46,7 +51,7 @@ def embedding(
     """The rows of `weight` at integer indices: (...), (n, d) -> (..., d).
 
     The row `padding_idx` gets no gradient. Rows with a norm above `max_norm` are scaled down to it
-    in place first. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+    in place first. Gradients are dense: `sparse` warns of it; scale_grad_by_freq is refused.
 
     Example:
         >>> nn.functional.embedding(dynamic.tensor([1, 1, 0]), dynamic.tensor([[1.0], [2.0]]))
@@ -54,6 +59,8 @@ def embedding(
                 [2.],
                 [1.]])
     """
+    if sparse:
+        warn(_DENSE)
     if padding_idx is None and max_norm is None and not scale_grad_by_freq:
         found = _of_few(input, weight)
         if found is not None:
@@ -163,7 +170,7 @@ def embedding_bag(
 
     The bags are the rows of `input` (n, l), or begin in the vector `input` at `offsets`; an empty
     one gives zeros. The row `padding_idx` is left out. `per_sample_weights` weighs the rows of a
-    sum. Gradients are dense, whatever `sparse` says; scale_grad_by_freq is refused.
+    sum. Gradients are dense: `sparse` warns of it; scale_grad_by_freq is refused.
 
     Example:
         >>> table = dynamic.tensor([[1.0], [2.0], [4.0]])

@@ -34,6 +34,7 @@ SIZES = [
     (2, 2, 1), (3, 17, 5), (11, 16, 7), (12, 32, 33), (13, 33, 2), (25, 31, 300), (40, 70, 16),
     (97, 15, 600), (61, 97, 350), (130, 300, 33), (200, 65, 40), (210, 1, 7), (1, 210, 7),
     (60, 3, 4), (26, 7, 40), (33, 12, 2), (14, 50, 9), (50, 36, 3), (20, 90, 31), (9, 3000, 5),
+    (12, 31, 134), (12, 15, 142), (35, 30, 292), (36, 32, 134), (37, 16, 20),
 ]  # fmt: skip
 
 
@@ -184,16 +185,21 @@ def test_each_element_is_within_the_bound_of_its_sum(gemm: tuple[str, Gemm], k: 
 def test_an_element_has_the_same_bits_in_every_part_of_a_product(gemm: tuple[str, Gemm]) -> None:
     """The operands are packed or not, and tiles whole or not, by the sizes of the part."""
     dtype, multiply = gemm
-    a, b = (RNG.standard_normal(size).astype(dtype) for size in ((150, 900), (900, 140)))
-    whole = np.empty((150, 140), dtype)
-    multiply(a, b, whole)
-    for rows, columns in (((0, 2), (0, 140)), ((5, 150), (3, 20)), ((11, 42), (50, 139))):
-        part = np.empty((rows[1] - rows[0], columns[1] - columns[0]), dtype)
-        one, other = a[slice(*rows)], np.ascontiguousarray(b[:, slice(*columns)])
-        for left in (one, np.asfortranarray(one)):
-            for right in (other, np.asfortranarray(other)):
-                multiply(left, right, part)
-                assert_array_equal(part, whole[slice(*rows), slice(*columns)])
+    parts = (
+        ((0, 2), (0, 140)), ((5, 150), (3, 20)), ((11, 42), (50, 139)),
+        ((3, 12), (50, 66)), ((20, 50), (7, 12)),  # few tiles
+    )  # fmt: skip
+    for k in (900, 90, 20):
+        a, b = (RNG.standard_normal(size).astype(dtype) for size in ((150, k), (k, 140)))
+        whole = np.empty((150, 140), dtype)
+        multiply(a, b, whole)
+        for rows, columns in parts:
+            part = np.empty((rows[1] - rows[0], columns[1] - columns[0]), dtype)
+            one, other = a[slice(*rows)], np.ascontiguousarray(b[:, slice(*columns)])
+            for left in (one, np.asfortranarray(one)):
+                for right in (other, np.asfortranarray(other)):
+                    multiply(left, right, part)
+                    assert_array_equal(part, whole[slice(*rows), slice(*columns)])
 
 
 def test_threads_wait_for_a_workspace(gemm: tuple[str, Gemm]) -> None:
@@ -209,3 +215,16 @@ def test_threads_wait_for_a_workspace(gemm: tuple[str, Gemm]) -> None:
         flags[:] = 0
     for one in results:
         assert_array_equal(one, a @ b)
+
+
+def test_a_product_of_few_tiles_needs_no_workspace(gemm: tuple[str, Gemm]) -> None:
+    dtype, multiply = gemm
+    flags = multiply.words[workspaces.FLAG :: workspaces.FLAG]
+    a, b, c = (whole_numbers(size, dtype, False) for size in ((14, 8), (8, 3), (14, 3)))
+    with ThreadPoolExecutor(1) as pool:
+        flags[:] = 1  # all are taken
+        try:
+            pool.submit(multiply, a, b, c).result(timeout=60)
+        finally:
+            flags[:] = 0
+    assert_array_equal(c, a @ b)

@@ -6,7 +6,7 @@ import copy
 import os
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,29 @@ def test_warn_and_report_go_on_once_they_have_told() -> None:
             again = run.replay().first
             assert again is not None
             assert (again.op, again.name, again.is_leaf) == ("placeholder", "x", True)
+
+
+def test_report_keeps_the_inputs_of_each_call_on_the_direct_path() -> None:
+    run, _ = step(on_nonfinite="report")
+    ways: list[Callable[[Any], Any]] = [
+        run, lambda x: run(x=x), lambda x: run(x, out=np.empty(())), run, copy.copy(run)
+    ]  # fmt: skip
+    turned = np.ones((3, 50_000)).T  # read where it lies, by a kernel of its own
+    for way in ways:
+        for given in (np.ones((4, 3)), np.ones((5, 3)), turned.copy("K")):
+            way(given)
+            told = way if isinstance(way, sg.Executable) else run
+            assert told.replay().first is None
+            given[1] = 0  # the arrays themselves are kept
+            found = told.replay().first
+            assert found is not None
+            assert found.op == "log"
+    assert run._idle
+    given = np.ones((4, 3))
+    run(given)
+    run.profile(np.ones((4, 3)))  # is no call
+    given[1] = 0
+    assert run.replay().first is not None
 
 
 def test_masks_and_integers_are_no_fault() -> None:

@@ -72,6 +72,26 @@ def test_it_makes_the_outputs(sum_of_rows: Any) -> None:
     assert not np.shares_memory(out, again)
 
 
+def test_it_keeps_the_inputs_of_the_last_call_where_it_is_to(sum_of_rows: Any) -> None:
+    kept, other = trampoline.Kept([None, None]), trampoline.Kept([None, None])
+    x, y = X.copy(), Y.copy()
+    before = sys.getrefcount(x)
+    run = sum_of_rows(_table(), kept)
+    for _ in range(3):
+        run(x, y)
+    assert kept.inputs[0] is x
+    assert kept.inputs[1] is y
+    assert sys.getrefcount(x) == before + 1
+    sum_of_rows(_table(), other)(X, Y)
+    assert other.stamp[0] > kept.stamp[0] > 0
+    assert run(X, "y") == trampoline.REJECTED  # what is wrong with it is found with what was given
+    assert kept.inputs[0] is X
+    assert kept.stamp[0] > other.stamp[0]
+    assert sys.getrefcount(x) == before
+    assert run(X) == trampoline.REJECTED
+    assert kept.inputs[1] == "y"
+
+
 def test_it_returns_what_the_kernel_does(sum_of_rows: Any) -> None:
     assert sum_of_rows(_table(status=7))(X, Y) == 7
     assert sum_of_rows(_table(status=2**40))(X, Y) == 2**40

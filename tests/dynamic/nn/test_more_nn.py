@@ -242,3 +242,12 @@ def test_ctc_loss_says_what_has_the_wrong_rank(log_probs: Any, targets: Any, tex
     for loss in (torch.nn.functional.ctc_loss, sg.function(torch.nn.functional.ctc_loss)):
         with pytest.raises(RuntimeError, match=text):
             loss(*given, torch.tensor([3]), torch.tensor([1]))
+
+
+@pytest.mark.parametrize("layer", [torch.nn.Embedding, torch.nn.EmbeddingBag])
+def test_sparse_gradients_are_dense_and_a_warning_says_so(layer: Any) -> None:
+    words = layer(4, 2, sparse=True)
+    with pytest.warns(UserWarning, match=r"^sparse=True: the gradient of the weight is dense here"):
+        words(torch.tensor([[1, 1, 3]])).sum().backward()
+    assert not words.weight.grad.is_sparse
+    assert (words.weight.grad != 0).any(1).tolist() == [False, True, False, True]

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import dynamic as torch
 import staticgraph as sg
 from staticgraph.compiler.core.bounds import sliding
+from staticgraph.compiler.reference import pooling_arrays
 from staticgraph.dynamic.core import eager_pooling
 from staticgraph.dynamic.nn import functional as F  # noqa: N812 - PyTorch's name
 
@@ -134,7 +135,59 @@ def test_places_of_infinite_elements_are_the_same_in_captured_code(axes: int, sp
     assert int(found.min()) >= 0
 
 
+<<<<<<< HEAD
 def test_an_empty_batch_of_floats_of_16_bits_has_a_gradient() -> None:
     x = torch.zeros(0, 3, 7, 7, dtype=torch.float16, requires_grad=True)
     F.max_pool2d(x, (2, 4), (3, 1), 1).sum().backward()
     assert x.grad.shape == x.shape
+=======
+def _put_by_hand(x: Any, g: Any, size: Any, stride: Any, padding: Any) -> Any:
+    """g where PyTorch puts it: at the last nan of a window, or its first maximum, in the image."""
+    found = np.zeros(x.shape)
+    for n, c, i, j in np.ndindex(*g.shape):
+        corner = [at * step - edge for at, step, edge in zip((i, j), stride, padding, strict=True)]
+        best = None
+        for a, b in np.ndindex(*size):
+            place = n, c, corner[0] + a, corner[1] + b
+            if min(place) < 0 or place[2] >= x.shape[2] or place[3] >= x.shape[3]:
+                continue
+            if best is None or x[place] > x[best] or np.isnan(x[place]):
+                best = place
+        assert best is not None
+        found[best] += g[n, c, i, j]
+    return found
+
+
+@pytest.mark.parametrize(
+    "size, stride, padding",
+    [((2, 2), (2, 2), (0, 0)), ((3, 2), (2, 1), (1, 0)), ((2, 2), (1, 2), (1, 1))],
+)
+def test_the_last_nan_and_no_padding_gets_the_gradient(
+    size: Any, stride: Any, padding: Any
+) -> None:
+    x = GENERATOR.integers(-2, 3, (2, 3, 6, 5)).astype("f8")
+    x[GENERATOR.random(x.shape) < 0.3] = np.nan
+    x[0, 0] = x[1, 1, :3] = -np.inf
+    value = sg.max_pool2d(x, size, stride, padding)
+    g = np.arange(1.0, value.size + 1).reshape(value.shape)
+    expected = _put_by_hand(x, g, size, stride, padding)
+    eager = torch.tensor(x, requires_grad=True)
+    F.max_pool2d(eager, size, stride, padding).backward(torch.tensor(g))
+    np.testing.assert_array_equal(eager.grad.numpy(), expected)
+    image = sg.placeholder("image", x.shape, "float64")
+    slope = sg.grad(sg.sum(sg.max_pool2d(image, size, stride, padding) * g), image)
+    np.testing.assert_array_equal(sg.compile([image], slope)(x), expected)
+    attrs: dict[str, Any] = {"size": size, "stride": stride, "padding": padding}
+    for count in (1, 40):  # few windows, and many
+        several = [np.repeat(one, count, 0) for one in (g, value, x)]
+        (found,) = pooling_arrays.max_pool2d_vjp((0,), *several, **attrs)
+        np.testing.assert_array_equal(found[::count], expected)
+
+
+def test_adaptive_pooling_takes_the_last_nan_too() -> None:
+    x = torch.tensor([[[np.nan, np.nan, 1.0], [3.0, np.nan, 2.0]]], requires_grad=True)
+    values, places = F.adaptive_max_pool2d(x, 1, return_indices=True)
+    assert places.item() == 4
+    values.sum().backward()
+    assert x.grad.tolist() == [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+>>>>>>> main

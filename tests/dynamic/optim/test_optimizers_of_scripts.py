@@ -21,7 +21,7 @@ OF_PYTORCH = [
 
 def _trained(**options: Any) -> Any:
     start = torch.arange(8.0, dtype=torch.float64).reshape(4, 2) / 4
-    words = torch.nn.Embedding.from_pretrained(start, freeze=False, sparse=True)
+    words = torch.nn.Embedding.from_pretrained(start, freeze=False)
     optimizer = torch.optim.SparseAdam(words.parameters(), lr=0.1, betas=(0.8, 0.9), **options)
     for places in ([0, 1, 1], [1, 3], [0]):
         optimizer.zero_grad()

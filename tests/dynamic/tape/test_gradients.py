@@ -151,3 +151,23 @@ def test_gradients_with_respect_to_computed_tensors():
     by_y, by_x = torch.autograd.grad(z, (y, x))
     assert by_y.tolist() == [4.0, 8.0] and by_x.tolist() == [8.0, 16.0]
     assert x.grad is None
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_several_nan_share_the_gradient_of_an_extremum_of_all(name: str) -> None:
+    """As in PyTorch, where `amax` of the same elements has a gradient of nan."""
+    x = torch.tensor([[np.nan, 1.0], [np.nan, 2.0]], requires_grad=True)
+    (slope,) = torch.autograd.grad(getattr(x, name)(), x)
+    assert slope.tolist() == [[0.5, 0.0], [0.5, 0.0]]
+    (second,) = torch.autograd.grad((getattr(x, name)() * 3).sum(), x, create_graph=True)
+    assert second.tolist() == [[1.5, 0.0], [1.5, 0.0]]
+    of_all = getattr(x, f"a{name}")()
+    assert torch.autograd.grad(of_all, x)[0].isnan().all()
+    assert of_all.grad_fn.name() == f"A{name}Backward0"
+    assert getattr(x, name)().grad_fn.name() == f"{name.title()}Backward1"
+
+
+def test_the_median_along_an_axis_is_its_first_nan() -> None:
+    x = torch.tensor([[np.nan, 1.0, np.nan], [2.0, 2.0, 1.0], [np.nan, np.nan, np.nan]])
+    values, places = x.median(1)
+    assert places.tolist() == [0, 0, 0] and values.isnan().tolist() == [True, False, True]

@@ -296,3 +296,25 @@ def test_only_the_hooks_on_the_way_to_the_inputs_run():
     assert seen == ["between"] and aside.grad is None
     end.sum().backward(inputs=[x])
     assert sorted(seen) == ["aside", "between", "between"] and aside.grad.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("exponent", [3, 2.5, -1, 2])
+def test_numbers_are_not_packed_where_a_derivative_is_derived(exponent: float) -> None:
+    """PyTorch packs the operand of the power and the cotangent; its exponent is no tensor."""
+    x = torch.tensor([2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    total, seen = (x**exponent).sum(), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
+        (slope,) = torch.autograd.grad(total, x, create_graph=True)
+    assert all(one.shape == x.shape for one in seen)
+    (curve,) = torch.autograd.grad(slope.sum(), x)
+    expected = exponent * (exponent - 1) * np.array([2.0, 3.0]) ** (exponent - 2)
+    np.testing.assert_allclose(curve.numpy(), expected, rtol=1e-14)
+
+
+def test_what_was_unpacked_is_packed_again_where_a_derivative_is_derived() -> None:
+    """Doubled each time: the operand twice, the cotangent once; PyTorch has 8 times the slope."""
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: 2 * t, lambda t: t):
+        (slope,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        slope.sum().backward()
+    assert x.grad.tolist() == [96.0, 144.0]

@@ -168,3 +168,54 @@ Own([1.0, 2.0]).add(x)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.split() == ["True", "True"]
+
+
+class Unasked(torch.Tensor):
+    """Computes with plain tensors, and makes one of itself."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            found = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.sum:
+            return found
+        return found.as_subclass(cls) if isinstance(found, torch.Tensor) else found
+
+
+activity._total.methods_stay = False
+
+
+def test_a_subclass_computes_with_plain_tensors_where_it_is_not_asked() -> None:
+    x = torch.ones(2, requires_grad=True)
+    own = (x * 2).as_subclass(Unasked)
+    z = functional.relu(torch.stack([own, own]) + 1)
+    assert type(own) is type(z) is Unasked and type(z.sum()) is torch.Tensor
+    z.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+    with torch._C.DisableTorchFunctionSubclass():
+        assert not has_torch_function((own,))
+        assert type(own + 1) is type(torch.ones(2) * own) is type(torch.exp(own)) is torch.Tensor
+        with pytest.raises(TypeError):
+            torch.exp(DUCK)
+    assert has_torch_function((own,))
+
+
+def test_as_subclass_shares_memory_and_refuses_other_classes() -> None:
+    class Plain(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    x = torch.ones(2)
+    own = x.as_subclass(Plain)
+    own.add_(1)
+    assert type(own) is Plain and type(own + 1) is torch.Tensor and x.tolist() == [2.0, 2.0]
+    with pytest.raises(TypeError, match=r"^cls must be a type that inherits from Tensor, not"):
+        x.as_subclass(int)
+
+
+def test_what_a_function_returns_as_it_is_stays_of_its_class() -> None:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+    assert type(Same.apply(torch.ones(2).as_subclass(Unasked))) is Unasked

@@ -210,6 +210,40 @@ def test_changes_of_large_arrays_are_seen_without_looking_for_them_in_python(
         assert len(again) == count + 1
 
 
+@IN_PLACE
+def test_only_elements_that_nothing_can_change_are_not_compared(again: list[int]) -> None:
+    lasting = np.arange(3000.0).tobytes()
+    owning = np.arange(3000.0)
+    view = owning[:]
+    owning.flags.writeable = False
+    arrays = {
+        True: [np.frombuffer(lasting), np.frombuffer(memoryview(lasting)).reshape(3, -1)[1:]],
+        False: [owning, np.frombuffer(memoryview(bytearray(lasting)).toreadonly())],
+    }
+    for is_lasting, given in arrays.items():
+        for array in given:
+            captured = sg.function(lambda x, array=array: x * float(array.max()), debug=True)
+            np.testing.assert_array_equal(captured(X), X * 2999)
+            captured(X)
+            *_, (around, _) = captured.explain().traces
+            kinds = {one.kind for one in with_words(around.guards.reads, Versions())}
+            assert ("copied" not in kinds, "memory" in kinds) == (is_lasting, False)
+            told = "is compared at each call" in str(captured.explain())
+            assert told != is_lasting
+    changed = sg.function(lambda x: x * float(owning.max()), debug=True)
+    changed(X)
+    view[0] = 5000.0
+    np.testing.assert_array_equal(changed(X), X * 5000)
+    replaced = np.frombuffer(lasting)
+    moved = sg.function(lambda x: x * float(replaced.max()), debug=True)
+    moved(X)
+    count = len(again)
+    moved(X)
+    assert len(again) == count
+    replaced.__setstate__((1, (3000,), np.dtype(float), False, np.zeros(3000).tobytes()))
+    np.testing.assert_array_equal(moved(X), X * 0)
+
+
 def test_few_words_tell_an_enum() -> None:
     class Mode(enum.Enum):
         RATE = 2.0
