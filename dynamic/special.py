@@ -13,6 +13,7 @@ from staticgraph.compiler.core.published import published
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions import orthogonal as _orthogonal, special as _special
 from staticgraph.compiler.ops.public_special import *
+from staticgraph.dynamic.core.dtypes import get_default_dtype
 from staticgraph.dynamic.core.named_operands import taking_input
 from staticgraph.dynamic.core.no_tensors import of_kinds
 from staticgraph.dynamic.operations.numeric_types import result_type
@@ -34,6 +35,22 @@ def _cast_before(function: Callable[..., Any]) -> Any:
     return cast
 
 
+def _of_floats(function: Callable[..., Any], *others: str) -> Any:
+    """A function of real numbers: whole ones have the dtype of what they meet, or the default."""
+
+    @functools.wraps(function)
+    def cast(*operands: Any) -> Any:
+        whole = [isinstance(one, Tensor) and not one.is_floating_point() for one in operands]
+        if any(whole):
+            dtype = result_type(*operands) if len(operands) == 2 else operands[0].dtype
+            dtype = dtype if dtype.is_floating_point else get_default_dtype()
+            pairs = zip(operands, whole, strict=True)
+            operands = tuple([one.to(dtype) if is_whole else one for one, is_whole in pairs])
+        return function(*operands)
+
+    return taking_out(taking_input(cast, *others))
+
+
 def _of_degree(function: Callable[..., Any]) -> Any:
     """A polynomial whose degrees may be floats, which are cut off at the point, as in PyTorch."""
     taking = taking_input(function, "n")
@@ -51,17 +68,17 @@ def _of_degree(function: Callable[..., Any]) -> Any:
     return taking_out(polynomial)
 
 
-entr = taking_out(taking_input(_special.entr))
-erfcx = taking_out(taking_input(_special.erfcx))
+entr = _of_floats(_special.entr)
+erfcx = _of_floats(_special.erfcx)
 expit = taking_out(taking_input(_special.expit))
 gammaln = taking_out(taking_input(_special.gammaln))
-log_ndtr = taking_out(taking_input(_special.log_ndtr))
+log_ndtr = _of_floats(_special.log_ndtr)
 log_softmax = _cast_before(_special.log_softmax)
 multigammaln = taking_out(taking_input(_special.multigammaln, "p"))
-ndtr = taking_out(taking_input(_special.ndtr))
+ndtr = _of_floats(_special.ndtr)
 softmax = _cast_before(_special.softmax)
-xlog1py = taking_out(taking_input(_special.xlog1py, "other"))
-zeta = taking_out(taking_input(_special.zeta, "other"))
+xlog1py = _of_floats(_special.xlog1py, "other")
+zeta = _of_floats(_special.zeta, "other")
 chebyshev_polynomial_t = _of_degree(_orthogonal.chebyshev_polynomial_t)
 chebyshev_polynomial_u = _of_degree(_orthogonal.chebyshev_polynomial_u)
 chebyshev_polynomial_v = _of_degree(_orthogonal.chebyshev_polynomial_v)

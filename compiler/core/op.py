@@ -258,7 +258,7 @@ class Op:
         given = operands
         try:
             given = operands if plain or not self.floating else as_floating(operands, self.promotes)
-            if not plain and any(map(is_stored, given)) and not self.moves:
+            if not plain and self.widens(given):
                 return self.value(*of_shared_dtype(given, self.promotes), **attrs)
             return self.evaluate(*given, **attrs)
         except Exception as error:
@@ -297,8 +297,8 @@ class Op:
         return self.rounded(lambda arrays, attrs: self.evaluate(*arrays, **attrs), arrays, attrs)
 
     def widens(self, arrays: Sequence[object]) -> bool:
-        """Whether one of the arrays is of floats that are stored only, and computed with."""
-        return any(map(is_stored, arrays)) and not self.moves
+        """Whether an array is of floats that are stored only, and more is asked than truth."""
+        return any(map(is_stored, arrays)) and not (self.moves or self.name.startswith("logical_"))
 
     def rounded(self, evaluate: Rule, arrays: Sequence[Value], attrs: Attrs) -> Value:
         """What `evaluate(arrays, attrs)` gives of arrays that are cast for it, rounded."""

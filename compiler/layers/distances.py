@@ -73,6 +73,8 @@ def distance(
 
 def norm_along(x: Value, p: float, dim: Value, keepdim: bool = False) -> Value:
     """The p-norm along `dim`; the gradient of the 2-norm at 0 is 0."""
+    if np.dtype(x.dtype).kind == "c":
+        x = ops.absolute(x)
     if p == 2:
         square = ops.sum(ops.square(x), axis=dim, keepdims=keepdim)
         zero = ops.equal(square, 0)

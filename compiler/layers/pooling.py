@@ -103,21 +103,32 @@ def _max_pool(
 def max_pooled(
     x: Value, size: Sizes, step: Sizes, edge: Sizes, spread: Sizes, ceil: bool, places: bool
 ) -> Value:
-    """The largest elements of the windows of (n, c, ...), and where they are if `places`."""
-    axes = len(size)
-    simple = axes < 3 and not places and max(spread) == 1
+    """The largest elements of the windows of (n, c, ...), and where they are if `places`.
+
+    Integers stay what they are.
+    """
+    axes, least = len(size), _least(x)
+    simple = axes < 3 and not places and max(spread) == 1 and least == -np.inf
     if simple and not ceil:
         return _shared(ops.max_pool2d, x, size, step, edge)
     counts = window_counts(x, size, step, edge, spread, ceil)
     if simple:
-        x = _extended(x, size, step, edge, spread, counts, -np.inf)
+        x = _extended(x, size, step, edge, spread, counts, least)
         pooled = _shared(ops.max_pool2d, x, size, step, (0,) * axes)
         return leading_part(pooled, 2, counts)
-    windows = _windows(x, size, step, edge, spread, counts, -np.inf)
+    windows = _windows(x, size, step, edge, spread, counts, least)
     flat = flattened(windows, axes + 2)
     if not places:
         return ops.max(flat, -1)
     return ops.max(flat, -1), _places(flat, x, size, step, edge, spread)
+
+
+def _least(x: Value) -> float:
+    """What is no larger than any number of the dtype of x."""
+    dtype = np.dtype(x.dtype)
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min)
+    return 0 if dtype.kind == "b" else -np.inf
 
 
 def _options(

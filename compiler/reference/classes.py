@@ -82,5 +82,9 @@ def less(x: Any, target: Any) -> Any:
     note: Any = getattr(x, "note_less", None)
     if note is not None:
         return note(target)
-    x.reshape(-1)[places(x, target)] -= 1
+    found = places(x, target)
+    if x.flags.c_contiguous:
+        x.reshape(-1)[found] -= 1
+    else:  # what is flat would be a copy: logits whose columns are next to each other
+        x[np.divmod(found, x.shape[1])] -= 1
     return x

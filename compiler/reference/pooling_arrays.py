@@ -116,7 +116,8 @@ def _numbers(shape: Any, counts: Any, size: Pair, stride: Pair) -> tuple[Any, An
     place = np.arange(np.prod(shape)).reshape(shape)
     rows, columns = counts[2:]
     starts = place[:, :, : rows * stride[0] : stride[0], : columns * stride[1] : stride[1]]
-    return starts[:, :, :rows, :columns], place[0, 0, : size[0], : size[1]].ravel()
+    inside = np.arange(size[0])[:, None] * shape[3] + np.arange(size[1])
+    return starts[:, :, :rows, :columns], inside.ravel()
 
 
 def _add_by_place(whole: Any, g: Any, o: Any, size: Pair, stride: Pair, padding: Pair) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.default_dtype import get_default_dtype
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.errors import DTypeError, GraphError
 from staticgraph.compiler.core.op import Op
@@ -47,8 +48,6 @@ from staticgraph.compiler.transforms.control_eager import is_number
 from staticgraph.compiler.transforms.control_gradients import stand_in
 from staticgraph.compiler.transforms.while_loops import with_bound
 
-_DTYPES = {"b": np.dtype(np.bool_), "i": np.dtype(np.int64), "f": np.dtype(np.float32)}
-"""Of Python numbers that meet nothing else."""
 _TOKEN = np.dtype(np.int64)
 
 
@@ -113,8 +112,39 @@ def _consts(traces: Iterable[Traced]) -> list[Expression]:
 def _expression(op: Op, leaf: object, dtype: DType | None = None) -> Expression:
     """A leaf as an expression; Python numbers take the dtype."""
     if is_number(leaf):
-        return constant(np.asarray(leaf, dtype or _DTYPES[np.asarray(leaf).dtype.kind]))
+        return constant(np.asarray(leaf, dtype or _alone(np.asarray(leaf).dtype.kind)))
     return promote(op, [leaf])[0]
+
+
+def _alone(kind: str) -> DType:
+    """The dtype of Python numbers of a kind that meet nothing else."""
+    if kind == "f":
+        return get_default_dtype()
+    if kind == "c":
+        return np.result_type(get_default_dtype(), np.complex64)
+    return np.dtype(np.bool_ if kind == "b" else np.int64)
+
+
+def _numbers(tree: object, given: Sequence[Expression]) -> list[int]:
+    """The leaves that are Python numbers, or stand for one in the trial of a loop around."""
+    pairs = zip(leaves(tree), given, strict=True)
+    return [i for i, (leaf, one) in enumerate(pairs) if is_number(leaf) or one.weak]
+
+
+def _take_dtypes(
+    op: Op,
+    tree: object,
+    first: list[Expression],
+    numbers: Sequence[int],
+    given: Sequence[Expression],
+) -> None:
+    """Let numbers begin a loop in the dtypes that its trial gave."""
+    for i in numbers:
+        leaf, dtype = leaves(tree)[i], given[i].dtype
+        if is_number(leaf):
+            first[i] = _expression(op, leaf, dtype)
+        elif first[i].dtype != dtype:
+            first[i] = ops.astype(first[i], dtype)
 
 
 def _placeholders(name: str, tree: object, types: Iterable[TensorType]) -> list[Expression]:
@@ -136,12 +166,10 @@ def scan(
     """`compiler.transforms.control_flow.scan` of expressions."""
     first = [_expression(control.scan, leaf) for leaf in leaves(init)]
     stacked = [_expression(control.scan, leaf) for leaf in leaves(xs)]
-    numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
+    numbers = _numbers(init, first)
     if numbers:  # what dtypes they take is known once the step is
         trial = _trace_step(step, (init, first), (xs, stacked), numbers)
-        given = leaves(trial.result[0])
-        for i in numbers:
-            first[i] = _expression(control.scan, leaves(init)[i], given[i].dtype)
+        _take_dtypes(control.scan, init, first, numbers, leaves(trial.result[0]))
     traced = _trace_step(step, (init, first), (xs, stacked), ())
     tree = traced.result
     count = len(first)
@@ -218,11 +246,10 @@ def while_loop(
     """`compiler.transforms.control_flow.while_loop` of expressions."""
     op = control.while_loop
     first = [_expression(op, leaf) for leaf in leaves(init)]
-    numbers = [i for i, leaf in enumerate(leaves(init)) if is_number(leaf)]
+    numbers = _numbers(init, first)
     if numbers:
         trial = _trace_body(body, init, first, numbers)
-        for i in numbers:
-            first[i] = _expression(op, leaves(init)[i], leaves(trial.result)[i].dtype)
+        _take_dtypes(op, init, first, numbers, leaves(trial.result))
     traced = _trace_body(body, init, first, ())
     start = next_serial()
     inputs = _placeholders(_named(cond, 0, "carry"), init, (one.type for one in first))
@@ -282,6 +309,8 @@ def cond(
     on_true, on_false = (_trace_branch(one, operands, given) for one in (true_fn, false_fn))
     aligned_result = aligned(on_false.result, on_true.result)
     on_false = Traced(on_false.inputs, aligned_result, on_false.start, on_false.effects)
+    if same_structure(on_true.result, on_false.result):
+        on_true, on_false = _in_one_dtype(on_true, on_false), _in_one_dtype(on_false, on_true)
     require_same("cond: result", on_true.result, on_false.result, false_fn)
     tree, has_effects = on_true.result, bool(on_true.effects or on_false.effects)
     if has_effects:
@@ -298,11 +327,24 @@ def cond(
     return rebuilt(tree, items)
 
 
+def _in_one_dtype(branch: Traced, other: Traced) -> Traced:
+    """A branch whose numbers have the dtypes that the other branch gives."""
+    pairs = zip(leaves(branch.result), leaves(other.result), strict=True)
+    found = [
+        ops.astype(one, like.dtype) if one.weak and not like.weak and one.dtype != like.dtype
+        else one
+        for one, like in pairs
+    ]  # fmt: skip
+    return Traced(branch.inputs, rebuilt(branch.result, found), branch.start, branch.effects)
+
+
 def _trace_branch(
     branch: Callable[..., object], operands: tuple[object, ...], given: Sequence[Expression]
 ) -> Traced:
     start = next_serial()
     inputs = _placeholders("operand", operands, (one.type for one in given))
+    for stands, one in zip(inputs, given, strict=False):
+        stands.weak = one.weak  # inside the trial of a loop
     with collecting(depth()) as found:
         given_back = _branching(control.cond, lambda: branch(*rebuilt(operands, inputs)), inputs)
     result = mapped(lambda leaf: _expression(control.cond, leaf), given_back)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ def fori_loop(
     if isinstance(lower, int) and isinstance(upper, int):
         places = np.arange(lower, builtins.max(lower, upper))
 
+        @functools.wraps(body)
         def step(value: Tree, i: Value) -> tuple[Tree, None]:
             return body(i, value), None
 

@@ -7,6 +7,7 @@ carries, for each example as long as it goes on itself, and reports in turn.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -85,6 +86,7 @@ def scanned(
     """`scan(step, init, *rest)`, whose step has no checks of bounded loops."""
 
     def plain(texts: list[str]) -> Any:
+        @functools.wraps(step)
         def noting(carry: Any, x: Any) -> Any:
             with _inside(texts):
                 return step(carry, x)
@@ -96,6 +98,7 @@ def scanned(
         carry, ys = found
         return carry, ys
 
+    @functools.wraps(step)
     def flagged(state: Any, x: Any) -> Any:
         with _inside([]) as flags:
             carry, y = step(state[0], x)
@@ -113,6 +116,7 @@ def repeated(
     """`loop(cond, body, init, *rest)`, whose body has no checks of bounded loops."""
 
     def plain(texts: list[str]) -> Any:
+        @functools.wraps(body)
         def noting(carry: Any) -> Any:
             with _inside(texts):
                 return body(carry)
@@ -123,6 +127,7 @@ def repeated(
     if not texts:
         return found
 
+    @functools.wraps(body)
     def flagged(state: Any) -> Any:
         with _inside([]) as flags:
             carry = body(state[0])
@@ -140,6 +145,7 @@ def chosen(
     texts: list[str] = []
 
     def flagged(branch: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(branch)
         def run(*operands: Any) -> Any:
             with _inside(texts) as flags:
                 found = branch(*operands)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_float
 from staticgraph.compiler.core.op import Operand
 from staticgraph.compiler.functions import complex_numbers as shared
-from staticgraph.dynamic.core.dtypes import DTYPES
+from staticgraph.dynamic.core.dtypes import DTYPES, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
@@ -138,7 +139,8 @@ def angle(input: Any) -> Any:
         >>> dynamic.angle(dynamic.tensor([1.0, -1.0]))
         tensor([0.0000, 3.1416])
     """
-    return shared.angle(input)
+    whole = not (_is_complex(input) or is_float(input.dtype))
+    return shared.angle(input.to(get_default_dtype()) if whole else input)
 
 
 def sgn(input: Any) -> Any:

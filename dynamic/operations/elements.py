@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import F64
 from staticgraph.dynamic.core.errors import AutogradError
@@ -92,13 +92,16 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 @called("Ldexp")
 def ldexp(input: Any, other: object) -> Any:
-    """input * 2**other.
+    """input * 2**other, whose exponents may be floats, in the dtype that both have in common.
 
     Example:
         >>> dynamic.ldexp(dynamic.tensor([3.0]), dynamic.tensor([2]))
         tensor([12.])
     """
-    return input * ops.power(2.0, as_tensor(other).to(input.dtype))
+    exponent = as_tensor(other)
+    if not is_inexact(np.dtype(exponent.dtype)):
+        exponent = exponent.to(input.dtype)
+    return input * ops.power(2.0, exponent)
 
 
 def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
@@ -144,6 +147,8 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"{number} and channel size = {channels}."
             )
         slopes = ops.reshape(weight, (-1,) + (1,) * (input.ndim - 2))
+    elif not input.ndim:
+        slopes = ops.reshape(weight, ())
     return sloped(input, slopes)
 
 

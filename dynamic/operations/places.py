@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.core.dtypes import is_inexact
 from staticgraph.compiler.core.errors import AxisError, OptionError
 from staticgraph.compiler.core.op import Attrs, Op, Operand
 from staticgraph.compiler.core.overrides import answer, asking
@@ -393,12 +394,15 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector from 0 to N - 1, falling unless `increasing`.
 
+    Those of integers are int64.
+
     Example:
         >>> dynamic.vander(dynamic.tensor([2.0, 3.0]), 3)
         tensor([[4., 2., 1.],
                 [9., 3., 1.]])
     """
     size = x.shape[-1] if N is None else N
+    x = x if is_inexact(x._array.dtype) else x.long()
     powers = np.arange(size)
     powers = powers if increasing else powers[::-1]
     return ops.expand_dims(x, -1) ** wrap(powers.astype(x._array.dtype))

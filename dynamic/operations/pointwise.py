@@ -297,7 +297,7 @@ def nansum(input: Any, dim: object = None, keepdim: bool = False, *, dtype: obje
         tensor(3.)
     """
     input = input if dtype is None else input.to(dtype)
-    return ops.where(ops.isnan(input), 0.0, input).sum(dim, keepdim)
+    return ops.where(ops.isnan(input), 0, input).sum(dim, keepdim)
 
 
 def nanmean(input: Any, dim: object = None, keepdim: bool = False, *, dtype: object = None) -> Any:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import is_float
-from staticgraph.dynamic.core.dtypes import INT64
+from staticgraph.compiler.core.dtypes import is_float, is_inexact, part_dtype
+from staticgraph.dynamic.core.dtypes import INT64, get_default_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.results import named
+from staticgraph.dynamic.operations.complex_numbers import complex, is_complex, real
 from staticgraph.dynamic.operations.sorting import argsort, shared_by_ties
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.dims import along, axis_of
@@ -230,7 +231,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables, one per row, over observations, one per column.
 
-    `fweights` counts and `aweights` weighs the observations.
+    One row has a variance: a tensor without axes. `fweights` counts and `aweights` weighs the
+    observations.
 
     Example:
         >>> dynamic.cov(dynamic.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
@@ -243,10 +245,12 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
             f"{input.ndim} dimensions"
         )
     x = input if input.ndim == 2 else ops.reshape(input, (1, -1))
+    x = x if is_inexact(x._array.dtype) else x.to(get_default_dtype())
+    parts = part_dtype(x._array.dtype)
     weights = None
     for given in (fweights, aweights):
         if given is not None:
-            given = given.to(x.dtype)
+            given = given.to(parts)
             weights = given if weights is None else weights * given
     if weights is None:
         total: Any = x.shape[1]
@@ -259,10 +263,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         scaled = centred * weights
         norm = total - correction
         if aweights is not None:
-            norm = total - correction * (weights * aweights.to(x.dtype)).sum() / total
-    limited = ops.maximum(as_tensor(norm, dtype=x.dtype), 0.0)
-    found = (scaled @ centred.transpose(0, 1)) / limited
-    return found if input.ndim == 2 else found.reshape(())
+            norm = total - correction * (weights * aweights.to(parts)).sum() / total
+    limited = ops.maximum(as_tensor(norm, dtype=parts), 0.0)
+    found = (scaled @ centred.conj().transpose(0, 1)) / limited
+    return found if x.shape[0] != 1 else found.reshape(())
 
 
 def corrcoef(input: object) -> Any:
@@ -276,8 +280,11 @@ def corrcoef(input: object) -> Any:
     found = cov(input)
     if not found.ndim:
         return found / found
-    scale = found.diagonal().sqrt()
-    return (found / scale.unsqueeze(1) / scale.unsqueeze(0)).clamp(-1, 1)
+    scale = real(found).diagonal().sqrt()
+    found = found / scale.unsqueeze(1) / scale.unsqueeze(0)
+    if is_complex(found):
+        return complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
+    return found.clamp(-1, 1)
 
 
 def searchsorted(

@@ -15,7 +15,7 @@ from staticgraph.dynamic.core.dtypes import require_index
 from staticgraph.dynamic.core.eager_ops import is_all
 from staticgraph.dynamic.core.errors import ArgumentError
 from staticgraph.dynamic.core.user_warnings import warn
-from staticgraph.dynamic.tape.grad_mode import mode, paused
+from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.tape import keep
 from staticgraph.dynamic.tensors.dims import along
 
@@ -128,8 +128,12 @@ class Indexing(Operand):
 
 
 def keep_key(result: Any, key: object) -> None:
-    """Have the node of what a key selected, or set, tell if the key's tensors were changed."""
-    node = None if paused and mode.capture is not None else result._maker
+    """Have the node of what a key selected, or set, tell if the key's tensors were changed.
+
+    A change that is not recorded leaves the node of what was there before.
+    """
+    unrecorded = paused and (mode.capture is not None or not recording())
+    node = None if unrecorded else result._maker
     if node is not None:
         entries = key if type(key) is tuple or type(key) is list else (key,)
         keep(node, [one for one in entries if isinstance(one, Indexing)])

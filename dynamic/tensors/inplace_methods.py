@@ -31,7 +31,7 @@ from staticgraph.dynamic.tape.versions import UNTRACKED
 from staticgraph.dynamic.tensors.devices import check_format
 from staticgraph.dynamic.tensors.dims import axis_of
 from staticgraph.dynamic.tensors.division import quotient_of, refuse_zero
-from staticgraph.dynamic.tensors.indexing import keep_key
+from staticgraph.dynamic.tensors.indexing import is_whole, keep_key
 from staticgraph.dynamic.tensors.inplace import (
     assign,
     check_result,
@@ -220,6 +220,9 @@ class InPlace(Operand):
             return self.copy_(ops.where(held, ops.reshape(values, tuple(self.shape)), self))
         places = np.flatnonzero(np.broadcast_to(mask._array, self._array.shape))
         values = ops.reshape(source, (-1,))[: len(places)]
+        if len(places) > values._array.size:
+            few = f"{values._array.size} < {len(places)}"
+            raise AutogradError(f"Number of elements of source < number of ones in mask: {few}")
         return overwrite(self, ops.put, (values, self._constant(places)))
 
     def index_fill_(self, dim: int, index: object, value: object) -> Any:
@@ -252,16 +255,18 @@ class InPlace(Operand):
             self,
             values,
         )
-        places = self._places(self._parts(key)[1])
+        basic, advanced = self._parts(key)
+        view = self if is_whole(basic, self._array) else self._selected(basic)
+        if advanced is None:
+            overwrite(view, ops.add, (values,))
+            return self
+        places, shape = view._places(advanced), tuple(view._array.shape)
         flat = ops.take_add(
             ops.reshape(ops.broadcast_to(values, np.shape(places)), (-1,)),
-            self._constant(np.reshape(places, -1)),
-            0,
-            self._array.size,
-        )
-        added = overwrite(self, ops.add, (ops.reshape(flat, tuple(self._array.shape)),))
-        keep_key(added, key)
-        return added
+            self._constant(np.reshape(places, -1)), 0, view._array.size,
+        )  # fmt: skip
+        keep_key(overwrite(view, ops.add, (ops.reshape(flat, shape),)), key)
+        return self
 
     def scatter_(
         self, dim: int, index: Any, src: object = None, *, value: object = None, reduce: Any = None

@@ -440,6 +440,8 @@ class Methods(_Made, Division, Indexing, Conversions):
                 "index_select(): Index to scalar can have only 1 value, got "
                 f"{index.numel()} value(s)"
             )
+        if not index.ndim and self.ndim:
+            index = ops.reshape(index, (1,))
         return slices_at(self, dim, index)
 
     def masked_fill(self, mask: object, value: object) -> Any:

@@ -290,6 +290,8 @@ def glu(input: Any, dim: int = -1) -> Any:
         >>> nn.functional.glu(dynamic.tensor([2.0, 3.0, 0.0, 0.0]))
         tensor([1.0000, 1.5000])
     """
+    if not input.ndim:
+        raise AutogradError("glu does not support scalars because halving size must be even")
     size = input.shape[dim]
     if isinstance(size, int) and size % 2:
         axis = dim % input.ndim

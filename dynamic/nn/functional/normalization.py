@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
-from staticgraph.compiler.core.dtypes import is_narrow, limits
+from staticgraph.compiler.core.dtypes import is_inexact, is_narrow, limits
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.layers.distances import norm_along
 from staticgraph.compiler.layers.normalization import (
@@ -31,6 +31,7 @@ from staticgraph.compiler.llvm.loop_words import VECTOR
 from staticgraph.dynamic.core.dtypes import F32, DType
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.core.whole_numbers import NoKernelError
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
@@ -124,6 +125,8 @@ def rms_norm(
         tensor([1., 1.])
     """
     _check_last(input, normalized_shape, "*")
+    if not is_inexact(np.dtype(input.dtype)):
+        raise NoKernelError(f"\"rms_norm\" not implemented for '{input.dtype.legacy}'")
     axes = len(tuple(normalized_shape))
     if not _is_narrow(input):
         return by_root(input, axes, weight, eps)

@@ -94,6 +94,28 @@ def test_gradients_are_the_same(name: str, sample: Sample) -> None:
         assert_allclose(leaf.grad.numpy(), gradient, **CLOSE)
 
 
+@each_sample(lambda sample: sample.order > 0)
+def test_gradients_do_not_depend_on_the_order_of_memory(name: str, sample: Sample) -> None:
+    found = []
+    for order in ("C", "F"):
+        leaves: list[Any] = []
+
+        def lift(array: np.ndarray, order: Any = order, leaves: list[Any] = leaves) -> Any:
+            tensor = dynamic.from_numpy(np.array(array, order=order))
+            if array.dtype == np.float64:
+                leaves.append(tensor.requires_grad_())
+            return tensor
+
+        results = outputs(name, replace(sample.args, lift), sample.options)
+        total = weighted(results)
+        if total.requires_grad:
+            total.backward()
+        found.append([one.detach().numpy() for one in results])
+        found[-1] += [leaf.grad.numpy() for leaf in leaves if leaf.grad is not None]
+    for one, other in zip(*found, strict=True):
+        assert_allclose(one, other, **CLOSE)
+
+
 @pytest.mark.slow
 @each_sample(lambda sample: sample.order > 1, most=2)
 def test_second_gradients_are_the_same(name: str, sample: Sample) -> None:

@@ -135,6 +135,12 @@ def test_places_of_infinite_elements_are_the_same_in_captured_code(axes: int, sp
     assert int(found.min()) >= 0
 
 
+def test_an_empty_batch_of_floats_of_16_bits_has_a_gradient() -> None:
+    x = torch.zeros(0, 3, 7, 7, dtype=torch.float16, requires_grad=True)
+    F.max_pool2d(x, (2, 4), (3, 1), 1).sum().backward()
+    assert x.grad.shape == x.shape
+
+
 def _put_by_hand(x: Any, g: Any, size: Any, stride: Any, padding: Any) -> Any:
     """g where PyTorch puts it: at the last nan of a window, or its first maximum, in the image."""
     found = np.zeros(x.shape)

@@ -158,3 +158,24 @@ def test_an_extremum_along_an_axis_is_recorded_by_its_place(
     assert first.tolist() == (3 * x**2 * torch.tensor(expected)).tolist()
     (second,) = torch.autograd.grad(first.sum(), x)
     assert second.tolist() == (6 * x * torch.tensor(expected)).tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y, i: y.__setitem__(i, 5.0),
+        lambda y, i: y.index_fill_(0, i, 1.0),
+        lambda y, i: y.index_copy_(0, i, torch.ones(1)),
+        lambda y, i: y.index_put_((i,), torch.tensor(1.0), accumulate=True),
+    ],
+)
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_what_is_not_recorded_keeps_nothing(change: Any, mode: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with mode():
+        index = torch.tensor([0])
+        change(y, index)
+        index += 1
+    y.sum().backward()  # y's node was made before: it does not know the index
+    assert x.grad.tolist() == [2, 2, 2]
