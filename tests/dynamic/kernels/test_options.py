@@ -85,3 +85,20 @@ def test_zeros_of_both_signs_are_other_options() -> None:
         for zero in (0.0, -0.0):
             assert np.signbit(F.threshold(x, 0.5, zero).numpy()[1]) == np.signbit(zero)
             assert np.signbit(F.leaky_relu(x, zero).numpy()[1]) != np.signbit(zero)
+
+
+@pytest.mark.parametrize("number", [-1e9, -np.inf, np.nan, -0.0, 1e39, 2])
+def test_filling_where_a_mask_holds_is_what_the_op_gives(number: float) -> None:
+    x = torch.from_numpy(draw(3, 4)).requires_grad_()
+    mask = torch.from_numpy(np.arange(12).reshape(3, 4) % 3 == 0)
+    for chosen in (mask, mask[:1]):
+        value = x.masked_fill(chosen, number)
+        expected = np.where(chosen.numpy(), np.array(number, "f4"), x.detach().numpy())
+        assert value.detach().numpy().tobytes() == expected.tobytes()
+        assert value.grad_fn.name() == "MaskedFillBackward0"
+        (slope,) = torch.autograd.grad(value, x, torch.ones(3, 4))
+        assert np.array_equal(slope.numpy(), np.broadcast_to(~chosen.numpy(), (3, 4)))
+    value = x.masked_fill(mask, number)
+    mask.logical_not_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        value.sum().backward()
