@@ -43,7 +43,7 @@ def convolutions() -> Workload:
         h = sg.max_pool2d(sg.relu(sg.conv2d(h, weight(outer, inner, 3, 3), padding=1)), 2)
     loss = sg.cross_entropy(h.reshape(-1, 2048) @ weight(2048, 10), y)
     step = sg.compile([x, y], loss, sg.optim.SGD(lr=0.1).minimize(loss))
-    return step, 320, [np.ones((320, 3, 32, 32), "f4"), np.zeros(320, "i8")]
+    return step, 400, [np.ones((400, 3, 32, 32), "f4"), np.zeros(400, "i8")]
 
 
 def norms() -> Workload:

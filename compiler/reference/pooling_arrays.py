@@ -96,7 +96,8 @@ def _add_few(whole: Any, g: Any, o: object, size: Pair, stride: Pair) -> Any:
     first = windows.reshape(*g.shape, size[0] * size[1]).argmax(-1)  # of nan, if there is one
     starts, inside = _numbers(whole.shape, g.shape, size, stride)
     found = np.zeros(whole.size, g.dtype)
-    np.add.at(found, (starts + inside[first]).ravel(), g.ravel())
+    # the last window first: an element gets its parts in the order of its places in the windows
+    np.add.at(found, (starts + inside[first]).ravel()[::-1], g.ravel()[::-1])
     return found.reshape(whole.shape)
 
 

@@ -50,9 +50,9 @@ found = select(wins, i32(place), found)""",
 )
 _MEANS = _Pool(
     "out: p_{t}, x: p_{t}",
-    "total = f64(0.0)",
-    "total = total + f64(x[base + place])",
-    "out[window] = {t}(total / f64(counted))",
+    "total = {t}(0.0)",
+    "total = total + x[base + place]",
+    "out[window] = total / {t}(counted)",
 )
 _SHARES = _Pool(
     "out: p_{t}, g: p_{t}",
@@ -85,7 +85,8 @@ _BY_IMAGE = """
 base = item * (depth * height * width)
 for i in range(base, base + depth * height * width):
     out[i] = {t}(0.0)
-for row in range(item * slices * lines, (item + 1) * slices * lines):
+for left in range(slices * lines):
+    row = (item + 1) * slices * lines - 1 - left
     piece = row // lines % slices
     line = row % lines
 """
@@ -95,9 +96,28 @@ d1 = table[piece * 3 + 1]
 h0 = table[starts + line * 3]
 h1 = table[starts + line * 3 + 1]
 several = table[piece * 3 + 2] * table[starts + line * 3 + 2]
+{windows}
+"""
+_IN_ANY_ORDER = """
+{skipped}
 {even}
 for some in range(columns - skipped):
     column = some + select(some >= begin, skipped, i64(0))
+{one}
+"""
+_LAST_FIRST = """
+{skipped}
+for some in range(columns - begin - skipped):
+    column = columns - 1 - some
+{one}
+{even}
+for some in range(begin):
+    column = begin - 1 - some
+{one}
+"""
+"""Of windows that add to what they share: an element gets its parts in the order of its places in
+them, as in compiled kernels."""
+_ONE = """
     window = row * columns + column
     w0 = table[across + column * 3]
     w1 = table[across + column * 3 + 1]
@@ -112,11 +132,12 @@ for some in range(columns - skipped):
 {each}
 {end}
 """
+_SKIPPED = "skipped = select((d1 - d0 == {deep}) & (h1 - h0 == {high}), even, i64(0))"
 _EVEN = """
-skipped = select((d1 - d0 == {deep}) & (h1 - h0 == {high}), even, i64(0))
 counted = several * table[across + begin * 3 + 2]
 start = (d0 * height + h0) * width + table[across + begin * 3] - begin * {step}
-for whole in range(begin, begin + skipped):
+for some in range(skipped):
+    whole = begin + {number}
     window = row * columns + whole
     corner = start + whole * {step}
     place = corner
@@ -133,11 +154,14 @@ def put(
     for item in range(first, last):
         for i in range(item * size, item * size + size):
             out[i] = {t}(0.0)
-        for i in range(item * count, item * count + count):
-            place = item * size + i64(places[i])
-            out[place] = out[place] + g[i]
+        for i in range(count):
+            window = item * count + count - 1 - i
+            place = item * size + i64(places[window])
+            out[place] = out[place] + g[window]
     return 0
 """
+"""The last window first: an element gets its parts in the order of its places in the windows, as in
+compiled kernels."""
 
 
 def over_windows(kind: str, windows: Windows, out: Array, *given: Array) -> None:
@@ -176,27 +200,29 @@ def _put(itemsize: int) -> Callable[..., None]:
 
 @cache
 def _unit(kind: str, itemsize: int, even: Even | None) -> Callable[..., None]:
-    pool = _POOLS[kind]
-    images, depth = (_BY_IMAGE, 12) if kind == "shares" else (_BY_ROW, 8)
-    row = _A_ROW.format(
-        even="skipped = i64(0)" if even is None else _written_out(pool, even),
+    pool, back = _POOLS[kind], kind == "shares"
+    images, depth = (_BY_IMAGE, 12) if back else (_BY_ROW, 8)
+    one = _ONE.format(
         begin=indent(pool.begin, " " * 4), each=indent(pool.each, " " * 16),
         end=indent(pool.end, " " * 4),
     )  # fmt: skip
-    inside = indent(images, " " * 8) + indent(row, " " * depth)
+    skipped, whole = ("skipped = i64(0)", "") if even is None else _written_out(pool, even, back)
+    windows = (_LAST_FIRST if back else _IN_ANY_ORDER).format(skipped=skipped, even=whole, one=one)
+    inside = indent(images, " " * 8) + indent(_A_ROW.format(windows=windows), " " * depth)
     source = _ROWS.format(parameters=pool.parameters, images=inside)
     added = "" if even is not None and even.apart else "out[base + place] + "
     return SharedUnit(source.format(added=added, t=_NAMES[itemsize]))
 
 
-def _written_out(pool: _Pool, even: Even) -> str:
-    """The loop over the windows of a row that have this size."""
+def _written_out(pool: _Pool, even: Even, back: bool) -> tuple[str, str]:
+    """How many windows of a row have this size, and the loop over them, the last first or not."""
     deep, high, _ = even.size
     steps = [
         f"place = corner + ({d} * height + {h}) * width + {w}\n{pool.each}"
         for d, h, w in product(*map(range, even.size))
     ]
-    return _EVEN.format(
-        deep=deep, high=high, step=even.step, begin=indent(pool.begin, " " * 4),
-        each=indent("\n".join(steps), " " * 4), end=indent(pool.end, " " * 4),
+    return _SKIPPED.format(deep=deep, high=high), _EVEN.format(
+        step=even.step, number="skipped - 1 - some" if back else "some",
+        begin=indent(pool.begin, " " * 4), each=indent("\n".join(steps), " " * 4),
+        end=indent(pool.end, " " * 4),
     )  # fmt: skip

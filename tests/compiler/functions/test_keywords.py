@@ -218,8 +218,7 @@ PADS = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("int64", marks=pytest.mark.slow)])
 def test_pads_in_all_of_numpys_modes(dtype):
     x = (RNG.normal(size=(3, 4)) * 10).astype(dtype)
     for width in (((1, 2), (0, 7)), 2, {-1: 3}):

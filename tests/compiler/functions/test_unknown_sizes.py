@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import staticgraph as sg
 from staticgraph.compiler.core.errors import ShapeError
+from tests.combinations import some
 
 rng = np.random.default_rng(5)
 LONG, SHORT, FOUR = rng.normal(size=9), rng.normal(size=3), rng.normal(size=4)
@@ -119,8 +120,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[np.ndarray,
 }  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 10, pytest.mark.slow))
 def test_values_are_numpys_and_gradients_those_of_known_sizes(name: str) -> None:
     ours, numpys, arrays = CASES[name]
     inputs = [sg.placeholder(f"x{i}", (None,) * x.ndim, "float64") for i, x in enumerate(arrays)]

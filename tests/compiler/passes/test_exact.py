@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 
 ROUNDED_OTHERWISE = {
     "conv2d": "its cotangents are computed together on arrays (vjp_arrays)",
+    "conv_transpose2d": "the cotangent of its weight is a convolution's",
     "matmul": "products of views: the BLAS adds in another order if an operand is transposed",
     "lstsq": "products of views",
     "attention_gradients": "products of views, in its own gradients",
@@ -137,6 +138,27 @@ def test_every_sample_has_the_bits_of_the_eager_engine() -> None:
         otherwise |= group.check()
     # in which order products of views are added is the BLAS's, and another processor's another one
     assert {"conv2d", "matmul"} <= otherwise <= ROUNDED_OTHERWISE.keys()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("size", "stride", "padding"), [(3, 1, 1), ((4, 2), (1, 2), (2, 1))])
+@pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
+def test_windows_that_overlap_give_the_bits_of_the_eager_engine(
+    name: str, size: Any, stride: Any, padding: Any, dtype: str
+) -> None:
+    rng = np.random.default_rng(4)
+    image = rng.normal(size=(2, 3, 9, 8)).astype(dtype)
+    tensor = dynamic.tensor(image, requires_grad=True)
+    eager = getattr(dynamic.nn.functional, name)(tensor, size, stride, padding)
+    weights = rng.normal(size=eager.shape).astype(dtype)
+    (eager * dynamic.tensor(weights)).sum().backward()
+
+    x = sg.placeholder("x", image.shape, dtype)
+    pooled = getattr(sg, name)(x, size, stride, padding)
+    slope = sg.grad((pooled * weights).sum(), x)
+    value, gradient = sg.compile([x], [pooled, slope], numerics="exact")(image)
+    assert have_equal_bits(value, eager.detach().numpy())
+    assert have_equal_bits(gradient, tensor.grad.numpy())
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
