@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.op import Op
 from staticgraph.compiler.core.types import TensorType
@@ -94,16 +96,34 @@ def _slope_of_smooth(difference: Any, limit: float) -> Any:
     return _slope_of_huber(difference, limit) / limit if limit else ops.sign(difference)
 
 
-def _loss(name: str, single: Callable[..., Any], slope: Callable[[Any, float], Any]) -> Op:
+def _huber_numpy(difference: Any, limit: float) -> Any:
+    distance = np.absolute(difference)
+    far = limit * (distance - 0.5 * limit)
+    return np.where(distance < limit, 0.5 * np.square(difference), far)
+
+
+def _smooth_numpy(difference: Any, limit: float) -> Any:
+    return _huber_numpy(difference, limit) / limit if limit else np.absolute(difference)
+
+
+def _loss(
+    name: str,
+    single: Callable[..., Any],
+    by_numpy: Callable[[Any, float], Any],
+    slope: Callable[[Any, float], Any],
+) -> Op:
     def expand(x: Any, target: Any, *, limit: float, reduction: str) -> Any:
         return reduced(single(x - target, limit), reduction)
 
+    def evaluate(x: Any, target: Any, *, limit: float, reduction: str) -> Any:
+        return reduced(by_numpy(x - target, limit), reduction)
+
     return Op(
-        name=name, infer_type=_loss_type, evaluate=expand, expand=expand,
+        name=name, infer_type=_loss_type, evaluate=evaluate, expand=expand,
         vjp=(_slopes(slope, 1), _slopes(slope, -1)), saves=("ab", "ab"), sweep="reduction",
         floating=True, doc="The loss of two operands of one shape, as `nn.functional` has it.",
     )  # fmt: skip
 
 
-smooth_l1_loss = _loss("smooth_l1_loss", smooth, _slope_of_smooth)
-huber_loss = _loss("huber_loss", huber, _slope_of_huber)
+smooth_l1_loss = _loss("smooth_l1_loss", smooth, _smooth_numpy, _slope_of_smooth)
+huber_loss = _loss("huber_loss", huber, _huber_numpy, _slope_of_huber)

@@ -24,7 +24,6 @@ from staticgraph.dynamic.core import composed_ops
 from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
-from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
 from staticgraph.dynamic.nn.functional.reduction import (
     reduction_of,
@@ -105,13 +104,12 @@ def l1_loss(
     return weighted(ops.absolute(input - target), reduction, weight)
 
 
-def _are_many(input: Any, target: Any) -> bool:
-    """Whether both are plain tensors of one shape and floating dtype, of which a kernel is made."""
+def _alike(input: Any, target: Any) -> bool:
+    """Whether both are plain tensors of one shape and floating dtype."""
     if type(input) not in PLAIN or type(target) not in PLAIN:
         return False
     x, y = input._array, target._array
-    floats = x.dtype is y.dtype and (x.dtype is F32 or x.dtype is F64)
-    return floats and x.shape == y.shape and x.size >= LARGE_ROWS
+    return (x.dtype is F32 or x.dtype is F64) and x.dtype is y.dtype and x.shape == y.shape
 
 
 @called("SmoothL1Loss", "input", "target")
@@ -135,7 +133,7 @@ def smooth_l1_loss(
     warn_of_sizes(input, target)
     if beta < 0:
         raise AutogradError("smooth_l1_loss does not support negative values for beta.")
-    if _are_many(input, target):
+    if _alike(input, target):
         attrs = {"limit": float(beta), "reduction": reduction}
         return input._apply(composed_ops.smooth_l1_loss, (input, target), attrs)
     return reduced(smooth(input - target, beta), reduction)
@@ -157,7 +155,7 @@ def huber_loss(
     warn_of_sizes(input, target)
     if delta <= 0:
         raise AutogradError("huber_loss does not support non-positive values for delta.")
-    if weight is None and _are_many(input, target):
+    if weight is None and _alike(input, target):
         attrs = {"limit": float(delta), "reduction": reduction}
         return input._apply(composed_ops.huber_loss, (input, target), attrs)
     losses = huber(input - target, delta)

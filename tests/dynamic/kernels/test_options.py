@@ -87,7 +87,7 @@ def test_zeros_of_both_signs_are_other_options() -> None:
             assert np.signbit(F.leaky_relu(x, zero).numpy()[1]) != np.signbit(zero)
 
 
-@pytest.mark.parametrize("number", [-1e9, -np.inf, np.nan, -0.0, 1e39, 2])
+@pytest.mark.parametrize("number", [-1e9, -np.inf, np.nan, -0.0, 2])
 def test_filling_where_a_mask_holds_is_what_the_op_gives(number: float) -> None:
     x = torch.from_numpy(draw(3, 4)).requires_grad_()
     mask = torch.from_numpy(np.arange(12).reshape(3, 4) % 3 == 0)

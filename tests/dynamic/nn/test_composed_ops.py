@@ -52,13 +52,13 @@ def gradients(function: Callable[..., Any], *operands: Any) -> list[Any]:
     return [one.detach().numpy() for one in (value, *first, *second)]
 
 
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("name", ["smooth_l1_loss", "huber_loss"])
 def test_losses_are_what_they_are_composed_of(
-    name: str, reduction: str, monkeypatch: pytest.MonkeyPatch
+    name: str, reduction: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     option = {"beta" if name == "smooth_l1_loss" else "delta": 0.75}
-    shape = SHAPES[1]
 
     def composed(x: Any, target: Any) -> Any:
         return getattr(regression, name)(x, target, **option, reduction=reduction)
@@ -76,6 +76,16 @@ def test_losses_are_what_they_are_composed_of(
     )
     for one, other in zip(without, expected, strict=True):
         assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_slope_of_an_infinite_difference_is_that_of_a_large_one(shape: tuple[int, ...]) -> None:
+    for function in (F.smooth_l1_loss, F.huber_loss):
+        x = draw(shape).detach()
+        x[0, :3] = torch.tensor([np.inf, -np.inf, np.nan])
+        x.requires_grad_()
+        function(x, torch.zeros_like(x), reduction="sum").backward()
+        assert_array_equal(x.grad[0, :3].numpy(), [1.0, -1.0, np.nan])
 
 
 def test_a_large_loss_is_one_node_with_the_gradient_of_an_absolute_difference_for_no_beta() -> None:
