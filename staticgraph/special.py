@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.functions.orthogonal import *
 from staticgraph.compiler.functions.special import *
+from staticgraph.compiler.functions.waves import *
 from staticgraph.compiler.ops.elementwise.arithmetic import round as round
 from staticgraph.compiler.ops.elementwise.exponential import (
     erf as erf,
@@ -29,12 +30,16 @@ k0e, k1e = scaled_modified_bessel_k0, scaled_modified_bessel_k1
 modified_bessel_i0, modified_bessel_i1 = i0, i1
 
 if not TYPE_CHECKING:
-    from staticgraph.compiler.functions import orthogonal as _orthogonal, special as _composed
+    from staticgraph.compiler.functions import (
+        orthogonal as _orthogonal,
+        special as _composed,
+        waves as _waves,
+    )
     from staticgraph.compiler.ops import SPECIAL as _SPECIAL
 
     __all__ = [  # noqa: PLE0604 - they are listed where they are declared
         "cbrt", "digamma", "erf", "erfc", "exp2", "expm1", "igamma", "igammac", "j0", "j1", "k0",
         "k0e", "k1", "k1e", "log1p", "logit", "modified_bessel_i0", "modified_bessel_i1",
         "mvlgamma", "polygamma", "psi", "round", "sinc", "xlogy", "y0", "y1", *_composed.__all__,
-        *_orthogonal.__all__, *_SPECIAL,
+        *_orthogonal.__all__, *_waves.__all__, *_SPECIAL,
     ]  # fmt: skip

@@ -227,7 +227,7 @@ class Op:
                     raise named(error, self.bind, self.name) from None
                 return found if bound is None else self.bound(found, bound)
             if attrs:
-                self._check_names(attrs)
+                self._check_names(operands, attrs)
             refuse_more(self.name, self.evaluate, len(operands))
             for operand in operands:
                 if isinstance(operand, Operand):
@@ -312,11 +312,11 @@ class Op:
             pairs = zip(found, type.items, strict=True)
             return tuple([np.asarray(one).astype(item.dtype, copy=False) for one, item in pairs])
 
-    def _check_names(self, attrs: Attrs) -> None:
+    def _check_names(self, operands: Sequence[object], attrs: Attrs) -> None:
         """TypeError for an argument that an op without a signature of its own does not take."""
-        known = {"out"}
-        if not isinstance(self.evaluate, np.ufunc):
-            known.update(parameters_of(self.evaluate))
+        ufunc = isinstance(self.evaluate, np.ufunc)
+        known = set() if ufunc else {*parameters_of(self.evaluate)}
+        known |= {"out"} if ufunc or any(isinstance(one, Operand) for one in operands) else set()
         for name in attrs.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {name!r}")
 

@@ -73,7 +73,8 @@ NAMES = _by_name(_MODULES)
 LINALG = (
     _by_name(_LINALG)
     | dict.fromkeys(("cross", "tensordot", "vecdot"), "products")
-    | dict.fromkeys(("diagonal", "matrix_transpose", "trace"), "arranging")
+    | dict.fromkeys(("diagonal", "trace"), "last_planes")
+    | {"matrix_transpose": "arranging"}
 )
 """Those of staticgraph.linalg."""
 

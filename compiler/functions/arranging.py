@@ -91,14 +91,14 @@ def matrix_transpose(x: Value) -> Value:
     return ops.swapaxes(x, -1, -2)
 
 
-def ravel(x: Value) -> Value:
-    """All elements in one axis, in row-major order.
+def ravel(x: Value, order: str = "C") -> Value:
+    """All elements in one axis, in row-major order, or with order="F" column by column.
 
     Example:
         >>> sg.ravel(np.array([[1.0, 2.0], [3.0, 4.0]]))
         array([1., 2., 3., 4.])
     """
-    return ops.reshape(x, (-1,))
+    return ops.reshape(x, (-1,), order="C" if order == "K" else order)
 
 
 def atleast_1d(x: Value) -> Value:

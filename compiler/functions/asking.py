@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from staticgraph.compiler.core.types import (
     TensorType,
     as_dtype,
     broadcast_shapes as broadcast_types,
+    normalise_axes,
 )
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import NUMBERS, as_operand
@@ -42,15 +44,15 @@ def ndim(x: Value) -> int:
     return len(as_operand(x).shape)
 
 
-def size(x: Value, axis: int | None = None) -> Size:
-    """The number of elements, or the size of one axis.
+def size(x: Value, axis: int | Sequence[int] | None = None) -> Size:
+    """The number of elements, or along some axes.
 
     Example:
         >>> sg.size(np.zeros((2, 3)))
         6
     """
     sizes = shape(x)
-    return product(sizes) if axis is None else sizes[axis]
+    return product([sizes[one] for one in normalise_axes("size", axis, len(sizes))])
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:

@@ -235,6 +235,11 @@ def histogram_bin_edges(
         >>> sg.histogram_bin_edges(np.array([0.0, 4.0]), 2)
         array([0., 2., 4.])
     """
+    if isinstance(bins, str):
+        raise OptionError(
+            f"histogram: bins={bins!r} is a rule by which values say how many bins there are: give "
+            "a number, or the limits"
+        )
     if np.ndim(bins):
         return as_operand(bins)
     x = ravel(x)

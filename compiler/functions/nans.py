@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_float, is_inexact
 from staticgraph.compiler.core.errors import OptionError
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import axis_or_whole
@@ -26,7 +26,7 @@ Axes = int | Sequence[int] | None
 
 def _filled(x: Any, value: float) -> Any:
     """x with a value in the place of nan."""
-    return ops.where(ops.isnan(x), value, x) if is_float(x.dtype) else x
+    return ops.where(ops.isnan(x), value, x) if is_inexact(x.dtype) else x
 
 
 def _cast(x: Any, dtype: object) -> Any:
@@ -112,7 +112,7 @@ def nanmean(
         np.float64(1.5)
     """
     x = _cast(x, dtype)
-    if is_float(x.dtype):
+    if is_inexact(x.dtype):
         where = _numbers(x, where)
     return ops.mean(x, axis, keepdims, where=where)
 
@@ -141,7 +141,7 @@ def nanvar(
         raise OptionError(f"nanvar: correction={correction} and ddof={ddof} are one argument")
     ddof = correction if ddof is None else ddof
     x = _cast(x, dtype)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         return ops.var(x, axis, keepdims, ddof=ddof, where=where, mean=mean)
     there = _numbers(x, where)
     found = ops.var(x, axis, keepdims, ddof=ddof, where=there, mean=mean)

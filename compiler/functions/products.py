@@ -261,11 +261,14 @@ def convolve(a: Value, v: Value, mode: str = "full") -> Value:
 def correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     """The sums of products of a vector and another one that is moved along it: see `convolve`.
 
+    Of complex ones the other is conjugated.
+
     Example:
         >>> sg.correlate(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0]))
         array([21., 32.])
     """
     a, v = _vectors("correlate", a, v)
+    v = ops.conjugate(v) if v.dtype.kind == "c" else v
     if isinstance(a.shape[0], Dim) or isinstance(v.shape[0], Dim):
         return _part("correlate", mode, a, ops.flip(v), convolving=False)
     if int(v.shape[0]) > int(a.shape[0]):

@@ -1,6 +1,7 @@
 """The functions on matrices that the frontends export as `linalg`."""
 
-from staticgraph.compiler.functions.arranging import diagonal, matrix_transpose, trace
+from staticgraph.compiler.functions.arranging import matrix_transpose
+from staticgraph.compiler.functions.last_planes import diagonal, trace
 from staticgraph.compiler.functions.norms import cond, norm
 from staticgraph.compiler.functions.products import (
     cross,

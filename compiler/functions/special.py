@@ -18,10 +18,10 @@ from staticgraph.compiler.functions.elements import of_one_dtype
 from staticgraph.compiler.ops.declare import as_operand, common_dtype
 
 __all__ = [
-    "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "comb", "entr", "erfcx", "exp1",
-    "expit", "factorial", "gamma", "gammaln", "gammasgn", "kl_div", "log_expit", "log_ndtr",
-    "log_softmax", "loggamma", "logsumexp", "multigammaln", "ndtr", "poch", "rel_entr", "softmax",
-    "xlog1py", "zeta",
+    "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "comb", "entr", "erfcx", "expit",
+    "factorial", "gamma", "gammaln", "gammasgn", "kl_div", "log_expit", "log_ndtr",
+    "log_softmax", "loggamma", "logsumexp", "multigammaln", "ndtr", "poch", "rel_entr",
+    "softmax", "xlog1py", "zeta",
 ]  # fmt: skip
 
 expit, gammaln, loggamma = ops.sigmoid, ops.lgamma, ops.lgamma
@@ -455,28 +455,3 @@ def log_ndtr(x: Value) -> Value:
     below, above = _where(low, x, -1.0), _where(low, 0.0, x)
     far = ops.log(erfcx(below * -_ROOT_HALF) * 0.5) - below * below * 0.5
     return ops.where(low, far, ops.log1p(-0.5 * ops.erfc(above * _ROOT_HALF)))
-
-
-_EXP1_BORDER, _EXP1_TERMS, _EXP1_STEPS = 2.0, 28, 60
-
-
-def exp1(x: Value) -> Value:
-    """The integral of exp(-t) / t from x on: inf at 0, nan below.
-
-    Example:
-        >>> sg.special.exp1(np.array([1.0]))
-        array([0.21938393])
-    """
-    x = _floats(x)
-    near = ops.less_equal(x, _EXP1_BORDER)
-    low = _where(near, x, 1.0)
-    total, term = low, low
-    for k in range(2, _EXP1_TERMS):
-        term = term * -low / k
-        total = total + term / k
-    high = _where(near, _EXP1_BORDER, x)
-    fraction: Any = 0.0
-    for k in range(_EXP1_STEPS, 0, -1):  # Abramowitz and Stegun 5.1.22, in its even part
-        fraction = k * k / (high + (2 * k + 1) - fraction)
-    far = ops.exp(-high) / (high + 1 - fraction)
-    return ops.where(near, total - np.euler_gamma - ops.log(low), far)

@@ -11,9 +11,9 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Dim, is_one
-from staticgraph.compiler.core.dtypes import is_float
+from staticgraph.compiler.core.dtypes import is_inexact, part_dtype
 from staticgraph.compiler.core.errors import OptionError, ShapeError
-from staticgraph.compiler.core.types import normalise_axes
+from staticgraph.compiler.core.types import normalise_axes, normalise_axis
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.functions.arranging import diagonal, moveaxis
 from staticgraph.compiler.functions.elements import floats
@@ -93,7 +93,7 @@ def average(
 ) -> Value:
     """The mean, in which each element has a weight; with `returned` the sum of the weights too.
 
-    `weights` has the shape of `x`, or one weight per element along one axis.
+    `weights` has the shape of `x`, or of the axes alone.
 
     Example:
         >>> sg.average(np.array([1.0, 4.0]), weights=np.array([2.0, 1.0]))
@@ -108,9 +108,12 @@ def average(
         weights = as_operand(weights)
         dtype = common_dtype(x, weights)
         x, weights = ops.astype(x, dtype), ops.astype(weights, dtype)
-        if weights.ndim == 1 != x.ndim and len(axes) == 1:
-            after = x.ndim - 1 - axes[0]
-            weights = ops.reshape(weights, (-1,) + (1,) * after)
+        if weights.ndim == len(axes) != x.ndim:
+            listed = axis if isinstance(axis, Sequence) else axes
+            given = [normalise_axis("average", one, x.ndim) for one in listed]
+            weights = ops.transpose(weights, sorted(range(len(given)), key=given.__getitem__))
+            others = [one for one in range(x.ndim) if one not in axes]
+            weights = ops.expand_dims(weights, others)
         weights = ops.multiply(weights, ops.astype(zeros_like(x) + 1, weights.dtype))
         total = ops.sum(weights, axis=axes, keepdims=keepdims)
         found = ops.divide(ops.sum(x * weights, axis=axes, keepdims=keepdims), total)
@@ -400,7 +403,8 @@ def cov(
     """The covariances of variables, one per row (per column unless `rowvar`), over observations.
 
     They are divided by n - 1, by n if `bias`, or by n - ddof. `y` has more variables, `fweights`
-    counts and `aweights` weighs the observations, which are cast to `dtype`.
+    counts and `aweights` weighs the observations, which are cast to `dtype`. One variable has one
+    number; of a number of variables that is unknown until run time the result is a matrix always.
 
     Example:
         >>> sg.cov(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
@@ -412,14 +416,15 @@ def cov(
     if y is not None:
         x = ops.concatenate([x, _variables(y, rowvar, dtype)], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    weights = None
+    weights, is_complex = None, x.dtype.kind == "c"
+    part = part_dtype(x.dtype)
     for given in (fweights, aweights):
         if given is not None:
-            given = ops.astype(as_operand(given), x.dtype)
+            given = ops.astype(as_operand(given), part)
             weights = given if weights is None else weights * given
     if weights is None:
         centred = x - ops.mean(x, axis=1, keepdims=True)
-        weighted, norm = centred, count(x, (1,)) - ddof
+        weighted, norm = centred, count(x, (1,), ops.real_part(x) if is_complex else x) - ddof
         norm = max(norm, 0) if isinstance(norm, int | float) else ops.maximum(norm, 0)
     else:
         total = ops.sum(weights)
@@ -427,16 +432,17 @@ def cov(
         centred = x - mean
         weighted, norm = centred * weights, total - ddof
         if aweights is not None:
-            aweights = ops.astype(as_operand(aweights), x.dtype)
+            aweights = ops.astype(as_operand(aweights), part)
             norm = total - ddof * ops.sum(weights * aweights) / total
         norm = ops.maximum(norm, 0)
-    found = ops.divide(ops.matmul(weighted, ops.transpose(centred)), norm)
+    others = ops.conjugate(centred) if is_complex else centred
+    found = ops.divide(ops.matmul(weighted, ops.transpose(others)), norm)
     return ops.reshape(found, ()) if scalar else found
 
 
 def _variables(m: Value, rowvar: bool, dtype: object) -> Any:
     m = as_operand(m) if dtype is None else ops.astype(m, dtype)
-    m = m if is_float(m.dtype) else ops.astype(m, "float64")
+    m = m if is_inexact(m.dtype) else ops.astype(m, "float64")
     if m.ndim > 2:
         raise ShapeError(f"cov: {m.ndim} axes, of at most 2")
     if m.ndim < 2:
@@ -447,6 +453,8 @@ def _variables(m: Value, rowvar: bool, dtype: object) -> Any:
 def corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: object = None) -> Value:
     """The correlations of variables, one per row (per column unless `rowvar`), within [-1, 1].
 
+    Of complex ones both parts are. See `cov`.
+
     Example:
         >>> sg.corrcoef(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
         array([[ 1., -1.],
@@ -455,5 +463,12 @@ def corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: object = 
     found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return ops.divide(found, found)
-    scale = ops.sqrt(diagonal(found))
-    return ops.clip(found / ops.expand_dims(scale, 1) / scale, -1, 1)
+    if found.dtype.kind != "c":
+        return _correlations(found, ops.sqrt(diagonal(found)))
+    scale = ops.sqrt(ops.real_part(diagonal(found)))
+    parts = (ops.real_part(found), ops.imaginary_part(found))
+    return ops.make_complex(*(_correlations(part, scale) for part in parts))
+
+
+def _correlations(covariances: Any, scale: Any) -> Any:
+    return ops.clip(covariances / ops.expand_dims(scale, 1) / scale, -1, 1)

@@ -25,6 +25,13 @@ from staticgraph.compiler.ops.elementwise.complex_numbers import (
     real_part as real_part,
 )
 from staticgraph.compiler.ops.elementwise.complex_steps import on_complex as on_complex
+from staticgraph.compiler.ops.elementwise.exponential_integrals import (
+    dawsn_slope as dawsn_slope,
+)
+from staticgraph.compiler.ops.elementwise.oscillating_integrals import (
+    fresnel_cosine_slope as fresnel_cosine_slope,
+    fresnel_sine_slope as fresnel_sine_slope,
+)
 from staticgraph.compiler.ops.elementwise.rounding import rounded as rounded
 from staticgraph.compiler.ops.elementwise.special import log_odds as log_odds
 from staticgraph.compiler.ops.fourier import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.reference.special_functions import lgamma
+from staticgraph.compiler.reference.special_functions import digamma, lgamma
 
 _TINY = 1e-300
 _EPS = 2.0**-53
@@ -142,3 +142,49 @@ def _beta_fraction(a: Any, b: Any, x: Any) -> Any:
         if not (np.abs(d * c - 1) > 2 * _EPS).any():
             break
     return h
+
+
+_PSI_TERMS = 24
+
+
+def expn(n: Any, x: Any) -> Any:
+    """The integral of exp(-x t) / t**n from 1 on."""
+    dtype, (n, x) = _wide(n, x)
+    with np.errstate(all="ignore"):
+        found = np.full(x.shape, np.nan)
+        known = (n >= 0) & (n == np.floor(n)) & np.isfinite(n) & (x >= 0)
+        found[known & (x == 0)] = np.inf
+        pole = known & (x == 0) & (n > 1)
+        found[pole] = 1 / (n[pole] - 1)
+        found[known & (x == np.inf)] = 0
+        inside = known & (x > 0) & np.isfinite(x)
+        plain = inside & (n == 0)
+        found[plain] = np.exp(-x[plain]) / x[plain]
+        low = inside & (n > 0) & (x < 1)
+        if low.any():
+            found[low] = _expn_series(n[low], x[low])
+        high = inside & (n > 0) & (x >= 1)
+        if high.any():
+            found[high] = np.exp(-x[high]) * _expn_fraction(n[high], x[high])
+        return found.astype(dtype)
+
+
+def _expn_series(n: Any, x: Any) -> Any:
+    """Below 1: Abramowitz and Stegun 5.1.12."""
+    term = np.ones_like(x)
+    total = np.zeros_like(x)
+    for m in range(_PSI_TERMS):
+        step = m + 1 - n
+        total = total + np.where(step == 0, 0, term / np.where(step == 0, 1, step))
+        term = term * (-x / (m + 1))
+    sign = np.where(n % 2 == 1, 1, -1)
+    power = np.exp((n - 1) * np.log(x) - lgamma(n))
+    return sign * power * (digamma(n) - np.log(x)) - total
+
+
+def _expn_fraction(n: Any, x: Any) -> Any:
+    """From 1 on, without its factor: the even part of Abramowitz and Stegun 5.1.22, backwards."""
+    rest = np.zeros_like(x)
+    for k in range(10 + int(100 / x.min()), 0, -1):
+        rest = k * (n - 1 + k) / (x + n + 2 * k - rest)
+    return 1 / (x + n - rest)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from staticgraph.compiler.core.arrays import to_array, upcast
-from staticgraph.compiler.core.dims import Dim, Size, Unknown, as_unknown, atoms, evaluate
+from staticgraph.compiler.core.dims import Dim, Opaque, Size, Unknown, as_unknown, atoms, evaluate
 from staticgraph.compiler.core.errors import DTypeError, FeedError, OutOfRangeError, ShapeError
 from staticgraph.compiler.core.record import Record, record
 from staticgraph.compiler.core.types import TensorType, Type, collecting_assumptions, mapped
@@ -139,8 +139,22 @@ def _check_broadcasts(
         if found[0] != found[1] and 1 in found:
             raise ShapeError(
                 f"{node.op.name}: {left} = {found[0]} and {right} = {found[1]} differ: a size "
-                "that broadcasts is declared 1"
+                f"that broadcasts is declared 1{_OF_SLICES if _is_cut(left, right) else ''}"
             )
+
+
+_OF_SLICES = "; a slice such as x[:1], which may be empty, is written x[0][None]"
+
+
+def _is_cut(*sizes: Size) -> bool:
+    """Whether a size is that of a slice, which ends where its axis does."""
+    return any(
+        isinstance(atom, Opaque)
+        for size in sizes
+        if isinstance(size, Dim)
+        for monomial, _ in size.terms
+        for atom in monomial
+    )
 
 
 _assumed: WeakKeyDictionary[Definition, list[tuple[int, Size, Size]]] = WeakKeyDictionary()

@@ -237,7 +237,7 @@ def along_axis(op: Op) -> Any:
                 if value is None:
                     value = evaluate(x, axis=axis)
                 return recorder.function(value, attrs, input)
-        if "dtype" in options:  # PyTorch's: what is cast before
+        if "dtype" in options and hasattr(input, "to"):  # PyTorch's: what is cast before
             dtype = options.pop("dtype")
             return function(input if dtype is None else input.to(dtype), dim, **options)
         given = () if dim is _ANY else (dim,)

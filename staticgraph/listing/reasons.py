@@ -27,7 +27,7 @@ JAX_NUMPY = _table({
 JAX_LINALG: dict[str, str] = {}
 JAX_SPECIAL = _table({
     "not yet: it needs approximations of its own":
-        "sph_harm_y wofz bessel_jn dawsn expi expn fresnel hyp1f1 hyp2f1 owens_t sici spence",
+        "hyp1f1 hyp2f1 wofz",
 })  # fmt: skip
 TORCH = _table({
     _FACTORS: "geqrf orgqr ormqr triangular_solve",

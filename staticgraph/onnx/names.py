@@ -103,8 +103,8 @@ REFUSED = {
     ),
     **dict.fromkeys(
         (
-            "betainc", "digamma", "erfinv", "gamma_curve", "gamma_slope", "gammainc", "gammaincc",
-            "lgamma", "orthogonal_polynomial",
+            "betainc", "digamma", "erfinv", "expn", "gamma_curve", "gamma_slope", "gammainc",
+            "gammaincc", "lgamma", "orthogonal_polynomial",
         ),
         FUNCTION,
     ),

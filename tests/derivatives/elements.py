@@ -99,6 +99,17 @@ def _log1p_exp(x: Any) -> Any:
     return M.log1p(M.exp(-abs(x))) + max(x, 0)
 
 
+def _dawsn(x: Any) -> Any:
+    return M.sqrt(M.pi) / 2 * M.exp(-x * x) * M.erfi(x)
+
+
+def _owens_t(h: Any, a: Any) -> Any:
+    def integrand(x: Any) -> Any:
+        return M.exp(-h * h * (1 + x * x) / 2) / (1 + x * x)
+
+    return M.quad(integrand, [0, a / 2, a]) / (2 * M.pi)
+
+
 def _logaddexp(x: Any, y: Any) -> Any:
     return max(x, y) + M.log1p(M.exp(-abs(x - y)))
 
@@ -154,6 +165,21 @@ ELEMENTS = [
     _op("spherical_j1", lambda x: (M.sinc(x) - M.cos(x)) / x, _WIDE, edges=(1e-9, 1.0)),
     _op("airy_ai", M.airyai, _WIDE, edges=(0.0, -4.0, 2.0)),
     _op("airy_ai_slope", lambda x: M.airyai(x, derivative=1), _WIDE, edges=(0.0, -4.0, 2.0)),
+    _op("dawsn", _dawsn, _WIDE, edges=(0.0, 1e-9, 3.0, 6.0, 1e3)),
+    _op("dawsn_slope", lambda x: 1 - 2 * x * _dawsn(x), _WIDE, edges=(0.0, 1e-9, 3.0, 6.0)),
+    _op("exp1", M.e1, logarithmic(0.01, 100), edges=(1.0, 5.0, 1e-9)),
+    _op("expi", M.ei, _WIDE, edges=(0.375, 6.0, 24.0, -1.0, -5.0, 1e-9)),
+    _op("expn", lambda x: M.expint(3, x), logarithmic(0.01, 100), edges=(1.0,),
+        ours=lambda x: sg.special.expn(3, x)),
+    _op("sine_integral", M.si, _WIDE, edges=(0.0, 1e-9, 3.0, 8.0, 1e3)),
+    _op("cosine_integral", M.ci, logarithmic(0.01, 100), edges=(0.6, 3.0, 8.0, 1e3)),
+    _op("fresnel_sine", M.fresnels, _WIDE, edges=(0.0, 1e-9, 1.5, 2.5, 100.0)),
+    _op("fresnel_cosine", M.fresnelc, _WIDE, edges=(0.0, 1e-9, 1.5, 2.5, 100.0)),
+    _op("fresnel_sine_slope", lambda x: M.sin(M.pi * x * x / 2), _WIDE, edges=(0.0, 100.0)),
+    _op("fresnel_cosine_slope", lambda x: M.cos(M.pi * x * x / 2), _WIDE, edges=(0.0, 100.0)),
+    _op("spence", lambda x: M.re(M.polylog(2, 1 - x)), logarithmic(0.01, 100),
+        edges=(0.5, 0.999999, 1.0, 1.000001, 2.0)),
+    _op("owens_t", _owens_t, _ANY, _ANY, edges=((0.0, 1.0), (1.0, 0.0), (2.0, 1.0), (0.67, 3.0))),
     _op("orthogonal_polynomial", lambda x: M.legendre(5, x), _ANY, edges=(1.0, -1.0),
         ours=lambda x: sg.special.orthogonal_polynomial(x, 5, "legendre_p")),
     _op("leaky_relu", lambda x: x if x > 0 else x / 4, _ANY,

@@ -177,6 +177,27 @@ SAMPLES: dict[str, list[Sample]] = {
             "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
         )
     },
+    **{
+        name: [call(nonzero(2, 3)), call(np.array([-9.5, 7.5, 0.0])), call(integers(3), order=0)]
+        for name in (
+            "dawsn", "dawsn_slope", "sine_integral",
+        )
+    },
+    **{
+        name: [call(nonzero(2, 3)), call(np.array([-2.75, 1.5, 0.0])), call(integers(3), order=0)]
+        for name in (
+            "fresnel_cosine", "fresnel_cosine_slope", "fresnel_sine", "fresnel_sine_slope",
+        )
+    },
+    **{
+        name: [call(positive(2, 3)), call(np.array([0.25, 7.5])), call(integers(3, low=1), order=0)]
+        for name in ("cosine_integral", "exp1", "expi", "spence")
+    },
+    "expn": [
+        call(np.array([0.0, 1.0, 3.0]), positive(2, 3), order=0), call(2, positive(3)),
+        call(4.0, np.array([0.25, 7.5])),
+    ],
+    "owens_t": [*binary(integer=False), call(nonzero(2), np.array([-3.5, 2.5]))],
     "orthogonal_polynomial": [
         call(spread(2, 3), np.array([0, 4, 7]), "legendre_p"),
         call(spread(2, 1), integers(3, low=-1, high=5), "hermite_h"),

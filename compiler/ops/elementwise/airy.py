@@ -16,6 +16,7 @@ from staticgraph.compiler.ops.elementwise.arithmetic import maximum, minimum
 from staticgraph.compiler.ops.elementwise.chebyshev import chebyshev_sum
 from staticgraph.compiler.ops.elementwise.comparison import greater, less, where
 from staticgraph.compiler.ops.elementwise.exponential import cos, exp, sin, sqrt
+from staticgraph.compiler.ops.elementwise.twofold import product_and_rest
 
 __all__ = ["airy_ai"]
 
@@ -114,29 +115,14 @@ def _middle(series: tuple[float, ...], x: Any) -> Any:
     return chebyshev_sum(series, (inside + 1) / 3) * exp(inside * -0.5)
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
-    """x as a sum of two numbers, the first of few bits (Dekker 1971)."""
-    scaled = x * (4097.0 if x.dtype == "float32" else 134217729.0)
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def _product(x: Any, y: Any) -> tuple[Any, Any]:
-    """x y and what is rounded off (Dekker 1971)."""
-    found = x * y
-    a, b = _halves(x)
-    c, d = _halves(y)
-    return found, ((a * c - found) + a * d + b * c) + b * d
-
-
 def _phase(x: Any) -> tuple[Any, Any]:
     """2/3 x**(3/2), and what is rounded off."""
     root = sqrt(x)
-    square, rest = _product(root, root)
-    cubed, more = _product(x, root)
+    square, rest = product_and_rest(root, root)
+    cubed, more = product_and_rest(x, root)
     more = more + x * (((x - square) - rest) / (2 * root))
     found = 2 * cubed / 3
-    thrice, rest = _product(found, x * 0 + 3)
+    thrice, rest = product_and_rest(found, x * 0 + 3)
     return found, ((2 * cubed - thrice) - rest + 2 * more) / 3
 
 

@@ -1,4 +1,7 @@
-"""Incomplete gamma and beta functions: host steps, which iterate until they have converged."""
+"""Incomplete gamma and beta functions, and exponential integrals of any order.
+
+They are host steps, which iterate until they have converged.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from staticgraph.compiler.ops.elementwise.exponential import exp, log1p
 from staticgraph.compiler.ops.elementwise.special import lgamma, xlogy
 from staticgraph.compiler.reference import incomplete
 
-__all__ = ["betainc", "gammainc", "gammaincc"]
+__all__ = ["betainc", "expn", "gammainc", "gammaincc"]
 
 
 @frozen
@@ -109,4 +112,19 @@ betainc: Op = _host(
     doc="betainc(a, b, x): the regularised incomplete beta function, the share below x of a beta "
     "distribution; nan for a <= 0, b <= 0 or x outside of [0, 1]. Its derivative is by x.",
     example=">>> sg.special.betainc(np.array([2.0]), 1.0, 0.5)\narray([0.25])",
+)  # fmt: skip
+
+
+def _expn_slope(g: object, o: object, n: Any, x: Any) -> Any:
+    """-expn(n - 1, x), and of exp(-x) / x."""
+    plain = equal(n, 0)
+    below = expn(where(plain, 1, n) - 1, x)
+    return where(plain, -(exp(-x) / x * (1 + 1 / x)), -below) * g
+
+
+expn: Op = _host(
+    "expn", incomplete.expn, _expn_slope, arity=2,
+    doc="expn(n, x): the integral of exp(-x t) / t**n over t from 1 on, n a whole number; nan for "
+    "n < 0 or x < 0. Its derivative is by x.",
+    example=">>> sg.special.expn(2, np.array([0.0, 1.0]))\narray([1.        , 0.14849551])",
 )  # fmt: skip

@@ -194,11 +194,15 @@ take_add = register(
 
 
 def _along_bind(
-    x: Any, index: Any, axis: Any = None, *, dim: Any = None, wrap: bool = True
+    x: Any, index: Any, axis: Any = -1, *, dim: Any = None, wrap: bool = True
 ) -> tuple[Sequence[Any], Attrs]:
-    x, axis = as_operand(x), one_axis("take_along_axis", axis, dim)
-    axis = normalise_axis("take_along_axis", -1 if axis is None else axis, x.ndim)
-    return _meeting(x, as_operand(index), axis), {"axis": axis, "wrap": wrap}
+    x, index = as_operand(x), as_operand(index)
+    if dim is not None:
+        axis = one_axis("take_along_axis", None if axis == -1 else axis, dim)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = normalise_axis("take_along_axis", axis, x.ndim)
+    return _meeting(x, index, axis), {"axis": axis, "wrap": wrap}
 
 
 def _meeting(x: Any, index: Any, axis: int) -> tuple[Any, Any]:
@@ -264,7 +268,8 @@ take_along_axis = register(
         sweep="places",
         complex="linear",
         doc="Per place of `index`, of x's rank, the element of x there with its coordinate along "
-        "`axis` replaced. Negative indices count from the end if `wrap`. OutOfRangeError outside.",
+        "`axis` replaced, of the flat x if None. Negative indices count from the end if `wrap`. "
+        "OutOfRangeError outside.",
         example=">>> sg.take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]), "
         "axis=1)\n"
         "array([[2.],\n"

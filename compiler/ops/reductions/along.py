@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.core.lowering import Host
@@ -31,7 +31,7 @@ def host_along(
     function: Callable[..., object],
     *,
     result: Callable[[DType], DType],
-    bind: Callable[..., tuple[Sequence[object], Attrs]],
+    bind: Callable[..., tuple[Any, Attrs | None]],
     vjp: tuple[Rule | None, ...],
     saves: tuple[str, ...] = (),
     floating: bool = False,

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.core import provided
 from staticgraph.compiler.core.dtypes import accumulator, is_inexact
-from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.compiler.core.op import Attrs, Op, op_named
 from staticgraph.compiler.core.types import as_dtype
 from staticgraph.compiler.core.values import Value
 from staticgraph.compiler.ops.declare import INT64, zeros_like
@@ -63,12 +63,18 @@ def _total_into(sign: str) -> Callable[..., bool]:
     return into
 
 
-def _bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+def _bind(name: str) -> Callable[..., tuple[Any, Attrs | None]]:
     def bind(
         x: object, axis: int | None = None, dtype: object = None, *, dim: int | None = None
-    ) -> tuple[Sequence[Any], Attrs]:
+    ) -> tuple[Any, Attrs | None]:
         x, axis = axis_or_flat(name, x, axis, dim)
-        return (x if dtype is None else astype(x, as_dtype(dtype, name)),), {"axis": axis}
+        if dtype is None:
+            return (x,), {"axis": axis}
+        wanted = as_dtype(dtype, name)
+        x = astype(x, wanted)
+        if accumulator(wanted) != wanted:
+            return astype(op_named(name).bound((x,), {"axis": axis}), wanted), None
+        return (x,), {"axis": axis}
 
     return bind
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.core import dims
 from staticgraph.compiler.core.dims import Size
 from staticgraph.compiler.core.dtypes import accumulator
 from staticgraph.compiler.core.errors import OptionError, ShapeError
-from staticgraph.compiler.core.op import Attrs
+from staticgraph.compiler.core.op import Attrs, op_named
 from staticgraph.compiler.core.types import as_dtype, normalise_axes, unify
 from staticgraph.compiler.ops.declare import (
     INT64,
@@ -34,10 +34,7 @@ def prepared(
 ) -> Any:
     """x cast, with what changes nothing where it is left out."""
     if dtype is not None:
-        wanted = as_dtype(dtype, name)
-        if accumulator(wanted) != wanted:
-            raise OptionError(f"{name}: dtype={wanted} is neither floating nor int64 nor uint64")
-        x = astype(x, wanted)
+        x = astype(x, as_dtype(dtype, name))
     own = np.dtype(x.dtype)
     if neutral is None and where is not None and initial is None:
         raise OptionError(f"{name}: where= needs initial=, the value of no element")
@@ -82,7 +79,7 @@ def begun(x: Any, attrs: Attrs, initial: Any) -> tuple[Any, Attrs]:
     return concatenate([first, x], axes[0]), attrs
 
 
-def binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any], Attrs]]:
+def binder(name: str, neutral: float | None) -> Callable[..., tuple[Any, Attrs | None]]:
     """The signature of a reduction, with NumPy's dtype=, where= and initial=."""
 
     def bind(
@@ -95,7 +92,7 @@ def binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any
         initial: object = None,
         dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
-    ) -> tuple[Sequence[Any], Attrs]:
+    ) -> tuple[Any, Attrs | None]:
         x = as_operand(x)
         axes = normalise_axes(name, one_axis(name, axis, dim), x.ndim)
         if dtype is not None or where is not None or initial is not None:
@@ -104,6 +101,9 @@ def binder(name: str, neutral: float | None) -> Callable[..., tuple[Sequence[Any
         if initial is not None and np.dtype(x.dtype).kind == "b":
             x = astype(x, INT64)
         x, attrs = begun(x, attrs, initial)
+        wanted = None if dtype is None else as_dtype(dtype, name)
+        if wanted is not None and accumulator(wanted) != wanted:
+            return astype(op_named(name).bound((x,), attrs), wanted), None
         return (x,), attrs
 
     return bind

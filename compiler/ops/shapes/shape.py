@@ -55,8 +55,12 @@ def _int(op: str, size: object) -> int:
     return int(size)
 
 
-def _reshape_bind(x: Any, *sizes: Any, shape: Any = None) -> tuple[Sequence[Any], Attrs]:
+def _reshape_bind(
+    x: Any, *sizes: Any, shape: Any = None, order: str = "C"
+) -> tuple[Any, Attrs | None]:
     x = as_operand(x)
+    if order not in ("C", "F", "A"):
+        raise OptionError(f"reshape: order={order!r} is none of C, F and A")
     given = sizes if shape is None else (*sizes, shape)
     sizes = sizes_of("reshape", given[0] if len(given) == 1 else given)
     if sizes.count(-1) > 1:
@@ -67,6 +71,8 @@ def _reshape_bind(x: Any, *sizes: Any, shape: Any = None) -> tuple[Sequence[Any]
             raise ShapeError(f"reshape: -1 in {sizes} is ambiguous: another size is 0")
         total = dims.product(x.shape)
         sizes = tuple(dims.floor_divide(total, known) if size == -1 else size for size in sizes)
+    if order == "F":
+        return transpose(reshape.bound((transpose(x),), {"shape": sizes[::-1]})), None
     return (x,), {"shape": sizes}
 
 
@@ -95,7 +101,8 @@ reshape: Op = register(
         linearity="linear",
         exact=True,
         complex="linear",
-        doc="The same elements in row-major order under another shape; one size may be -1.",
+        doc="The same elements in row-major order under another shape; one size may be -1. "
+        'With order="F" the first index changes fastest, in x and in the result.',
         example=">>> sg.reshape(np.array([1.0, 2.0, 3.0, 4.0]), (2, -1))\n"
         "array([[1., 2.],\n"
         "       [3., 4.]])",
@@ -170,10 +177,12 @@ broadcast_to = register(
 )
 
 
-def _transpose_bind(x: Any, *axes: Any) -> tuple[Sequence[Any], Attrs]:
+def _transpose_bind(x: Any, *order: Any, axes: Any = None) -> tuple[Sequence[Any], Attrs]:
     x = as_operand(x)
-    listed = axes[0] if len(axes) == 1 and not isinstance(axes[0], int | np.integer) else axes
-    order = tuple(listed) if axes else tuple(reversed(range(x.ndim)))
+    if axes is not None or order == (None,):
+        order = () if axes is None else (*order, axes)
+    listed = order[0] if len(order) == 1 and not isinstance(order[0], int | np.integer) else order
+    order = tuple(listed) if order else tuple(reversed(range(x.ndim)))
     order = tuple(normalise_axis("transpose", axis, x.ndim) for axis in order)
     if sorted(order) != list(range(x.ndim)):
         raise ShapeError(f"transpose: {order} is not an order of the {x.ndim} axes")

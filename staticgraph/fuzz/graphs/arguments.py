@@ -55,12 +55,14 @@ def _polygamma(g: Grower, op: str) -> Any:
     return g.emit(op, g.choose.choice((1, 2)), tame(g, g.pick("f"), "positive"))
 
 
-def _incomplete(domain: str, count: int) -> Generator:
+def _incomplete(
+    domain: str, count: int, numbers: tuple[float, ...] = (0.5, 1.0, 2.5, 6.0)
+) -> Generator:
     """Numbers, by which there is no derivative, and an operand."""
 
     def make(g: Grower, op: str) -> Any:
-        numbers = [g.choose.choice((0.5, 1.0, 2.5, 6.0)) for _ in range(count)]
-        return g.emit(op, *numbers, tame(g, g.pick("f"), domain))
+        chosen = [g.choose.choice(numbers) for _ in range(count)]
+        return g.emit(op, *chosen, tame(g, g.pick("f"), domain))
 
     return make
 
@@ -418,7 +420,8 @@ GENERATORS: dict[str, Generator] = _FROM_RECORDS | {
     "divide": binary("iuf", domain="positive"), "power": _power,
     **dict.fromkeys(("maximum", "minimum"), binary("biuf", "biuf")),
     **dict.fromkeys(("gammainc", "gammaincc"), _incomplete("positive", 1)),
-    "betainc": _incomplete("share", 2), "orthogonal_polynomial": _orthogonal,
+    "expn": _incomplete("positive", 1, (1.0, 2.0, 5.0)), "betainc": _incomplete("share", 2),
+    "orthogonal_polynomial": _orthogonal,
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary("biu")),
     **dict.fromkeys(("left_shift", "right_shift"), binary("iu")),
     "bitwise_not": unary("biu"), "bitwise_count": unary("iu"),

@@ -307,3 +307,100 @@ def test_distances_by_every_norm(p):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
     slope = sg.grad(lambda a: sg.sum(sg.nn.pairwise_distance(a, a * 0, p=p, eps=0.0)))
     assert not slope(np.zeros((1, 3))).any()
+
+
+def compared(calls, arrays, rtol):
+    """Each function of a module and the arrays: in all three worlds, in one kernel, NumPy's."""
+    expected = [call(np, *arrays) for call in calls]
+    symbols = [
+        sg.placeholder(f"x{i}", (None,) * one.ndim, one.dtype) for i, one in enumerate(arrays)
+    ]
+    compiled = sg.compile(symbols, [call(sg, *symbols) for call in calls], lint="off")(*arrays)
+    tensors = [*map(dynamic.tensor, arrays)]
+    for number, (call, wanted) in enumerate(zip(calls, expected, strict=True)):
+        for found in (call(sg, *arrays), compiled[number], call(sg, *tensors).numpy()):
+            np.testing.assert_allclose(found, wanted, rtol, err_msg=str(number))
+            assert found.dtype == wanted.dtype
+
+
+def test_sums_wrap_around_in_a_narrow_dtype():
+    x = np.array([[100, 100, 3], [7, -90, -50]])
+    calls = [
+        lambda m, x, name=name, dtype=dtype: getattr(m, name)(x, axis=1, dtype=dtype)
+        for name in ("sum", "prod", "cumsum", "cumprod")
+        for dtype in ("int8", "uint16", "bool")
+    ]
+    calls.append(lambda m, x: m.sum(x, axis=0, dtype="int8", initial=100, where=x > 0))
+    compared(calls, [x], 0)
+
+
+def test_complex_numbers_are_conjugated_where_numpy_does():
+    z = X[[0, 3]] + 1j * RNG.normal(size=(2, 7))
+    z = np.concatenate([z, z[:1] * 1j + 0.5])
+    weights = {"fweights": np.array([1, 2, 3, 1, 1, 2, 1]), "aweights": np.arange(1.0, 8)}
+    calls = [
+        lambda m, z: m.cov(z), lambda m, z: m.cov(z, ddof=2, **weights),
+        lambda m, z: m.cov(z[0]), lambda m, z: m.corrcoef(z),
+        *(lambda m, z, mode=mode: m.correlate(z[0], z[1, :3], mode) for mode in ("full", "same")),
+        lambda m, z: m.correlate(z[0, :2], z[1], "valid"),
+    ]  # fmt: skip
+    compared(calls, [z], 1e-12)
+
+    def total(re, im):
+        return sg.sum(sg.imag(sg.cov(sg.complex(re, im))) * np.arange(9.0).reshape(3, 3))
+
+    step = 1e-6 * RNG.normal(size=z.shape)
+    quotient = (total(z.real + step, z.imag) - total(z.real - step, z.imag)) / 2
+    slope = sg.grad(total)(z.real.copy(), z.imag.copy())
+    assert abs(np.sum(slope * step) - quotient) < 1e-6 * abs(quotient)
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:Mean of empty")
+def test_nan_is_left_out_of_complex_numbers():
+    z = X + 1j * RNG.normal(size=X.shape)
+    names = ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nancumsum")
+    compared([lambda m, z, name=name: getattr(m, name)(z, axis=0) for name in names], [z], 1e-12)
+
+
+def test_orders_axes_and_flat_places_are_numpys():
+    x, h = np.nan_to_num(X), RNG.normal(size=(2, 3, 4))
+    index, weights = np.array([5, 0, -1]), RNG.random((4, 2))
+    calls = [
+        lambda m, x, h: m.reshape(x, (7, 4), order="F"), lambda m, x, h: m.ravel(x, order="F"),
+        lambda m, x, h: m.reshape(h, (-1, 2), order="F"), lambda m, x, h: m.ravel(h, "K"),
+        lambda m, x, h: m.transpose(h, axes=(2, 0, 1)), lambda m, x, h: m.transpose(h, None),
+        lambda m, x, h: m.take_along_axis(x, index, axis=None),
+        lambda m, x, h: m.average(h, axis=(2, 0), weights=weights),
+        lambda m, x, h: m.average(h, axis=1, weights=weights[:3, 0]),
+    ]  # fmt: skip
+    compared(calls, [x, h], 1e-14)
+    assert sg.size(h, (0, -1)) == np.size(h, (0, -1)) == 8
+    with pytest.raises(sg.OptionError, match="reshape: order='Z' is none of C, F and A"):
+        sg.reshape(x, (7, 4), order="Z")
+    with pytest.raises(sg.OptionError, match="histogram: bins='auto' is a rule by which values"):
+        sg.histogram(x, bins="auto")
+
+
+def test_diagonals_of_linalg_are_of_the_last_axes():
+    h = RNG.normal(size=(2, 3, 4))
+    calls = [
+        lambda m, h: m.linalg.diagonal(h, offset=1), lambda m, h: m.linalg.trace(h, offset=-1),
+        lambda m, h: m.linalg.trace(h, dtype="float32"),
+        lambda m, h: m.trace(h), lambda m, h: m.diagonal(h),
+    ]  # fmt: skip
+    compared(calls, [h], 1e-6)
+
+
+def test_keywords_that_there_are_not_are_refused_by_the_ops_name():
+    x, out = np.array([0.5, 1.5]), np.empty(2)
+    assert sg.sin(x, out=out) is out
+    for function in (sg.frac, sg.cbrt, sg.reciprocal, sg.special.bessel_j0, sg.special.dawsn):
+        name = function.name
+        with pytest.raises(
+            TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'out'"
+        ):
+            function(x, out=out)
+    with pytest.raises(TypeError, match=r"softmax\(\) got an unexpected keyword argument 'dtype'"):
+        sg.softmax(x, dtype="float32")
+    found = dynamic.frac(dynamic.tensor(x), out=dynamic.tensor(out))
+    np.testing.assert_array_equal(found.numpy(), [0.5, 0.5])

@@ -202,3 +202,11 @@ def test_sizes_that_do_not_fit_are_refused_when_they_are_known() -> None:
     call = sg.compile([x], sg.gradient(x, axis=1))
     with pytest.raises(ShapeError, match=r"go past 1|goes past 1"):
         call(np.ones((2, 1)))
+
+
+def test_a_slice_that_may_be_empty_does_not_broadcast_and_says_what_does() -> None:
+    x, ones = sg.placeholder("x", (None, 3)), np.ones((4, 3), "float32")
+    for cut in (x[:1], x[-1:], x[1:2]):
+        with pytest.raises(ShapeError, match=r"such as x\[:1\].* is written x\[0\]\[None\]"):
+            sg.compile([x], cut * x)(ones)
+    assert sg.compile([x], x[0][None] * x)(ones).shape == (4, 3)
