@@ -36,6 +36,7 @@ UNREGISTERED = {
         (
             "picked", "mirrored", "mirrored_lines", "_tril", "_triu", "_diagonal_planes",
             "_addcdiv", "lerp_by_number", "distances", "largest_at", "smallest_at",
+            "hardswish", "logsigmoid", "glu", "smooth_l1_loss", "huber_loss",
         ),
         _PATTERN,
     ),
