@@ -13,7 +13,7 @@ import pytest
 import dynamic
 import dynamic.autograd.captured_function  # loaded when a capture needs it
 import staticgraph as sg
-import staticgraph.dynamic.core.composed_ops  # noqa: F401 # which functions of nn load
+import staticgraph.dynamic.core.composed_ops  # which functions of nn load
 from staticgraph.compiler.core.op import Op, is_registered
 
 _MEMORY = "about memory, which an expression has none of: a graph has what it expands to, or x"
