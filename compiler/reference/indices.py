@@ -33,6 +33,19 @@ def check_range(op: str, index: Value, size: int, wrap: bool = True) -> Value:
     return np.where(index < 0, index + size, index)
 
 
+def places_other_than_zero(x: Any) -> list[Any]:
+    """Along each axis the coordinates of the elements that are not 0, in their order."""
+    mask = x if x.dtype == np.bool_ else np.not_equal(x, 0)  # NumPy looks for others one by one
+    found = np.flatnonzero(mask)
+    if x.ndim < 2 or not found.size:
+        return [found] if x.ndim == 1 else list(np.unravel_index(found, x.shape))
+    length = x.shape[-1]
+    starts = np.arange(0, x.size, length)
+    counts = np.diff(found.searchsorted(starts), append=found.size)
+    rows = np.unravel_index(np.arange(starts.size), x.shape[:-1])
+    return [*(one.repeat(counts) for one in rows), found - starts.repeat(counts)]
+
+
 def taken_along(x: Any, index: Any, axis: int) -> Any:
     """The elements at an index of x's rank along an axis; off it the sizes are the same."""
     others = coordinates(index.shape, axis)

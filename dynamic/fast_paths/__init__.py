@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.core.op import Op
-from staticgraph.dynamic.core.dtypes import BOOL, require_mask
+from staticgraph.compiler.core.op import Attrs, Op
+from staticgraph.dynamic.core import eager_ops
+from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, as_element, require_mask
 from staticgraph.dynamic.core.operands import explain
 from staticgraph.dynamic.core.pytorch import PYTORCH
 from staticgraph.dynamic.core.user_warnings import warn
@@ -69,6 +70,27 @@ def _check_condition(condition: Any) -> None:
         require_mask(condition, text)
 
 
+_general_masked_fill: Any = Tensor.masked_fill
+
+
+def _masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    """`x.masked_fill(mask, number)` of a mask of x's shape."""
+    if type(value) is float and type(mask) in PLAIN and type(self) in PLAIN:
+        x, chosen = self._array, mask._array
+        same = chosen.dtype is BOOL and chosen.shape == x.shape and 0 < x.size < LARGE
+        if same and (x.dtype is F32 or x.dtype is F64):
+            number = as_element(value, self)
+            if type(number) is float:  # one that float32 holds
+                number = self._constant(np.array(number, x.dtype))
+            array = np.where(chosen, number._array, x)
+            operands = mask, number, self
+            return new_value_of_several(eager_ops.masked_fill, operands, array, _NO_ATTRS)
+    return _general_masked_fill(self, mask, value)
+
+
+_masked_fill.__doc__ = _general_masked_fill.__doc__
+_NO_ATTRS: Attrs = {}
+
 SHORT: dict[Op, Any] = {
     **pairs.PAIRS, **single.UNARY, **single.WITH_OPTIONS, **single.ALONG_AXIS,
     **{op: along(op.general, op.name) for op, row in PYTORCH.items() if row.of_numbers},
@@ -76,6 +98,7 @@ SHORT: dict[Op, Any] = {
 """The way of an op as a function, for the ops that have a short one, or numbers of their own."""
 
 _METHODS = pairs.METHODS | single.METHODS | views.METHODS | inplace.METHODS
+_METHODS |= {"masked_fill": _masked_fill}
 
 for _name, _method in _METHODS.items():
     _own = getattr(_method, "__qualname__", "")

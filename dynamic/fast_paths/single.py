@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -25,7 +26,9 @@ from staticgraph.dynamic.core.pytorch import known
 from staticgraph.dynamic.core.results import Max, Min
 from staticgraph.dynamic.fast_paths.loops import WAYS, Watched, Way
 from staticgraph.dynamic.fast_paths.names import named_after
-from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.fast_paths.options import MOST_KNOWN, way_with
+from staticgraph.dynamic.kernels.dispatch import LARGE, LARGE_ROWS
+from staticgraph.dynamic.kernels.layouts import tells_apart
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.tape.grad_mode import mode, paused, recording
 from staticgraph.dynamic.tape.noted import flat
@@ -49,7 +52,6 @@ _ANY = object()  # the axis that the op takes where none is given
 _NO_OPTIONS = ()
 _OPTIONS = frozenset((float, int, str))
 """The types of options of which the attributes are kept."""
-_MOST_KNOWN = 64
 _RANKS = range(9)
 """The numbers of axes for which attributes are kept ready."""
 
@@ -157,11 +159,15 @@ def flat_unary(op: Op) -> Any:
     return named_after(op, state.counts(function))
 
 
+def _general(op: Op, others: Sequence[object], options: Attrs, input: object) -> Any:
+    return op.general(input, *others, **options)
+
+
 def with_options(op: Op) -> Any:
     """A function of each element with options, whose attributes are kept for the usual values."""
     assert op.bind is not None
     evaluate, plan, bind = op.evaluate, recipe(op, (True,)), op.bind
-    known: dict[Any, Attrs] = {}
+    known: dict[Any, Watched] = {}
 
     def function(*operands: Any, **options: object) -> Any:
         if not operands or type(input := operands[0]) not in PLAIN:
@@ -172,18 +178,18 @@ def with_options(op: Op) -> Any:
         given = (*operands[1:], *options.values())
         key = (given, *options, *map(type, given)) if given else _NO_OPTIONS
         try:
-            attrs = known.get(key)
+            state = known.get(key)
         except TypeError:  # a tensor or an array
             return op.general(*operands, **options)
-        if attrs is not None:
-            value = evaluate(x, **attrs)
-            if value is not x:
-                return new_value(_new(Tensor), plan, input, value, attrs)
+        if not tells_apart(given):
+            return op.general(*operands, **options)
+        if state is not None:
+            return state.function(input)  # type: ignore[misc] # it has one
         result = op.general(*operands, **options)
-        if _OPTIONS.issuperset(map(type, given)) and len(known) < _MOST_KNOWN:
+        if _OPTIONS.issuperset(map(type, given)) and len(known) < MOST_KNOWN:
             _, attrs = bind(x, *operands[1:], **options)
             if attrs is not None:
-                known[key] = attrs
+                known[key] = way_with(op, attrs, partial(_general, op, operands[1:], options))
         return result
 
     def defaults(x: Any) -> Attrs:
@@ -218,7 +224,8 @@ def along_axis(op: Op) -> Any:
     def function(input: Any, dim: object = _ANY, **options: object) -> Any:
         if not options and type(dim) is int and type(input) in PLAIN:
             x = input._array
-            if (x.dtype is F32 or x.dtype is F64) and 0 < x.size < LARGE and x.flags.c_contiguous:
+            fits = x.dtype is F32 or x.dtype is F64
+            if fits and 0 < x.size < LARGE_ROWS and x.flags.c_contiguous:
                 try:
                     attrs = ready[x.ndim][dim]
                 except IndexError:  # many axes, none or no such axis

@@ -17,7 +17,7 @@ from staticgraph.dynamic.core.activity import methods_stay, were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, INT64
 from staticgraph.dynamic.core.results import missing
 from staticgraph.dynamic.fast_paths.loops import as_method, shown
-from staticgraph.dynamic.kernels.dispatch import LARGE
+from staticgraph.dynamic.kernels.dispatch import LARGE, LARGE_NAMED
 from staticgraph.dynamic.tape.grad_mode import copying, mode, paused
 from staticgraph.dynamic.tape.recipes import recipe
 from staticgraph.dynamic.tape.versions import Versions
@@ -104,7 +104,7 @@ def _getitem(self: Any, key: Any) -> Any:
 def _rows(self: Any, key: Any) -> Any:
     """`self[key]`: the slices that a tensor of indices names, copied by NumPy if they are few."""
     x, index = self._array, key._array
-    few = index.dtype is INT64 and index.ndim and x.ndim and x.size < LARGE > index.size
+    few = index.dtype is INT64 and index.ndim and x.ndim and _are_few(x, index.size)
     if few and not (paused and mode.capture is not None):
         try:
             value = x.take(index, 0)
@@ -116,10 +116,17 @@ def _rows(self: Any, key: Any) -> Any:
     return Indexing.__getitem__(self, key)
 
 
+def _are_few(x: Any, count: int) -> bool:
+    """Whether so many parts of an array along its first axis are few elements."""
+    if x.size < LARGE:
+        return count < LARGE
+    return bool(x.flags.c_contiguous and count * x.size < LARGE_NAMED * x.shape[0])
+
+
 def _elements(self: Any, key: tuple[Any, ...]) -> Any:
     """`self[i, j, ...]`: what tensors of indices of one shape, one for each axis, name."""
     x, first = self._array, key[0]
-    if type(first) not in PLAIN or not 0 < x.size < LARGE or paused:
+    if type(first) not in PLAIN or not x.size or paused or not _are_few(x, first._array.size):
         return Indexing.__getitem__(self, key)
     shape = first._array.shape
     places: Any = 0

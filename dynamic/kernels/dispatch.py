@@ -21,8 +21,11 @@ from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.spec import Spec
 from staticgraph.dynamic.kernels import memory, native, native_windows
 
-LARGE = native.LEAST
-"""The least number of elements that is worth a look for a kernel."""
+LARGE, LARGE_ROWS = native.LEAST, native.LEAST_OF_ROWS
+"""The least number of elements that is worth a look for a kernel; that of composites over rows."""
+LARGE_NAMED = native.LEAST_NAMED
+"""That of elements that an index names."""
+_LEAST = min(LARGE, LARGE_ROWS, LARGE_NAMED)
 
 
 _BY_WORK = ("windows", "pairs")
@@ -83,7 +86,7 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     """The value of an op, `op.evaluate(*arrays, **attrs)`."""
     if has_narrow(arrays) and op.widens(arrays):
         return op.rounded(partial(evaluate, op), arrays, attrs)
-    if arrays and (arrays[0].size >= LARGE or op.sweep in _BY_WORK or _is_large(arrays)):
+    if arrays and (_is_large(op, arrays) or op.sweep in _BY_WORK):
         if not memory.state.asked:
             memory.keep_freed_memory()
         kernels = native_windows if op.sweep == "windows" else native
@@ -93,9 +96,12 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     return op.evaluate(*arrays, **attrs)
 
 
-def _is_large(arrays: Sequence[Any]) -> bool:
-    """Whether the second operand is large, such as what is added to a few slices."""
-    return len(arrays) > 1 and arrays[1].size >= LARGE
+def _is_large(op: Op, arrays: Sequence[Any]) -> bool:
+    """Whether one of the first two operands is large, such as what is added to a few slices."""
+    size = arrays[0].size
+    if len(arrays) > 1 and arrays[1].size > size:
+        size = arrays[1].size
+    return bool(size >= _LEAST and size >= native.least_of(op))
 
 
 def cotangents(
@@ -111,7 +117,9 @@ def cotangents(
     What the rules do not read may be anything that has a shape and a dtype. None is a float of
     16 bits: `rounded_cotangents` is for these.
     """
-    if g.size >= LARGE or (rules.reduces and _is_work(rules.op, operands[0])):
+    size = g.size
+    large = size >= _LEAST and size >= native.least_of(rules.op)
+    if large or (rules.reduces and _is_work(rules.op, operands[0])):
         found = _by_kernel(rules, g, out, operands, attrs)
     else:
         found = None
@@ -168,7 +176,7 @@ def _wide(one: Any) -> Any:
 
 
 def _is_work(op: Op, operand: Any) -> bool:
-    return op.sweep in _BY_WORK or math.prod(operand.shape) >= LARGE
+    return op.sweep in _BY_WORK or math.prod(operand.shape) >= native.least_of(op)
 
 
 def _by_kernel(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -37,6 +38,11 @@ def held_by(array: Any) -> Any:
         return array
     held = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
     return held if held.flags.c_contiguous else None
+
+
+def tells_apart(given: Sequence[object]) -> bool:
+    """Whether values of one type that equal these are the same: 0.0 equals -0.0, and is not it."""
+    return not [one for one in given if type(one) is float and not one and copysign(1.0, one) < 0]
 
 
 def options_of(attrs: Attrs) -> Any:

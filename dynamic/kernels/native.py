@@ -49,6 +49,10 @@ LEAST = 1 << 17
 A call takes 10 µs beside the loop, so that kernels are faster from 2**14 elements on. But a first
 call takes 3 to 10 ms with the kernel in the cache and 30 to 100 ms without, and at 2**17 elements
 it takes some hundred calls to save as much."""
+LEAST_OF_ROWS = 1 << 15
+"""The same for what goes over rows: composites, for which NumPy takes many passes."""
+LEAST_NAMED = 1 << 14
+"""The least number of elements that an index names: `np.add.at` takes 10 ns for each."""
 MOST_SUMS = 1 << 14
 """The elements of a sum that threads share: as in `compiler.codegen.chunks`."""
 KEPT = 1024
@@ -115,7 +119,9 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if seen is not None and state.enabled:
         found = _results(seen.kernel, seen.arrays_of(arrays), arrays)
         return None if found is None else found[0]
-    if not serves(op, arrays) or (op.sweep in _COUNTED and _work(op, arrays, attrs) < LEAST):
+    if not serves(op, arrays) or (op.sweep in _COUNTED and not _is_much(op, arrays, attrs)):
+        return None
+    if goes_over_rows(op) and max([one.size for one in arrays]) < LEAST_OF_ROWS:
         return None
     order = None
     if not all(one.flags.c_contiguous for one in arrays):
@@ -126,9 +132,15 @@ def evaluate(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
     if op is ops.power and (times := _factors(arrays[1])):
         found = compute((op, times), attrs, lambda xs: [_multiplied(xs[0], times)], arrays[:1])
     else:
-        much, known = op.sweep in _COUNTED, None if order else call
+        # whoever asks for these knows that they are large
+        much, known = op.sweep in _COUNTED or goes_over_rows(op), None if order else call
         found = compute((op, None), attrs, by_value(op, attrs), arrays, (), much, known)
     return None if found is None else _permuted_back(found[0], order)
+
+
+def _is_much(op: Op, operands: Sequence[Any], attrs: Attrs) -> bool:
+    """Whether there is enough work for a kernel, for ops whose operands alone do not say it."""
+    return _work(op, operands, attrs) >= (LEAST_NAMED if op.sweep in _INDEXED else LEAST)
 
 
 def _work(op: Op, operands: Sequence[Any], attrs: Attrs) -> int:
@@ -158,7 +170,7 @@ def cotangents(
     if _is_total(op) or not serves(op, operands):
         return None
     if op.sweep == "pairs":
-        if _work(op, operands, attrs) < LEAST:
+        if not _is_much(op, operands, attrs):
             return None
         return compute(
             (op, tuple(positions)), attrs, by_rules(op, positions, attrs), given, (), True, call
@@ -177,7 +189,8 @@ def cotangents(
     if op is ops.power and positions == (0,) and (times := _factors(operands[1])):
         name, make, given = (op, times, "slope"), _slope_of_product(times), (given[0], given[2])
         call = None
-    found = compute(name, attrs, make, given, known, False, None if order else call)
+    much = op.sweep in _INDEXED or goes_over_rows(op)
+    found = compute(name, attrs, make, given, known, much, None if order else call)
     return None if found is None else [_permuted_back(one, order) for one in found]
 
 
@@ -232,6 +245,18 @@ def serves(op: Op, operands: Sequence[object]) -> bool:
     if not state.enabled or not operands:
         return False
     return op.elementwise or op.sweep in _SWEPT
+
+
+def goes_over_rows(op: Op) -> bool:
+    """Whether an op is a composite that goes over rows, or reduces them."""
+    return op.sweep in ("rows", "reduction") and op.expand is not None
+
+
+def least_of(op: Op) -> int:
+    """The least number of elements of an op that is worth a kernel."""
+    if op.sweep in _INDEXED:
+        return LEAST_NAMED
+    return LEAST_OF_ROWS if goes_over_rows(op) else LEAST
 
 
 def _is_total(op: Op) -> bool:

@@ -23,6 +23,7 @@ from staticgraph.compiler.reference import classes, direct
 from staticgraph.dynamic.core.activity import were_enough
 from staticgraph.dynamic.core.dtypes import BOOL, F32, F64, INT64
 from staticgraph.dynamic.core.spec import Spec
+from staticgraph.dynamic.kernels.layouts import tells_apart
 
 OFTEN = 251
 """The runs after which the operands are looked at, again and again."""
@@ -61,9 +62,12 @@ class Quick:
 
     __slots__ = (
         "_arrays",
+        "_keeps",
+        "_keeps_output",
         "_known",
         "_left",
         "_op",
+        "_options",
         "_rows",
         "_steps",
         "bare",
@@ -82,6 +86,8 @@ class Quick:
         keeps_output: bool,
     ) -> None:
         self._op, self._steps, self._arrays = op, steps, arrays
+        self._keeps, self._keeps_output = keeps, keeps_output
+        self._options: dict[object, Quick] = {}
         self.reads = (*[i for i, kept in enumerate(keeps) if kept], *(-1,) * keeps_output)
         self.positions = tuple([i for i, _ in steps])
         bare = [i for i in self.positions if not keeps[i]]
@@ -104,7 +110,7 @@ class Quick:
         if self.function is _nothing:
             self.ticks = repeat(None, SOON)
         if attrs:
-            return None
+            return self._of_options(g, saved, edges, attrs)
         for i in self.bare:
             if saved[i].shape != g.shape:
                 return None
@@ -136,6 +142,30 @@ class Quick:
             self.ticks = repeat(None, OFTEN - 1)
         else:
             self._left = OFTEN - 1
+
+    def _of_options(
+        self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]
+    ) -> Any:
+        """The cotangents where the rules have options: for each of these there is another."""
+        given = tuple(attrs.values())
+        key = (given, *map(type, given))
+        try:
+            one = self._options.get(key)
+        except TypeError:  # an array
+            return None
+        if one is None:
+            if len(self._options) >= MOST_ROWS or not tells_apart(given):
+                return None
+            steps = [(i, partial(rule, **attrs)) for i, rule in self._steps]
+            arrays = None if self._arrays is None else partial(self._arrays, **attrs)
+            one = Quick(self._op, steps, arrays, self._keeps, self._keeps_output)
+            self._options[key] = one
+        elif not tells_apart(given):
+            return None
+        found = one.found(g, saved, edges, {})
+        if one.function is not _nothing:
+            self.ticks = _NO_TICKS
+        return found
 
     def _of_rows(
         self, g: Any, saved: Sequence[Any], edges: Sequence[object], attrs: Mapping[str, Any]

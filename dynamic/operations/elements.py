@@ -13,10 +13,11 @@ from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core.dtypes import F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
+from staticgraph.dynamic.fast_paths.options import as_one_node
 from staticgraph.dynamic.tensors.creation import as_tensor
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.required import require_number
-from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor, as_one_node
+from staticgraph.dynamic.tensors.tensor import PLAIN, Tensor
 
 __all__ = [
     "float_power", "heaviside", "isneginf", "isposinf", "isreal", "ldexp", "prelu", "rsub",

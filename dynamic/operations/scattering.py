@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.core.errors import OptionError, OutOfRangeError
 from staticgraph.compiler.ops.indexing.scattering import cut
+from staticgraph.compiler.reference.indices import places_other_than_zero
 from staticgraph.dynamic.core import eager_ops
 from staticgraph.dynamic.core.dtypes import (
     INT64,
@@ -337,9 +338,12 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
                 [2]])
     """
     if as_tuple:
-        found = np.nonzero(np.atleast_1d(sizing_values(input, "sg.nonzero(x, size=n)")))
-        return tuple(map(wrap, found))
-    return wrap(np.argwhere(sizing_values(input, "sg.argwhere(x, size=n)")))
+        values = np.atleast_1d(sizing_values(input, "sg.nonzero(x, size=n)"))
+        return tuple(map(wrap, places_other_than_zero(values)))
+    values = np.asarray(sizing_values(input, "sg.argwhere(x, size=n)"))
+    if not values.ndim:
+        return wrap(np.argwhere(values))
+    return wrap(np.stack(places_other_than_zero(values), 1))
 
 
 def argwhere(input: object) -> Any:

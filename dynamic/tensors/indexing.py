@@ -120,6 +120,8 @@ class Indexing(Operand):
         _check_masks(keys, array.shape)
         if len(keys) == 1 and keys[0].dtype.kind == "b" and keys[0].ndim == array.ndim:
             return np.flatnonzero(keys[0])
+        if len(keys) == array.ndim and (found := _positions(keys, array.shape)) is not None:
+            return found
         positions = np.arange(array.size).reshape(array.shape)
         try:
             return positions[keys]
@@ -207,6 +209,28 @@ def _without_ellipsis(key: tuple[object, ...], ndim: int) -> tuple[Any, ...]:
 def _axes(one: Any) -> int:
     """How many axes an index is of."""
     return int(one.ndim) if one is not Ellipsis and one.dtype.kind == "b" else 1
+
+
+def _positions(keys: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    """The positions in a flat array that an array of indices per axis names.
+
+    None where it is not that, or an index is out of range: NumPy has to find them.
+    """
+    total: Any = None
+    for one, size in zip(keys, shape, strict=True):
+        if isinstance(one, slice) or one.dtype.kind != "i" or not one.size:
+            return None
+        least = int(one.min())
+        if least < -size or int(one.max()) >= size:
+            return None
+        places = one.astype(np.int64, copy=False)
+        if least < 0:
+            places = np.where(places < 0, places + size, places)
+        try:
+            total = places if total is None else total * size + places
+        except ValueError:  # they do not broadcast
+            return None
+    return total
 
 
 def _check_masks(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:

@@ -326,12 +326,21 @@ def _one_hot(index: Any, *, classes: int, dtype: DType) -> Any:
     return astype(equal(astype(column, "int64"), numbers), dtype)
 
 
+def _one_hot_numpy(index: Any, *, classes: int, dtype: DType) -> Any:
+    places = index.reshape(-1).astype(np.int64, copy=False)
+    if not places.size or places.min() < 0 or places.max() >= classes:
+        return _one_hot(index, classes=classes, dtype=dtype)
+    result = np.zeros((*index.shape, classes), dtype)
+    result.reshape(-1)[np.arange(0, result.size, classes) + places] = 1
+    return result
+
+
 def _one_hot_bind(index: object, classes: int, dtype: object = None) -> tuple[Sequence[Any], Attrs]:
     return (as_operand(index),), {"classes": int(classes), "dtype": or_default(dtype, "one_hot")}
 
 
 one_hot = composite(
-    "one_hot", _one_hot, bind=_one_hot_bind, vjp=(None,),
+    "one_hot", _one_hot, bind=_one_hot_bind, vjp=(None,), evaluate=_one_hot_numpy,
     check=lambda name, type, **attrs: require_index(name, type),
     exact=True,
     doc="1 at each index along a new last axis of size `classes`, 0 elsewhere: (...) -> (..., c). "

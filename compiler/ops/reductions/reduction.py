@@ -45,6 +45,7 @@ from staticgraph.compiler.ops.reductions.reduction_arguments import (
     truth_binder,
 )
 from staticgraph.compiler.ops.shapes.shape import broadcast_to, expand_dims, reshape, squeeze
+from staticgraph.compiler.reference.copies import LARGE, copied
 from staticgraph.compiler.reference.extremes import largest, smallest
 from staticgraph.compiler.reference.totals import total
 
@@ -222,9 +223,15 @@ def _position_bind(name: str) -> Callable[..., tuple[Sequence[Any], Attrs]]:
     return bind
 
 
-def _position_numpy(function: Callable[..., object]) -> Callable[..., Any]:
-    def evaluate(x: object, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-        return function(x, axes[0], None, keepdims=keepdims)
+def _position_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(x: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
+        (axis,) = axes
+        if type(x) is np.ndarray and x.size >= LARGE:
+            rows = np.moveaxis(x, axis, -1)
+            if not rows.flags.c_contiguous:  # NumPy would copy them in one thread
+                found = function(copied(rows), -1)
+                return np.expand_dims(found, axis) if keepdims else found
+        return function(x, axis, None, keepdims=keepdims)
 
     return evaluate
 

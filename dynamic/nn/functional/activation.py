@@ -14,14 +14,16 @@ from staticgraph.compiler.core.overrides import answer, asking
 from staticgraph.compiler.layers import activations
 from staticgraph.compiler.layers.dropping import relaxed
 from staticgraph.compiler.ops import sigmoid, tanh
+from staticgraph.dynamic.core import composed_ops
 from staticgraph.dynamic.core.dtypes import DTYPES, as_numpy_dtype
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.user_warnings import warn
+from staticgraph.dynamic.fast_paths.options import as_one_node
 from staticgraph.dynamic.operations import elements
 from staticgraph.dynamic.operations.elements import prelu, sloped
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.random_numbers import generator
-from staticgraph.dynamic.tensors.tensor import as_one_node
+from staticgraph.dynamic.tensors.tensor import as_one_node as one_node
 
 __all__ = [
     "celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -186,7 +188,7 @@ def logsigmoid(input: Any) -> Any:
         >>> nn.functional.logsigmoid(dynamic.tensor([0.0]))
         tensor([-0.6931])
     """
-    return activations.logsigmoid(input)
+    return as_one_node(composed_ops.logsigmoid, input)
 
 
 def tanhshrink(input: object) -> Any:
@@ -279,7 +281,7 @@ def hardswish(input: object, inplace: bool = False) -> Any:
         >>> nn.functional.hardswish(dynamic.tensor([-4.0, 0.0, 1.5, 4.0]))
         tensor([-0.0000, 0.0000, 1.1250, 4.0000])
     """
-    return _applied(lambda x: x * relu6(x + 3) / 6, input, inplace)
+    return _applied(lambda x: as_one_node(composed_ops.hardswish, x), input, inplace)
 
 
 @called("Glu")
@@ -296,8 +298,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     if isinstance(size, int) and size % 2:
         axis = dim % input.ndim
         raise AutogradError(f"Halving dimension must be even, but dimension {axis} is size {size}")
-    value, gate = ops.split(input, 2, dim)
-    return value * sigmoid(gate)
+    return one_node(composed_ops.glu, input, axis=dim % input.ndim)
 
 
 def _implicit_axis(name: str, input: Any, dim: int | None) -> int:

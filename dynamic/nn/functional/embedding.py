@@ -25,7 +25,7 @@ from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tape.grad_mode import mode, no_grad, paused
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.recorders import Recorder
-from staticgraph.dynamic.tensors.tensor import has_values, wrap
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values, wrap
 from staticgraph.dynamic.tensors.values import values_of
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -102,7 +102,7 @@ _ROWS: Attrs = {"axis": 0}
 
 def _of_few(input: Any, weight: Any) -> Any:
     """The short way of a small plain weight and int64 indices that fit; None for all else."""
-    if not are_few(weight, input) or (paused and mode.capture is not None):
+    if not are_few(weight, input, LARGE) or (paused and mode.capture is not None):
         return None
     table, indices = weight._array, input._array
     if table.ndim != 2 or indices.dtype is not INT64 or indices.size >= LARGE:
@@ -149,6 +149,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         num_classes = int(indices.max()) + 1
     elif indices.size and indices.max() >= num_classes:
         raise AutogradError(_LARGE)
+    if type(tensor) in PLAIN and num_classes > 0:
+        return wrap(ops.one_hot.evaluate(indices, classes=int(num_classes), dtype=INT64))
     return ops.one_hot(tensor, num_classes, "int64")
 
 

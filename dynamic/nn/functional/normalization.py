@@ -32,6 +32,7 @@ from staticgraph.dynamic.core.dtypes import F32, DType
 from staticgraph.dynamic.core.errors import AutogradError, SizeError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.core.whole_numbers import NoKernelError
+from staticgraph.dynamic.kernels.dispatch import LARGE_ROWS
 from staticgraph.dynamic.kernels.quick import FEW, QuickRows
 from staticgraph.dynamic.nn.errors import ModuleError
 from staticgraph.dynamic.nn.functional import fused_batch_norm as fused
@@ -72,7 +73,10 @@ def layer_norm(
             x, scale, shift = arrays
             last = scale.shape
             axes = len(last)
-            if last == shift.shape == x.shape[-axes:] == tuple(normalized_shape) and x.size:
+            if (
+                last == shift.shape == x.shape[-axes:] == tuple(normalized_shape)
+                and 0 < x.size < LARGE_ROWS
+            ):
                 attrs = {"axes": axes, "eps": eps}
                 value = None
                 if axes == 1 and x.size <= FEW:

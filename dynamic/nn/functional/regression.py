@@ -20,6 +20,8 @@ from staticgraph.compiler.layers.regression import (
     smooth,
 )
 from staticgraph.compiler.reference.squares import squared_error
+from staticgraph.dynamic.core import composed_ops
+from staticgraph.dynamic.core.dtypes import F32, F64
 from staticgraph.dynamic.core.errors import AutogradError
 from staticgraph.dynamic.core.sizes import differ
 from staticgraph.dynamic.nn.functional.few import REDUCED, are_few
@@ -32,7 +34,7 @@ from staticgraph.dynamic.nn.functional.reduction import (
 from staticgraph.dynamic.nn.functional.required import require
 from staticgraph.dynamic.tensors.naming import called
 from staticgraph.dynamic.tensors.recorders import Recorder
-from staticgraph.dynamic.tensors.tensor import has_values
+from staticgraph.dynamic.tensors.tensor import PLAIN, has_values
 
 __all__ = [
     "gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nll_loss",
@@ -102,9 +104,17 @@ def l1_loss(
     return weighted(ops.absolute(input - target), reduction, weight)
 
 
+def _alike(input: Any, target: Any) -> bool:
+    """Whether both are plain tensors of one shape and floating dtype."""
+    if type(input) not in PLAIN or type(target) not in PLAIN:
+        return False
+    x, y = input._array, target._array
+    return (x.dtype is F32 or x.dtype is F64) and x.dtype is y.dtype and x.shape == y.shape
+
+
 @called("SmoothL1Loss", "input", "target")
 def smooth_l1_loss(
-    input: object,
+    input: Any,
     target: Any,
     size_average: bool | None = None,
     reduce: bool | None = None,
@@ -123,12 +133,15 @@ def smooth_l1_loss(
     warn_of_sizes(input, target)
     if beta < 0:
         raise AutogradError("smooth_l1_loss does not support negative values for beta.")
+    if _alike(input, target):
+        attrs = {"limit": float(beta), "reduction": reduction}
+        return input._apply(composed_ops.smooth_l1_loss, (input, target), attrs)
     return reduced(smooth(input - target, beta), reduction)
 
 
 @called("HuberLoss", "input", "target")
 def huber_loss(
-    input: object, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: object = None
 ) -> Any:
     """d**2 / 2 where the difference d is below delta, delta * (d - delta / 2) where not.
 
@@ -142,6 +155,9 @@ def huber_loss(
     warn_of_sizes(input, target)
     if delta <= 0:
         raise AutogradError("huber_loss does not support non-positive values for delta.")
+    if weight is None and _alike(input, target):
+        attrs = {"limit": float(delta), "reduction": reduction}
+        return input._apply(composed_ops.huber_loss, (input, target), attrs)
     losses = huber(input - target, delta)
     if weight is None:
         return reduced(losses, reduction)

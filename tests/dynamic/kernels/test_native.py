@@ -447,3 +447,29 @@ def test_batch_norm_gives_what_it_gives_with_numpy(shape, training, affine, monk
         assert_array_equal(one, two)
         assert_array_equal(one, five)
         assert_near(one, expected, "f8", 1e-13)
+
+
+def test_composites_over_rows_have_kernels_where_they_are_smaller():
+    rows, labels = values(64, 600), np.zeros(64, np.int64)
+    for op, operands, attrs in (
+        (ops.log_softmax, [rows], {"axis": 1}),
+        (ops.cross_entropy, [rows, labels], {"reduction": "mean"}),
+    ):
+        expected = op.evaluate(*operands, **attrs)
+        assert_near(native.evaluate(op, operands, attrs), expected, "f8", 1e-12)
+        few = [one[:32] for one in operands]
+        assert native.evaluate(op, few, attrs) is None
+    assert native.evaluate(ops.exp, [rows], {}) is None
+
+
+def test_what_an_index_names_is_added_by_a_kernel_where_it_is_little(monkeypatch):
+    served = []
+    monkeypatch.setattr(native, "cotangents", lambda op, *rest: served.append(op))
+    index = np.random.default_rng(0).integers(0, 50, 300)
+    for count in (300, 200):
+        table = torch.tensor(values(50, 64)).requires_grad_()
+        found = torch.nn.functional.embedding(torch.tensor(index[:count]), table)
+        found.backward(torch.ones(count, 64).double())
+        sums = np.bincount(index[:count], minlength=50)
+        assert_array_equal(table.grad.numpy(), np.repeat(sums[:, None], 64, 1))
+    assert served == [ops.take]
