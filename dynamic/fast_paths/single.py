@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
@@ -159,10 +158,6 @@ def flat_unary(op: Op) -> Any:
     return named_after(op, state.counts(function))
 
 
-def _general(op: Op, others: Sequence[object], options: Attrs, input: object) -> Any:
-    return op.general(input, *others, **options)
-
-
 def with_options(op: Op) -> Any:
     """A function of each element with options, whose attributes are kept for the usual values."""
     assert op.bind is not None
@@ -189,7 +184,8 @@ def with_options(op: Op) -> Any:
         if _OPTIONS.issuperset(map(type, given)) and len(known) < MOST_KNOWN:
             _, attrs = bind(x, *operands[1:], **options)
             if attrs is not None:
-                known[key] = way_with(op, attrs, partial(_general, op, operands[1:], options))
+                others = operands[1:]
+                known[key] = way_with(op, attrs, lambda x: op.general(x, *others, **options))
         return result
 
     def defaults(x: Any) -> Attrs:
