@@ -234,7 +234,9 @@ class Op:
                     return self._of_handle(operand, operands, attrs)
             return self._of_arrays(operands, attrs)
         except Exception as error:
-            return answered(self, given, options, error)
+            if (said := answered(self, given, options, error)) is not None:
+                return said[0]
+            raise
 
     def _of_handle(self, handle: Operand, operands: Sequence[object], attrs: Attrs) -> Value:
         try:

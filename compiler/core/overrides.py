@@ -91,19 +91,21 @@ def answer(
 
 def answered(
     op: object, args: Sequence[object], options: Mapping[str, object], error: Exception
-) -> Value:
+) -> tuple[Value] | None:
     """What an argument's class says that an op is of these arguments, where a call has failed.
 
-    Else the error, or in words of an operand that has some what was wrong with the user's own call.
+    None where none says it: who caught the error raises it again, as the frame of a function that
+    raises its own argument is kept by it. Or an error in the words of an operand that has
+    some, of what was wrong with the user's own call.
     """
     if (said := answer(op, args, options, 3)) is not None:
-        return said[0]
+        return said
     if not is_within(2):
         for one in args:
             mistaken = getattr(type(one), "_mistaken", None)
             if mistaken is not None:
                 mistaken(op, args, options, error)
-    raise error
+    return None
 
 
 def said_of(

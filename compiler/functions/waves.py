@@ -23,7 +23,7 @@ def fresnel(x: Value) -> tuple[Value, Value]:
 
     Example:
         >>> sg.special.fresnel(np.array([1.0]))
-        (array([0.43825915]), array([0.77989340]))
+        (array([0.43825915]), array([0.7798934]))
     """
     return ops.fresnel_sine(x), ops.fresnel_cosine(x)
 

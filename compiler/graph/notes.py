@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from staticgraph.compiler.core.record import Record, record
+from staticgraph.compiler.core.values import Value
 
 
 class Noted(Protocol):
@@ -101,7 +102,7 @@ class Scores(Record):
         given: the expression of that.
     """
 
-    given: Any
+    given: Value
 
 
 Note: TypeAlias = "ZeroGradient | Promoted | Sibling | LossGradient | ConstantLoss | Scores"

@@ -357,7 +357,7 @@ def composite(
     )
 
 
-def count(x: Any, axes: tuple[int, ...], like: object = None) -> Any:
+def count(x: Value, axes: tuple[int, ...], like: Value | None = None) -> Value:
     """The number of elements of x along `axes`, to compute with `like` (x): see `size_value`."""
     return size_value(product([x.shape[axis] for axis in axes]), x if like is None else like)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.core.errors import OutOfRangeError
-from staticgraph.compiler.core.values import Value
+from staticgraph.compiler.core.values import Array, Value
 from staticgraph.compiler.reference.extremes import largest_of_all
 
 _FEW = 256
@@ -33,7 +33,7 @@ def check_range(op: str, index: Value, size: int, wrap: bool = True) -> Value:
     return np.where(index < 0, index + size, index)
 
 
-def places_other_than_zero(x: Any) -> list[Any]:
+def places_other_than_zero(x: Array) -> list[Array]:
     """Along each axis the coordinates of the elements that are not 0, in their order."""
     mask = x if x.dtype == np.bool_ else np.not_equal(x, 0)  # NumPy looks for others one by one
     found = np.flatnonzero(mask)

@@ -127,6 +127,7 @@ KINDS: dict[str, Kind] = {name: kind for kind, names in _NAMES for name in names
 OWN: dict[tuple[str, str], Kind | None] = {
     **{("select", "index"): _INT, ("select_scatter", "index"): _INT},
     **{(name, "input"): _VALUE for name in ("pow", "float_power", "result_type", "where")},
+    ("attention", "k"): _TENSOR,
     **{("where", name): _VALUE for name in ("condition", "x")},
     **{(name, "other"): _TENSOR for name in (
         "allclose", "isclose", "equal", "dist", "inner", "kron", "cross", "expand_as", "view_as",
@@ -243,8 +244,8 @@ def wrong_argument(
         kind = None if method and place == 1 else _kind_of(name, one.name)
         if kind is None or kind[1](value) or (value is None and _may_be_none(name, one)):
             continue
-        if value is one.default:
-            continue
+        if value is one.default or (kind is _TENSORS and isinstance(value, list | tuple)):
+            continue  # of which elements of a sequence are none its own error tells
         called = _PYTORCHS.get(one.name, one.name)
         return (
             f"{name}(): argument '{called}' (position {place - method}) must be {kind[0]}, "

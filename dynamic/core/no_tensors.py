@@ -135,7 +135,7 @@ def refuse_kinds(
 def _says_so(name: str, text: str) -> bool:
     """Whether a text names a function and what it got."""
     own = re.search(rf"\b{re.escape(name.rstrip('_'))}_?\b", text)
-    return own is not None and "must be" in text
+    return own is not None and ("must be" in text or "expected Tensor as element" in text)
 
 
 def refuse_combination(

@@ -218,7 +218,7 @@ def _positions(keys: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     """
     total: Any = None
     for one, size in zip(keys, shape, strict=True):
-        if isinstance(one, slice) or one.dtype.kind != "i" or not one.size:
+        if type(one) is not np.ndarray or one.dtype.kind != "i" or not one.size:
             return None
         least = int(one.min())
         if least < -size or int(one.max()) >= size:
