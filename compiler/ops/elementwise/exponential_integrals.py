@@ -178,8 +178,8 @@ expi: Any = composite(
     "expi", _expi, vjp=(lambda g, o, a: g * _expi_slope(a),), saves=("a",), elementwise=True,
     floating=True,
     doc="Ei, the integral of exp(t) / t up to x, beyond 0 its principal value: -inf at 0.",
-    example=">>> sg.special.expi(np.array([-1.0, 0.0, 1.0]))\n"
-    "array([-0.21938393,        -inf,  1.89511782])",
+    example=">>> sg.special.expi(np.array([-1.0, 1.0, 2.0]))\n"
+    "array([-0.21938393,  1.89511782,  4.95423436])",
 )  # fmt: skip
 
 
