@@ -17,6 +17,7 @@ from staticgraph.compiler.core.errors import GraphError, OptionError
 from staticgraph.compiler.functions import special
 from staticgraph.compiler.inspect.interpret import interpret
 from staticgraph.compiler.transforms.autodiff import gradients
+from tests.combinations import some
 from tests.trace import symbolic
 
 rng = np.random.default_rng(11)
@@ -112,7 +113,7 @@ def _derivative(name: str, at: tuple[np.ndarray, ...], times: int) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 6))
 def test_values_and_slopes_are_mpmaths(name: str) -> None:
     _check(name, 8)
 
@@ -131,7 +132,7 @@ def _check(name: str, count: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 7))
 def test_second_derivatives_are_mpmaths(name: str) -> None:
     at, _, slope = CASES[name]
     some = tuple(one[:3] for one in at)

@@ -120,7 +120,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[np.ndarray,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(CASES, 10, pytest.mark.slow))
+@pytest.mark.parametrize("name", some(CASES, 10))
 def test_values_are_numpys_and_gradients_those_of_known_sizes(name: str) -> None:
     ours, numpys, arrays = CASES[name]
     inputs = [sg.placeholder(f"x{i}", (None,) * x.ndim, "float64") for i, x in enumerate(arrays)]

@@ -32,12 +32,15 @@ def test_training_steps_leave_nothing_behind():
         _fill_free_lists()
         for _ in range(WARM):
             step()
-        gc.collect(1)  # not all, which empties the free lists
-        blocks, objects = sys.getallocatedblocks(), len(gc.get_objects())
-        for _ in range(STEPS):
-            step()
+        changes = []
+        for _ in range(2):  # what stays does so each time; a free list of CPython fills up once
+            gc.collect(1)  # not all, which empties the free lists
+            blocks, objects = sys.getallocatedblocks(), len(gc.get_objects())
+            for _ in range(STEPS):
+                step()
+            changes.append(abs(sys.getallocatedblocks() - blocks))
         # less than one block in ten steps; a tensor or a node that stays is at least one a step
-        assert abs(sys.getallocatedblocks() - blocks) < STEPS / 10
+        assert min(changes) < STEPS / 10
         # the young alone: what other tests left in bounded caches is thrown out meanwhile, and old
         assert gc.collect(1) < STEPS / 100
         assert len(gc.get_objects()) - objects < STEPS / 100
