@@ -75,10 +75,7 @@ def _max_pool2d_vjp(
     last = number.size - 1
     order = where(isnan(windows), last - number, where(wins, number, number.size))
     first = min(order, axis=(4, 5), keepdims=True)
-    if size == stride and not any(padding):  # each is computed once
-        found = equal(first, order)
-    else:
-        found = equal(where(isnan(expand_dims(o, (4, 5))), last - first, first), number)
+    found = equal(where(isnan(expand_dims(o, (4, 5))), last - first, first), number)
     return _restored(where(found, expand_dims(g, (4, 5)), 0), x, stride, padding)
 
 
