@@ -43,7 +43,7 @@ _MAXIMA = _Pool(
     "out: p_{t}, places: p_i32, x: p_{t}",
     "best = x[base + place]\nfound = i32(place)",
     """one = x[base + place]
-wins = (one > best) | (one != one)
+wins = (one != one) | (one > best)
 best = select(wins, one, best)
 found = select(wins, i32(place), found)""",
     "out[window] = best\nplaces[window] = found",
@@ -155,13 +155,13 @@ def put(
         for i in range(item * size, item * size + size):
             out[i] = {t}(0.0)
         for i in range(count):
-            window = item * count + count - 1 - i
+            window = item * count + {number}
             place = item * size + i64(places[window])
             out[place] = out[place] + g[window]
     return 0
 """
-"""The last window first: an element gets its parts in the order of its places in the windows, as in
-compiled kernels."""
+"""Of windows that may overlap the last first: an element gets its parts in the order of its places
+in them, as in compiled kernels. Of others the first: that takes two thirds of the time."""
 
 
 def over_windows(kind: str, windows: Windows, out: Array, *given: Array) -> None:
@@ -180,7 +180,8 @@ def over_windows(kind: str, windows: Windows, out: Array, *given: Array) -> None
     chunks = max(1, min(extent, MOST_CHUNKS, tasks)) if tasks > 1 else 1
     addresses = [_address(out), *map(_address, given)]
     if kind == "put":
-        _put(out.itemsize)(extent, chunks, *addresses, windows.size, windows.count)
+        apart = windows.even is not None and windows.even.apart
+        _put(out.itemsize, apart)(extent, chunks, *addresses, windows.size, windows.count)
     else:
         unit = _unit(kind, out.itemsize, windows.even)
         unit(extent, chunks, *addresses, *windows.numbers)
@@ -194,8 +195,8 @@ def _address(x: Array) -> int:
 
 
 @cache
-def _put(itemsize: int) -> Callable[..., None]:
-    return SharedUnit(_PUT.format(t=_NAMES[itemsize]))
+def _put(itemsize: int, apart: bool) -> Callable[..., None]:
+    return SharedUnit(_PUT.format(t=_NAMES[itemsize], number="i" if apart else "count - 1 - i"))
 
 
 @cache
