@@ -160,7 +160,9 @@ def told(
     return [one for one in caught if issubclass(one.category, sg.LintWarning)]
 
 
-@pytest.mark.parametrize("run", [in_a_graph, captured, on_tensors])
+@pytest.mark.parametrize(
+    "run", [in_a_graph, pytest.param(captured, marks=pytest.mark.slow), on_tensors]
+)
 def test_a_loss_that_cannot_be_meant_is_told_of(run: Callable[[Loss], None]) -> None:
     more = LOSSES_OF_GRAPHS if run is in_a_graph else LOSSES_OF_TENSORS
     for rule, text, loss in (*LOSSES, *more):

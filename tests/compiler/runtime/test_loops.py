@@ -47,6 +47,7 @@ def mapping() -> list[Any]:
     return [op for op in all_ops() if op.elementwise and op.bind is None and op.vjp]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [F32, F64], ids=str)
 def test_every_op_that_is_noted_gives_numpys_bits(dtype: Any) -> None:
     generator = np.random.default_rng(0)

@@ -241,6 +241,7 @@ ANY_SIZE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ANY_SIZE, ids=lambda one: one.__name__)
 def test_a_program_means_the_same_for_the_sizes_of_each_call(program: Any) -> None:
     fast = sg.function(program)

@@ -48,6 +48,7 @@ def test_loops_and_branches_go_by_each_example(f):
     np.testing.assert_allclose(both[0].numpy(), vmap(f)(x).numpy(), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", [0, 1, 2, 3, 6])
 def test_captured_loops_and_branches_go_by_each_example(i):
     f, x = CONTROL[i], torch.tensor(np.random.default_rng(0).normal(size=(2, 4, 3)))

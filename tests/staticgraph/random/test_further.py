@@ -59,6 +59,7 @@ def test_gradients_average_to_the_slopes_of_means(name: str) -> None:
     assert_allclose(sg.grad(total)(np.array(a)), slope, rtol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.7, 2.0, 5.0])
 def test_balls_are_filled_evenly(p: float) -> None:
     found = sg.random.ball(KEY, 3, p, (N,), "float64")
@@ -84,6 +85,7 @@ def test_orthogonal_matrices_are_turned_evenly() -> None:
     assert_allclose(wide @ wide.T, np.eye(2), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_multinomial_counts() -> None:
     p = np.array([0.2, 0.0, 0.5, 0.3])
 

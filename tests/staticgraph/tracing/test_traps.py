@@ -10,10 +10,13 @@ from tests.staticgraph.tracing.traps.trap import verdict
 PARADIGMS = {"arrays": on_arrays(debug=True), "tensors": on_tensors(debug=True)}
 CASES = [
     pytest.param(
-        form, subject, id=f"{form}-{subject}", marks=(pytest.mark.slow,) * (form == "tensors")
+        form,
+        subject,
+        id=f"{form}-{subject}",
+        marks=(pytest.mark.slow,) * (form == "tensors" or place % 3 > 0),
     )
     for form in PARADIGMS
-    for subject in sorted({one.subject for one in traps()})
+    for place, subject in enumerate(sorted({one.subject for one in traps()}))
 ]
 
 

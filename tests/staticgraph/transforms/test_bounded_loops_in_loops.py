@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import dynamic
 import staticgraph as sg
+from tests.combinations import some
 
 X = np.linspace(0.1, 1.0, 4)
 
@@ -41,7 +42,7 @@ def in_branch(a: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("f", [in_while, in_scan, in_branch])
+@pytest.mark.parametrize("f", some([in_while, in_scan, in_branch], 1))
 def test_values_and_gradients_are_those_of_one_call_after_the_other(f: Callable[..., Any]) -> None:
     one = sg.function(f)
     assert_allclose(sg.vmap(f)(X), [one(x) for x in X], rtol=1e-15)
