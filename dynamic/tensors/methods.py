@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.core.annotated import as_float
 from staticgraph.compiler.core.dims import product
 from staticgraph.compiler.core.errors import AxisError, OutOfRangeError
+from staticgraph.compiler.core.op import Operand
 from staticgraph.dynamic.core import eager_ops, provided
 from staticgraph.dynamic.core.dtypes import (
     BOOL,
@@ -451,6 +452,11 @@ class Methods(_Made, Division, Indexing, Conversions):
             >>> dynamic.masked_fill(dynamic.tensor([1.0, 2.0]), dynamic.tensor([True, False]), -1.0)
             tensor([-1.,  2.])
         """
+        if not isinstance(mask, Operand):
+            given = type(mask).__name__
+            raise ArgumentError(
+                f"masked_fill(): argument 'mask' (position 1) must be Tensor, not {given}"
+            )
         require_mask(mask)
         return eager_ops.masked_fill(mask, as_element(value, self), self)
 

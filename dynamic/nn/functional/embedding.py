@@ -149,8 +149,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         num_classes = int(indices.max()) + 1
     elif indices.size and indices.max() >= num_classes:
         raise AutogradError(_LARGE)
-    if type(tensor) in PLAIN and num_classes > 0:
-        return wrap(ops.one_hot.evaluate(indices, classes=int(num_classes), dtype=INT64))
+    if type(tensor) in PLAIN and type(num_classes) is int and indices.dtype.kind in "iu":
+        return wrap(ops.one_hot.evaluate(indices, classes=num_classes, dtype=INT64))
     return ops.one_hot(tensor, num_classes, "int64")
 
 

@@ -400,6 +400,10 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
         functional.binary_cross_entropy(x * 2, x)
     assert functional.one_hot(torch.tensor([2, 0])).tolist() == [[0, 0, 1], [1, 0, 0]]
+    with pytest.raises(TypeError, match="must be int, not float"):
+        functional.one_hot(torch.tensor([2, 0]), 3.0)
+    with pytest.raises((TypeError, RuntimeError)):
+        functional.one_hot(torch.tensor([2.0, 0.0]), 3)
 
 
 def test_dropout_between_recurrent_layers() -> None:
